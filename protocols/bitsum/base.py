@@ -1,0 +1,156 @@
+"""What every binary-sum protocol has in common: randomizer, shuffler, analyzer, and a sampler of the shuffled view."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.shuffler import UserMessages, shuffle
+from protocols.validation import check_bits, check_generator, check_integer
+
+__all__ = ["BitsumProtocol"]
+
+
+@dataclass(frozen=True)
+class BitsumProtocol(ABC):
+    """An n-user protocol that estimates the sum of the users' bits.
+
+    After shuffling, only the multiset of messages is left. Over the finite `alphabet` that is a vector of counts, the
+    *view*: all that the analyzer, or an adversary in the communication-threat model, ever sees.
+
+    Parameters
+    ----------
+    users : int
+        The number of users n that the parameters are set for; public, at least 1. Fewer users may take part (dropouts).
+
+    Attributes
+    ----------
+    alphabet : tuple of int
+        The symbols a message can carry, in the order of the view's entries.
+    """
+
+    alphabet: ClassVar[tuple[int, ...]]
+
+    users: int
+
+    def __post_init__(self) -> None:
+        check_integer("users", self.users, low=1)
+
+    @abstractmethod
+    def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages: ...
+
+    @abstractmethod
+    def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def _analyze(self, view: NDArray[Any]) -> NDArray[np.float64]: ...
+
+    def randomize(self, bits: ArrayLike, rng: np.random.Generator) -> UserMessages:
+        """Return every user's messages, as each user would compute them from her own bit.
+
+        Parameters
+        ----------
+        bits : array_like of {0, 1}, shape (participants,)
+            One bit per participating user.
+        rng : numpy.random.Generator
+            The users' private randomness (a simulation: real users do not share a generator).
+
+        Raises
+        ------
+        ValueError
+            If an entry is neither 0 nor 1.
+        """
+        return self._randomize(check_bits("bits", bits), check_generator("rng", rng))
+
+    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
+        """Return the unbiased estimate of the sum from a view.
+
+        Parameters
+        ----------
+        view : array_like of int, shape (..., len(alphabet))
+            Counts per symbol.
+
+        Returns
+        -------
+        ndarray of float64, shape (...)
+
+        Raises
+        ------
+        TypeError
+            If the counts are no integers.
+        ValueError
+            For another number of symbols, or a negative count.
+        """
+        return self._analyze(self._check_view(view))
+
+    def _check_view(self, view: ArrayLike) -> NDArray[Any]:
+        counts = np.asarray(view)
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise TypeError(f"view has dtype {counts.dtype}, but must hold integers in [0, inf).")
+        if counts.ndim == 0 or counts.shape[-1] != len(self.alphabet):
+            raise ValueError(f"view has shape {counts.shape}, but must have shape (..., {len(self.alphabet)}).")
+        if (counts < 0).any():
+            raise ValueError(f"view contains {counts.min()}, but counts must be in [0, inf).")
+        return counts.astype(np.int64)
+
+    def sample_view(
+        self, ones: ArrayLike, rng: np.random.Generator, *, participants: int | None = None
+    ) -> NDArray[Any]:
+        """Draw the shuffled view from aggregated inputs: equal in law to `view(shuffle(randomize(bits)))`.
+
+        Parameters
+        ----------
+        ones : array_like of int, shape (...)
+            The number of ones among the participants, one entry per independent run.
+        rng : numpy.random.Generator
+            Private randomness.
+        participants : int, optional
+            How many users take part; `users` when omitted.
+
+        Returns
+        -------
+        ndarray of int64, shape (..., len(alphabet))
+
+        Raises
+        ------
+        ValueError
+            If a count of ones is outside [0, participants].
+        """
+        taking_part = self.users if participants is None else check_integer("participants", participants, low=0)
+        counts = np.asarray(ones)
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise TypeError(f"ones has dtype {counts.dtype}, but must hold integers in [0, {taking_part}].")
+        outside = (counts < 0) | (counts > taking_part)
+        if outside.any():
+            raise ValueError(f"ones={counts[outside].flat[0]} must be in [0, {taking_part}].")
+        return self._sample_view(counts.astype(np.int64), taking_part, check_generator("rng", rng))
+
+    def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
+        """Return the counts per symbol of a sequence of messages, shape (len(alphabet),).
+
+        Raises
+        ------
+        ValueError
+            If a message is no symbol of the alphabet.
+        """
+        array = np.asarray(symbols)
+        counts = np.array([np.count_nonzero(array == symbol) for symbol in self.alphabet], dtype=np.int64)
+        if counts.sum() != array.size:
+            strange = array[~np.isin(array, self.alphabet)][0]
+            raise ValueError(f"symbols contains {strange}, but must only hold the symbols {self.alphabet}.")
+        return counts
+
+    def run(self, bits: ArrayLike, rng: np.random.Generator) -> float:
+        """Run randomizer, shuffler and analyzer once, message by message, and return the estimate."""
+        return float(self.analyze(self.view(shuffle(self.randomize(bits, rng), rng))))
+
+
+def messages_by_symbol(counts: dict[int, NDArray[np.int64]]) -> UserMessages:
+    """Return the messages of users who each send `counts[symbol][user]` copies of every symbol."""
+    senders = [np.repeat(np.arange(per_user.size), per_user) for per_user in counts.values()]
+    symbols = [np.full(sender.size, symbol, dtype=np.int64) for symbol, sender in zip(counts, senders, strict=True)]
+    return UserMessages(np.concatenate(symbols), np.concatenate(senders))

@@ -1,0 +1,42 @@
+"""One Poisson noise on one symbol (ghazi2020; wagner2025, Appendix B.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.bitsum.negative_binomial import SingleNoise
+from protocols.validation import check_real
+
+__all__ = ["Poisson"]
+
+
+@dataclass(frozen=True)
+class Poisson(SingleNoise):
+    """`SingleNoise` with Poisson Z: user i sends `x_i + Poisson(mean / n)` identical messages.
+
+    Parameters
+    ----------
+    users : int
+        The number of users n that the noise is divided by.
+    mean : float
+        The mean, and the variance, of the noise of all users together; at least 0.
+    estimate : Estimate
+        The analyzer.
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("mean", self.mean, low=0.0)
+
+    @property
+    def noise_mean(self) -> float:
+        """The mean of the noise of all users together."""
+        return self.mean
+
+    def _noise(self, share: float, rng: np.random.Generator, size: int | tuple[int, ...]) -> NDArray[np.int64]:
+        return rng.poisson(self.mean * share, size)

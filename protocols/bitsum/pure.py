@@ -1,0 +1,74 @@
+"""Pure: ones are dropped now and then, and the sum gets discrete Laplace noise (ghazi2023; wagner2025, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.three_nb import ThreeNB
+from protocols.shuffler import UserMessages
+from protocols.validation import check_probability, check_real
+
+__all__ = ["Pure"]
+
+
+@dataclass(frozen=True)
+class Pure(BitsumProtocol):
+    """User i sets `y_i = 0` with probability q and `y_i = x_i` else, and runs `ThreeNB` on y_i.
+
+    She thus sends `y_i + Z1 + Z3` messages +1 and `Z2 + Z3` messages -1, pieces of divisible noise. Over all users, Z1
+    and Z2 are geometric, so that Z1 - Z2 is discrete Laplace noise; Z3 ~ NB(r', p') floods the shuffler with pairs that
+    cancel.
+
+    Parameters
+    ----------
+    users : int
+        The number of users n that the noise pieces are divided by.
+    p : float
+        In [0, 1): `e^(-epsilon)` of the discrete Laplace noise, of pmf proportional to p^|z|.
+    drop_probability : float
+        q in [0, 1): how likely a one is dropped.
+    flood_shape : float
+        r' > 0, the shape of Z3 over all users.
+    flood_p : float
+        p' in [0, 1), the parameter of Z3; 0 sends no flood.
+
+    Notes
+    -----
+    The view is (number of +1, number of -1). The estimate, their difference divided by 1 - q, is unbiased. Its variance
+    `ones q / (1-q) + 2 p / (1-p)^2 / (1-q)^2` grows with the number of ones.
+    """
+
+    alphabet: ClassVar[tuple[int, ...]] = ThreeNB.alphabet
+
+    p: float
+    drop_probability: float = 0.0
+    flood_shape: float = 1.0
+    flood_p: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
+        check_probability("drop_probability", self.drop_probability, high_open=True)
+        check_real("flood_shape", self.flood_shape, low=0.0, low_open=True)
+        check_real("flood_p", self.flood_p, low=0.0, high=1.0, high_open=True)
+
+    @property
+    def noise(self) -> ThreeNB:
+        """The protocol that the bits which are left go through."""
+        return ThreeNB(self.users, self.p, self.flood_shape, self.flood_p)
+
+    def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
+        kept = rng.random(bits.size) >= self.drop_probability
+        return self.noise.randomize(bits * kept, rng)
+
+    def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        kept = rng.binomial(ones, 1.0 - self.drop_probability)
+        return self.noise.sample_view(kept, rng, participants=participants)
+
+    def _analyze(self, view: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.noise.analyze(view) / (1.0 - self.drop_probability)

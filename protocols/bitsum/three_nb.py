@@ -1,0 +1,86 @@
+"""3NB, correlated noise from three negative binomials (ghazi2020; wagner2025, Algorithm 2 and Appendix A.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
+from protocols.shuffler import UserMessages
+from protocols.validation import check_real
+
+__all__ = ["ThreeNB", "negative_binomial"]
+
+
+def negative_binomial(
+    rng: np.random.Generator, shape: float, p: float, size: int | tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Draw NB(shape, p) as the seeds write it: mean `shape p / (1-p)`, pmf `C(z+shape-1, z) (1-p)^shape p^z`.
+
+    numpy and scipy call 1-p what the seeds call p.
+    """
+    if shape == 0.0:
+        return np.zeros(size, dtype=np.int64)
+    return rng.negative_binomial(shape, 1.0 - p, size)
+
+
+@dataclass(frozen=True)
+class ThreeNB(BitsumProtocol):
+    """User i sends `x_i + Z1 + Z3` messages +1 and `Z2 + Z3` messages -1, pieces of divisible noise.
+
+    Summed over the n users, Z1 and Z2 are NB(r, p) each and Z3 is NB(r', p'). Z1 - Z2 protects the sum (for r = 1 it is
+    discrete Laplace noise); Z3, sent in cancelling pairs, hides how Z1 and Z2 split and costs communication only.
+
+    Parameters
+    ----------
+    users : int
+        The number of users n that the noise pieces are divided by.
+    p : float
+        In [0, 1): success parameter of Z1 and Z2, with the seeds' meaning (mean `r p / (1-p)`).
+    flood_shape : float
+        r' > 0, the shape of Z3 over all users.
+    flood_p : float
+        p' in [0, 1), the parameter of Z3.
+    shape : float
+        r > 0, the shape of Z1 and of Z2 over all users; 1 in the seeds.
+
+    Notes
+    -----
+    The view is (number of +1, number of -1); the estimate, their difference, is unbiased with variance
+    `2 r p / (1-p)^2`, or a fraction m/n of that if only m of the n users take part.
+    """
+
+    alphabet: ClassVar[tuple[int, ...]] = (1, -1)
+
+    p: float
+    flood_shape: float
+    flood_p: float
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
+        check_real("flood_shape", self.flood_shape, low=0.0, low_open=True)
+        check_real("flood_p", self.flood_p, low=0.0, high=1.0, high_open=True)
+        check_real("shape", self.shape, low=0.0, low_open=True)
+
+    def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
+        up, down, flood = (
+            negative_binomial(rng, shape / self.users, p, bits.size)
+            for shape, p in ((self.shape, self.p), (self.shape, self.p), (self.flood_shape, self.flood_p))
+        )
+        return messages_by_symbol({1: bits + up + flood, -1: down + flood})
+
+    def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        present = participants / self.users
+        up, down, flood = (
+            negative_binomial(rng, shape * present, p, ones.shape)
+            for shape, p in ((self.shape, self.p), (self.shape, self.p), (self.flood_shape, self.flood_p))
+        )
+        return np.stack([ones + up + flood, down + flood], axis=-1)
+
+    def _analyze(self, view: NDArray[np.int64]) -> NDArray[np.float64]:
+        return (view[..., 0] - view[..., 1]).astype(np.float64)

@@ -1,0 +1,49 @@
+"""The messages of a protocol run, and the shuffler that forgets who sent them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.validation import check_generator
+
+__all__ = ["UserMessages", "shuffle"]
+
+
+@dataclass(frozen=True)
+class UserMessages:
+    """What the users hand to the shuffler.
+
+    Parameters
+    ----------
+    symbols : ndarray of int64, shape (messages,) or (messages, 2)
+        The content of each message; where several protocol instances share the shuffler, a row (symbol, instance).
+    senders : ndarray of int64, shape (messages,)
+        The index of the user who sent it; the shuffler drops this.
+    """
+
+    symbols: NDArray[np.int64]
+    senders: NDArray[np.int64]
+
+    def per_user(self, users: int) -> NDArray[np.int64]:
+        """Return the number of messages that each of `users` users sent, shape (users,)."""
+        return np.bincount(self.senders, minlength=users)
+
+
+def shuffle(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the symbols in uniformly random order, without their senders.
+
+    Parameters
+    ----------
+    messages : UserMessages
+        The users' messages.
+    rng : numpy.random.Generator
+        The shuffler's private randomness.
+
+    Returns
+    -------
+    ndarray of int64, the shape of `messages.symbols`
+    """
+    return check_generator("rng", rng).permutation(messages.symbols, axis=0)

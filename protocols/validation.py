@@ -1,0 +1,162 @@
+"""Argument checks that both packages share.
+
+Every failure is one sentence that names the argument, its value and the valid range, so that a message can be shown to
+a user as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "check_bits",
+    "check_generator",
+    "check_integer",
+    "check_probability",
+    "check_real",
+    "check_vectors",
+]
+
+
+def describe_range(low: float | None, high: float | None, low_open: bool, high_open: bool) -> str:
+    left = "(-inf" if low is None else f"{'(' if low_open else '['}{low:g}"
+    right = "inf)" if high is None else f"{high:g}{')' if high_open else ']'}"
+    return f"{left}, {right}"
+
+
+def check_real(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Return `value` as a float after checking that it is a finite real number in the given range.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    value : real
+        The value to check; bool, nan and infinities are refused.
+    low, high : float, optional
+        The ends of the range; None leaves that side open.
+    low_open, high_open : bool
+        Whether the end itself is excluded.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no real number.
+    ValueError
+        If it is not finite or outside the range.
+    """
+    allowed = describe_range(low, high, low_open, high_open)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a real number in {allowed}.")
+    number = float(value)
+    below = low is not None and (number < low or (low_open and number == low))
+    above = high is not None and (number > high or (high_open and number == high))
+    if not math.isfinite(number) or below or above:
+        raise ValueError(f"{name}={value!r} must be a finite number in {allowed}.")
+    return number
+
+
+def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
+    """Return `value` as an int after checking that it is an integer in [low, high].
+
+    Raises
+    ------
+    TypeError
+        If `value` is no integer.
+    ValueError
+        If it is outside the range.
+    """
+    allowed = describe_range(low, high, False, False)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be an integer in {allowed}.")
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
+    return number
+
+
+def check_probability(name: str, value: Any, *, high: float = 1.0, high_open: bool = False) -> float:
+    """Return `value` as a float after checking that it lies in [0, high] (or [0, high) with `high_open`)."""
+    return check_real(name, value, low=0.0, high=high, high_open=high_open)
+
+
+def check_generator(name: str, value: Any) -> np.random.Generator:
+    """Return `value` after checking that it is a `numpy.random.Generator`.
+
+    Raises
+    ------
+    TypeError
+        For a seed, a legacy RandomState or None: randomness is always passed explicitly here.
+    """
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            f"{name}={value!r} must be a numpy.random.Generator (for instance numpy.random.default_rng(7))."
+        )
+    return value
+
+
+def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    """Return `value` as an int64 array of shape (users,) after checking that every entry is 0 or 1."""
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
+    bad = ~np.isin(array, (0, 1))
+    if bad.any():
+        raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be 0 or 1.")
+    return array.astype(np.int64)
+
+
+def check_vectors(
+    name: str, value: ArrayLike, *, dimension: int | None = None, unit: bool = False, tolerance: float = 1e-3
+) -> NDArray[np.float64]:
+    """Return `value` as a float64 array of shape (points, dimension) of finite vectors.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    value : array_like, shape (points, dimension)
+        The vectors.
+    dimension : int, optional
+        The number of coordinates that each vector must have.
+    unit : bool
+        Whether each vector must have Euclidean norm 1 within `tolerance` (half-precision embeddings are off by 5e-4).
+    tolerance : float
+        The largest deviation of a norm from 1 that is accepted.
+
+    Raises
+    ------
+    ValueError
+        For another shape, a nan, an infinity, or a norm off 1 where unit vectors are needed.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim != 2 or (dimension is not None and array.shape[1] != dimension):
+        wanted = "points, dimension" if dimension is None else f"points, {dimension}"
+        raise ValueError(f"{name} has shape {array.shape}, but must have shape ({wanted}).")
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise ValueError(f"{name}[{row}, {column}]={array[row, column]} must be a finite number, not NaN or infinity.")
+    if unit:
+        norms = np.linalg.norm(array, axis=1)
+        off = np.abs(norms - 1.0) > tolerance
+        if off.any():
+            row = int(np.argmax(off))
+            raise ValueError(
+                f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must have norm 1 within {tolerance:g} "
+                "(divide each vector by its norm)."
+            )
+    return array

@@ -1,0 +1,131 @@
+"""What every protocol promises, as suites that a protocol's own tests inherit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from protocols.bitsum import BitsumProtocol
+from protocols.shuffler import shuffle
+from tests.laws import assert_mean, assert_same_law, assert_variance, rows
+
+
+class BitsumContract:
+    """Inherit it, set `protocol` to an instance for 3 to 6 users, and claim the variance of its estimate.
+
+    `unbiased_with_dropouts` is for protocols whose estimate is unbiased only if all users take part.
+    """
+
+    protocol: ClassVar[BitsumProtocol]
+    unbiased_with_dropouts: ClassVar[bool] = True
+
+    def variance(self, ones: int, participants: int) -> float:
+        raise NotImplementedError
+
+    def participation(self) -> list[int]:
+        return [self.protocol.users, self.protocol.users - 1, 1]
+
+    def test_messages_and_aggregates_have_one_law(self) -> None:
+        for participants in self.participation():
+            for ones in {0, 1, participants}:
+                rng = np.random.default_rng([11, participants, ones])
+                bits = np.arange(participants) < ones
+                views = [
+                    self.protocol.view(shuffle(self.protocol.randomize(bits, rng), rng)).tolist() for _ in range(4000)
+                ]
+                sampled = self.protocol.sample_view(np.full(20_000, ones), rng, participants=participants)
+                assert_same_law([tuple(view) for view in views], rows(sampled))
+
+    def test_estimate_is_unbiased_with_the_claimed_variance(self) -> None:
+        for participants in self.participation() if self.unbiased_with_dropouts else [self.protocol.users]:
+            for ones in {0, participants}:
+                rng = np.random.default_rng([12, participants, ones])
+                views = self.protocol.sample_view(np.full(100_000, ones), rng, participants=participants)
+                estimates = self.protocol.analyze(views)
+                variance = self.variance(ones, participants)
+                assert_mean(estimates, ones, variance)
+                assert_variance(estimates, ones, variance)
+
+    def test_the_generator_determines_everything(self) -> None:
+        bits = np.arange(self.protocol.users) % 2
+        ones = np.arange(self.protocol.users + 1)
+        first, second = (np.random.default_rng(13) for _ in range(2))
+        for _ in range(5):
+            sent, again = self.protocol.randomize(bits, first), self.protocol.randomize(bits, second)
+            assert_array_equal(sent.symbols, again.symbols)
+            assert_array_equal(sent.senders, again.senders)
+            assert_array_equal(self.protocol.sample_view(ones, first), self.protocol.sample_view(ones, second))
+            assert self.protocol.run(bits, first) == self.protocol.run(bits, second)
+
+    def test_senders_are_participants(self) -> None:
+        rng = np.random.default_rng(14)
+        for _ in range(50):
+            sent = self.protocol.randomize([1, 0], rng)
+            assert set(sent.symbols.tolist()) <= set(self.protocol.alphabet)
+            assert sent.per_user(2).size == 2
+            assert sent.per_user(2).sum() == sent.symbols.size
+
+    def test_shapes(self) -> None:
+        rng, symbols = np.random.default_rng(15), len(self.protocol.alphabet)
+        assert self.protocol.sample_view(1, rng).shape == (symbols,)
+        views = self.protocol.sample_view(np.ones((2, 3), dtype=int), rng)
+        assert views.shape == (2, 3, symbols)
+        estimates = self.protocol.analyze(views)
+        assert estimates.shape == (2, 3)
+        assert estimates[1, 2] == self.protocol.analyze(views[1, 2])
+        assert_array_equal(self.protocol.view([]), np.zeros(symbols))
+
+    def test_nobody_takes_part(self) -> None:
+        rng = np.random.default_rng(16)
+        assert self.protocol.sample_view(0, rng, participants=0).sum() == 0
+        assert self.protocol.randomize([], rng).symbols.size == 0
+
+    @pytest.mark.parametrize("bits", [[0, 2], [-1], [0.5], [float("nan")], [[0, 1]], 1])
+    def test_bits_are_checked(self, bits: object) -> None:
+        with pytest.raises(ValueError, match=r"^bits.* must .*\.$"):
+            self.protocol.randomize(bits, np.random.default_rng(0))
+
+    @pytest.mark.parametrize("rng", [None, 7, np.random.RandomState(7)])
+    def test_generator_is_checked(self, rng: object) -> None:
+        for call in (lambda: self.protocol.randomize([1], rng), lambda: self.protocol.sample_view(1, rng)):
+            with pytest.raises(TypeError, match=r"^rng=.* must be a numpy\.random\.Generator"):
+                call()
+
+    @pytest.mark.parametrize(("change", "error"), [(-1, ValueError), (1.0, TypeError), (True, TypeError)])
+    def test_ones_are_checked(self, change: object, error: type[Exception]) -> None:
+        with pytest.raises(error, match=r"^ones.* \[0, \d+\]\.$"):
+            self.protocol.sample_view(change, np.random.default_rng(0))
+
+    def test_ones_do_not_exceed_participants(self) -> None:
+        rng, users = np.random.default_rng(0), self.protocol.users
+        with pytest.raises(ValueError, match=rf"^ones={users + 1} must be in \[0, {users}\]\.$"):
+            self.protocol.sample_view([0, users + 1], rng)
+        with pytest.raises(ValueError, match=r"^ones=2 must be in \[0, 1\]\.$"):
+            self.protocol.sample_view(2, rng, participants=1)
+        with pytest.raises(ValueError, match=r"^participants=-1 must be an integer in \[0, inf\)\.$"):
+            self.protocol.sample_view(0, rng, participants=-1)
+
+    def test_strange_symbols_are_refused(self) -> None:
+        strange = max(self.protocol.alphabet) + 5
+        with pytest.raises(ValueError, match=rf"^symbols contains .*{strange}.* must only hold"):
+            self.protocol.view([*self.protocol.alphabet, strange])
+
+    def test_views_are_checked(self) -> None:
+        counts = [1] * len(self.protocol.alphabet)
+        with pytest.raises(ValueError, match=r"^view has shape"):
+            self.protocol.analyze([*counts, 0])
+        with pytest.raises(ValueError, match=r"^view contains -1"):
+            self.protocol.analyze([-1, *counts[1:]])
+        with pytest.raises(TypeError, match=r"^view has dtype float64"):
+            self.protocol.analyze(np.array(counts) / 2)
+
+    @pytest.mark.parametrize(
+        ("users", "error"), [(0, ValueError), (-3, ValueError), (2.0, TypeError), (True, TypeError)]
+    )
+    def test_users_are_checked(self, users: object, error: type[Exception]) -> None:
+        fields = {**vars(self.protocol), "users": users}
+        with pytest.raises(error, match=r"^users=.* must be an integer in \[1, inf\)\.$"):
+            type(self.protocol)(**fields)

@@ -1,0 +1,62 @@
+"""Comparisons of samples with laws, with a stated false-alarm rate."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+FALSE_ALARM = 1e-6
+"""The largest probability that a correct implementation fails one of these assertions, over the choice of its seed."""
+
+
+def rows(array: np.ndarray) -> list[tuple[int, ...]]:
+    """The rows of an integer array as tuples, to be counted."""
+    return [tuple(int(entry) for entry in row) for row in array]
+
+
+def assert_same_law(first: Sequence[Hashable], second: Sequence[Hashable]) -> None:
+    """Two independent samples have one law: Fisher's exact test of each value's count, Bonferroni over the values.
+
+    Rare values are pooled by their pooled count, which the tests condition on.
+    """
+    counts, others = Counter(first), Counter(second)
+    pooled = counts + others
+    common = [value for value, count in pooled.items() if count >= 20]
+    cells = [(counts[value], others[value]) for value in common]
+    cells.append((len(first) - sum(a for a, _ in cells), len(second) - sum(b for _, b in cells)))
+    for a, b in cells:
+        p_value = stats.fisher_exact([[a, len(first) - a], [b, len(second) - b]]).pvalue
+        assert p_value > FALSE_ALARM / len(cells), (a, b, p_value)
+
+
+def assert_law(sample: Sequence[Hashable], pmf: Mapping[Hashable, float]) -> None:
+    """A sample has the law `pmf`: an exact binomial test of each value's count, Bonferroni over the values."""
+    assert math.isclose(sum(pmf.values()), 1.0, rel_tol=1e-12)
+    counts = Counter(sample)
+    assert set(counts) <= {value for value, probability in pmf.items() if probability > 0}
+    for value, probability in pmf.items():
+        p_value = stats.binomtest(counts[value], len(sample), min(1.0, probability)).pvalue
+        assert p_value > FALSE_ALARM / len(pmf), (value, probability, counts[value] / len(sample), p_value)
+
+
+def assert_mean(sample: np.ndarray, mean: float | np.ndarray, variance: float | None = None) -> None:
+    """The sample (first axis) has this mean: a z-test per entry, Bonferroni, with the given or the sample variance.
+
+    As exact as the central limit theorem is for the sample: use it for thousands of draws of light-tailed numbers.
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    error = np.abs(values.mean(axis=0) - mean)
+    spread = values.std(axis=0, ddof=1) if variance is None else math.sqrt(variance)
+    threshold = stats.norm.isf(FALSE_ALARM / 2 / max(1, error.size))
+    # The second term is the rounding error of the mean, all that is left where the spread is zero.
+    scale = 1e-12 * (1.0 + np.abs(values).max())
+    assert np.all(error <= threshold * spread / math.sqrt(len(values)) + scale), np.max(error)
+
+
+def assert_variance(sample: np.ndarray, mean: float, variance: float) -> None:
+    """The sample has this variance about the known mean: `assert_mean` of the squared deviations."""
+    assert_mean((np.asarray(sample) - mean) ** 2, variance)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from protocols.bitsum import Estimate, Poisson
+from tests.contracts import BitsumContract
+from tests.laws import assert_law
+
+
+class TestPoisson(BitsumContract):
+    protocol = Poisson(users=4, mean=3.0)
+    unbiased_with_dropouts = False
+
+    def variance(self, ones: int, participants: int) -> float:
+        return self.protocol.mean
+
+
+def test_the_count_is_the_sum_plus_poisson_noise() -> None:
+    protocol = Poisson(4, 2.0, estimate=Estimate.OVER)
+    counts = protocol.analyze(protocol.sample_view(np.full(50_000, 1), np.random.default_rng(51)))
+    pmf = {1 + z: math.exp(-2.0) * 2.0**z / math.factorial(z) for z in range(15)}
+    pmf[99] = 1.0 - sum(pmf.values())
+    assert_law([int(count) if count < 16 else 99 for count in counts], pmf)
+
+
+def test_no_noise_is_the_exact_sum() -> None:
+    assert Poisson(3, 0.0).run([1, 1, 0], np.random.default_rng(1)) == 2.0
+
+
+@pytest.mark.parametrize("mean", [-1.0, float("inf"), float("nan")])
+def test_mean_is_checked(mean: float) -> None:
+    with pytest.raises(ValueError, match=r"^mean=.* must be a finite number in \[0, inf\)\.$"):
+        Poisson(3, mean)
