@@ -1,0 +1,1 @@
+"""Exact accounting, calibration and audits for shuffle-model differential-privacy protocols."""

@@ -1,0 +1,37 @@
+"""Closed forms, written once as `f(ctx, ...)`.
+
+`ctx` is the number system (see `dpverify.formulas.contexts`): `mpmath.fp` for floats, `mpmath.mp` for any precision, an
+Arb context for balls that provably contain the value, and a sympy context for expressions. A formula evaluates what a
+source states and refuses the arguments at which the number means nothing; whether the source's hypotheses hold there is
+kept apart, as `Hypothesis` data, so that a formula can be studied outside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["FormulaRangeError", "Hypothesis"]
+
+
+class FormulaRangeError(ValueError):
+    """An argument, or a result, lies where the formula has no meaning."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One named condition of a theorem.
+
+    Parameters
+    ----------
+    name : str
+        A short identifier, unique within the theorem.
+    statement : str
+        The condition as text, with its source.
+    holds : callable
+        Takes the theorem's parameters, in the order that the theorem's module states, and returns whether it is met.
+    """
+
+    name: str
+    statement: str
+    holds: Callable[..., bool]

@@ -1,0 +1,210 @@
+"""The number systems that a formula runs in, and comparisons that are either certain or refused.
+
+`mpmath.fp` and `mpmath.mp` are contexts as they are. `arb_context()` opens one whose numbers are Arb balls, and
+`SympyContext()` is one whose numbers are sympy expressions (sympy is imported only there).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+import flint
+
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import Interval
+from protocols.validation import describe_range
+
+__all__ = [
+    "ArbContext",
+    "Context",
+    "SympyContext",
+    "UndecidedComparisonError",
+    "arb_context",
+    "check_range",
+    "enclosure",
+    "less",
+    "lower_float",
+    "positive_part",
+    "upper_float",
+]
+
+
+class UndecidedComparisonError(ArithmeticError):
+    """Two numbers cannot be told apart: balls overlap, or a symbol has no value."""
+
+
+class Context(Protocol):
+    """What a formula may ask of its number system; the names are mpmath's.
+
+    Literals in a formula are ints, and one operand of every division comes from the context: `ctx.exp(x) / 3`.
+    """
+
+    zero: Any
+
+    def convert(self, x: Any) -> Any:
+        """Return an int, float, Fraction or decimal string as a number of this context."""
+
+    def exp(self, x: Any) -> Any:
+        """Return e^x."""
+
+    def expm1(self, x: Any) -> Any:
+        """Return e^x - 1 without cancellation near 0."""
+
+    def log(self, x: Any) -> Any:
+        """Return the natural logarithm."""
+
+    def log1p(self, x: Any) -> Any:
+        """Return log(1 + x) without cancellation near 0."""
+
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root."""
+
+
+class ArbContext:
+    """Arb balls at the working precision that `arb_context` has set: every result provably contains the true value."""
+
+    zero = flint.arb(0)
+
+    def convert(self, x: Any) -> Any:
+        """Return the ball of an exact number; a float means its binary value, a string its decimal value."""
+        if not isinstance(x, (int, float, str, Decimal, Fraction)):
+            return flint.arb(x)
+        exact = Fraction(x)
+        return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
+
+    def exp(self, x: Any) -> Any:  # noqa: D102
+        return self.convert(x).exp()
+
+    def expm1(self, x: Any) -> Any:  # noqa: D102
+        return self.convert(x).expm1()
+
+    def log(self, x: Any) -> Any:  # noqa: D102
+        return self.convert(x).log()
+
+    def log1p(self, x: Any) -> Any:  # noqa: D102
+        return self.convert(x).log1p()
+
+    def sqrt(self, x: Any) -> Any:  # noqa: D102
+        return self.convert(x).sqrt()
+
+    def positive_part(self, x: Any) -> Any:
+        """Return a ball around max(x, 0), also where the sign of x is not known."""
+        return self.convert(x).max(self.zero)
+
+
+@contextmanager
+def arb_context(bits: int = 128) -> Iterator[ArbContext]:
+    """Open an Arb context: within the `with` block, all ball arithmetic runs at `bits` bits of precision."""
+    with flint.ctx.workprec(bits):
+        yield ArbContext()
+
+
+class SympyContext:
+    """Sympy expressions: formulas as mathematics, to print, differentiate and simplify."""
+
+    def __init__(self) -> None:
+        import sympy
+
+        self._sympy = sympy
+        self.zero = sympy.Integer(0)
+
+    def convert(self, x: Any) -> Any:
+        """Return an expression; floats and decimal strings become the rational numbers that they denote."""
+        if isinstance(x, (float, str, Decimal, Fraction)):
+            exact = Fraction(x)
+            return self._sympy.Rational(exact.numerator, exact.denominator)
+        return self._sympy.sympify(x)
+
+    def exp(self, x: Any) -> Any:  # noqa: D102
+        return self._sympy.exp(x)
+
+    def expm1(self, x: Any) -> Any:  # noqa: D102
+        return self._sympy.exp(x) - 1
+
+    def log(self, x: Any) -> Any:  # noqa: D102
+        return self._sympy.log(x)
+
+    def log1p(self, x: Any) -> Any:  # noqa: D102
+        return self._sympy.log(1 + x)
+
+    def sqrt(self, x: Any) -> Any:  # noqa: D102
+        return self._sympy.sqrt(x)
+
+    def positive_part(self, x: Any) -> Any:
+        """Return max(x, 0)."""
+        return self._sympy.Max(x, 0)
+
+
+def positive_part(ctx: Context, x: Any) -> Any:
+    """Return max(x, 0): the context's own where a plain comparison may be undecidable, Python's otherwise."""
+    own = getattr(ctx, "positive_part", None)
+    return max(x, ctx.zero) if own is None else own(x)
+
+
+def less(a: Any, b: Any) -> bool:
+    """Return whether a < b, for numbers of any context.
+
+    Raises
+    ------
+    UndecidedComparisonError
+        If neither `a < b` nor `a >= b` is certain.
+    """
+    try:
+        if a < b:
+            return True
+        if a >= b:
+            return False
+    except TypeError:  # what sympy raises for a relation between symbols
+        pass
+    raise UndecidedComparisonError(
+        f"{a} < {b} cannot be decided (raise the working precision, or give the symbols values)."
+    )
+
+
+def check_range(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> Any:
+    """Return `value` after checking that all of it lies in the given range; an expression with free symbols passes.
+
+    Raises
+    ------
+    FormulaRangeError
+        If it is outside, naming argument, value and range.
+    UndecidedComparisonError
+        If a ball sticks out of the range only in part.
+    """
+    if getattr(value, "free_symbols", None):
+        return value
+    below = low is not None and (not less(low, value) if low_open else less(value, low))
+    above = high is not None and (not less(value, high) if high_open else less(high, value))
+    if below or above:
+        raise FormulaRangeError(f"{name}={value} must be in {describe_range(low, high, low_open, high_open)}.")
+    return value
+
+
+def upper_float(ball: flint.arb) -> float:
+    """Return the least float that is certainly not below the ball (inf where there is none)."""
+    end = ball.upper()
+    nearest = float(end)
+    return nearest if flint.arb(nearest) >= end else math.nextafter(nearest, math.inf)
+
+
+def lower_float(ball: flint.arb) -> float:
+    """Return the largest float that is certainly not above the ball (-inf where there is none)."""
+    return -upper_float(-ball)
+
+
+def enclosure(ball: flint.arb) -> Interval:
+    """Return the tightest floats around a ball."""
+    return Interval(lower_float(ball), upper_float(ball))

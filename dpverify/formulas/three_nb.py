@@ -1,0 +1,141 @@
+"""Closed forms for 3NB: the parameters of wagner2025, Appendix A.2 (after ghazi2020), error and communication.
+
+Totals over all users are stated: r = 1, Z1 and Z2 ~ NB(r, p), Z3 ~ NB(r', p'); each of n users draws with shape r / n
+and r' / n. The source writes "log" without a base; the natural logarithm is assumed. It leaves the rate c in
+`p' = exp(-c eps0 / (eps0 + ln(1/delta0)))` as Theta(1), and whether the protocol is (eps0, delta0)-DP hangs on it: c is
+an argument here and has no default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpverify.formulas.contexts import Context, check_range
+
+__all__ = ["expected_messages_per_user", "flood_p", "flood_shape", "noise_p", "rmse"]
+
+
+def _positive(name: str, value: Any) -> Any:
+    return check_range(name, value, low=0, low_open=True)
+
+
+def _open_unit(name: str, value: Any) -> Any:
+    return check_range(name, value, low=0, high=1, low_open=True, high_open=True)
+
+
+def noise_p(ctx: Context, epsilon0: Any) -> Any:
+    """Return p = exp(-0.99 eps0), the parameter of Z1 and Z2 (wagner2025, Appendix A.2).
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    epsilon0 : number
+        Privacy parameter of one bitsum, positive, in nats.
+
+    Raises
+    ------
+    FormulaRangeError
+        If epsilon0 is not positive.
+    """
+    return ctx.exp(-99 * _positive("epsilon0", ctx.convert(epsilon0)) / 100)
+
+
+def flood_shape(ctx: Context, epsilon0: Any, delta0: Any) -> Any:
+    """Return r' = 3 (1 + ln(2 exp(0.99 eps0) / delta0)), the total shape of Z3 (wagner2025, Appendix A.2).
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    epsilon0, delta0 : number
+        Privacy parameters of one bitsum: epsilon0 > 0 in nats, delta0 in (0, 1).
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    epsilon0 = _positive("epsilon0", ctx.convert(epsilon0))
+    delta0 = _open_unit("delta0", ctx.convert(delta0))
+    return 3 * (1 + ctx.log(2 / delta0) + 99 * epsilon0 / 100)
+
+
+def flood_p(ctx: Context, epsilon0: Any, delta0: Any, c: Any) -> Any:
+    """Return p' = exp(-c eps0 / (eps0 + ln(1/delta0))), the parameter of Z3 (wagner2025, Appendix A.2).
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    epsilon0, delta0 : number
+        Privacy parameters of one bitsum: epsilon0 > 0 in nats, delta0 in (0, 1).
+    c : number
+        The rate that the source calls Theta(1), positive; a larger c sends fewer messages and hides less. At
+        (0.0134, 6.5e-10), c = 0.2 is private, and 0.5 and 1 are not.
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    epsilon0 = _positive("epsilon0", ctx.convert(epsilon0))
+    delta0 = _open_unit("delta0", ctx.convert(delta0))
+    c = _positive("c", ctx.convert(c))
+    return ctx.exp(-c * epsilon0 / (epsilon0 + ctx.log(1 / delta0)))
+
+
+def rmse(ctx: Context, p: Any, shape: Any = 1) -> Any:
+    """Return the root mean squared error of 3NB's unbiased estimate, `sqrt(2 r p) / (1-p)`.
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    p : number
+        The parameter of Z1 and Z2, in [0, 1).
+    shape : number
+        r, their total shape, positive.
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    p = check_range("p", ctx.convert(p), low=0, high=1, high_open=True)
+    shape = _positive("shape", ctx.convert(shape))
+    return ctx.sqrt(2 * shape * p) / (1 - p)
+
+
+def expected_messages_per_user(
+    ctx: Context, n: Any, p: Any, flood_shape: Any, flood_p: Any, fraction_of_ones: Any, shape: Any = 1
+) -> Any:
+    """Return the mean number of messages per user, `fraction + (2 r p / (1-p) + 2 r' p' / (1-p')) / n`.
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    n : int
+        The number of users, at least 1.
+    p : number
+        The parameter of Z1 and Z2, in [0, 1).
+    flood_shape, flood_p : number
+        r' > 0 and p' in [0, 1), of Z3, whose messages come in pairs.
+    fraction_of_ones : number
+        The share of users whose bit is 1, in [0, 1].
+    shape : number
+        r, the total shape of Z1 and of Z2, positive.
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    n = check_range("n", ctx.convert(n), low=1)
+    p = check_range("p", ctx.convert(p), low=0, high=1, high_open=True)
+    flood_shape = _positive("flood_shape", ctx.convert(flood_shape))
+    flood_p = check_range("flood_p", ctx.convert(flood_p), low=0, high=1, high_open=True)
+    fraction_of_ones = check_range("fraction_of_ones", ctx.convert(fraction_of_ones), low=0, high=1)
+    shape = _positive("shape", ctx.convert(shape))
+    return fraction_of_ones + 2 * (shape * p / (1 - p) + flood_shape * flood_p / (1 - flood_p)) / n

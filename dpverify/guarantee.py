@@ -1,0 +1,211 @@
+"""The vocabulary of every result: who is protected, against whom, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["Adjacency", "Budget", "Guarantee", "InfeasibleBudgetError", "Interval", "Number", "Side", "ThreatModel"]
+
+Number = int | float | str | Decimal | Fraction
+"""What a budget accepts: an int, a Fraction, a Decimal or a decimal string is exact, a float means its binary value."""
+
+
+class InfeasibleBudgetError(ValueError):
+    """No parameter of the protocol meets the budget: an ordinary outcome, with the reason in the message."""
+
+
+class Adjacency(StrEnum):
+    """Which two datasets are neighbours."""
+
+    REPLACE_ONE = "replace-one"
+    """One user's input is replaced; the number of users is public and fixed. The default everywhere."""
+    ADD_REMOVE = "add-remove"
+    """One user is added or removed."""
+
+
+class ThreatModel(StrEnum):
+    """What the adversary sees (wagner2025, section 3.1)."""
+
+    COMMUNICATION = "communication"
+    """All that reaches the analyzer: the shuffled messages, and what users publish directly."""
+    MODEL = "model"
+    """Only what the analyzer releases at the end."""
+    CENTRAL = "central"
+    """The output of a trusted curator who holds all inputs."""
+    LOCAL = "local"
+    """Each user's own messages, with the sender known."""
+
+
+class Side(StrEnum):
+    """Which side of the truth a number lies on."""
+
+    UPPER_BOUND = "upper bound"
+    LOWER_BOUND = "lower bound"
+    ESTIMATE = "estimate"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number known to lie between two floats.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The ends, both included; `upper` may be inf (no finite bound is known).
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ValueError(f"Interval({self.lower!r}, {self.upper!r}) must have lower <= upper, and no nan.")
+
+    @property
+    def width(self) -> float:
+        """The distance between the ends."""
+        return self.upper - self.lower
+
+    @property
+    def midpoint(self) -> float:
+        """The middle: an estimate, not a bound."""
+        return 0.5 * (self.lower + self.upper)
+
+    def __contains__(self, value: float | Fraction) -> bool:
+        return self.lower <= value <= self.upper
+
+    def to_dict(self) -> dict[str, float]:
+        """Return `{"lower": .., "upper": ..}`."""
+        return {"lower": self.lower, "upper": self.upper}
+
+    def __str__(self) -> str:
+        return f"[{self.lower:.6g}, {self.upper:.6g}]"
+
+
+def _exact(name: str, value: Any) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
+        raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string.")
+    try:
+        return Fraction(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise ValueError(f"{name}={value!r} must be a finite number.") from None
+
+
+def _float_down(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+@dataclass(frozen=True, init=False)
+class Budget:
+    """A privacy budget (epsilon, delta), held exactly.
+
+    Parameters
+    ----------
+    epsilon : int, float, Fraction, Decimal or decimal string
+        The largest privacy loss, in nats; positive.
+    delta : int, float, Fraction, Decimal or decimal string
+        The failure mass, in [0, 1); 0 asks for pure differential privacy.
+
+    Raises
+    ------
+    TypeError
+        If a value is no number.
+    ValueError
+        If epsilon is not positive, delta is outside [0, 1), or either is not finite.
+
+    Examples
+    --------
+    >>> Budget("2", "1e-6").exact_delta
+    Fraction(1, 1000000)
+    """
+
+    exact_epsilon: Fraction
+    exact_delta: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        exact_epsilon, exact_delta = _exact("epsilon", epsilon), _exact("delta", delta)
+        if exact_epsilon <= 0:
+            raise ValueError(f"epsilon={epsilon!r} must be in (0, inf).")
+        if not 0 <= exact_delta < 1:
+            raise ValueError(f"delta={delta!r} must be in [0, 1).")
+        object.__setattr__(self, "exact_epsilon", exact_epsilon)
+        object.__setattr__(self, "exact_delta", exact_delta)
+
+    @property
+    def epsilon(self) -> float:
+        """The largest float that does not exceed the exact epsilon."""
+        return _float_down(self.exact_epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The largest float that does not exceed the exact delta."""
+        return _float_down(self.exact_delta)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return `{"epsilon": .., "delta": ..}` as floats."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:g}, {self.delta:g})"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """All that is needed to read an (epsilon, delta) statement.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, natural logarithms.
+    delta : float
+        In [0, 1].
+    adjacency : Adjacency
+        Which datasets are neighbours.
+    threat_model : ThreatModel
+        What the adversary sees.
+    side : Side
+        Whether the protocol is proved to be (epsilon, delta)-DP (upper bound), proved not to be better (lower bound),
+        or neither (estimate).
+    method : str
+        How the numbers were obtained.
+    source : str
+        Cite key and item, or the module that proves it.
+    """
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+    threat_model: ThreatModel
+    side: Side
+    method: str
+    source: str
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon={self.epsilon!r} must be in [0, inf].")
+        if not 0 <= self.delta <= 1:
+            raise ValueError(f"delta={self.delta!r} must be in [0, 1].")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "adjacency": self.adjacency.value,
+            "threat_model": self.threat_model.value,
+            "side": self.side.value,
+            "method": self.method,
+            "source": self.source,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"({self.epsilon:.6g}, {self.delta:.3g})-DP, {self.side.value}, {self.adjacency.value}, "
+            f"{self.threat_model.value} threat model"
+        )

@@ -1,0 +1,85 @@
+"""Budgets are exact, intervals are ordered, and bad values are named."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.guarantee import Adjacency, Budget, Guarantee, Interval, Side, ThreatModel
+
+
+def test_budget_is_held_exactly_and_read_as_floats_on_the_safe_side() -> None:
+    budget = Budget("2", "0.1")
+    assert budget.exact_delta == Fraction(1, 10)
+    # The float nearest to 1/10 is above it: a budget must not grow by rounding.
+    assert Fraction(0.1) > Fraction(1, 10)
+    assert budget.delta == math.nextafter(0.1, 0)
+    assert Budget(Fraction(1, 3), Decimal("1e-6")).exact_epsilon == Fraction(1, 3)
+    assert Budget(0.1, 0).exact_epsilon == Fraction(0.1)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=100), st.fractions(min_value=0, max_value=Fraction(9, 10)))
+def test_float_views_never_exceed_the_budget(epsilon: Fraction, delta: Fraction) -> None:
+    budget = Budget(epsilon, delta)
+    assert Fraction(budget.epsilon) <= epsilon < Fraction(math.nextafter(budget.epsilon, math.inf))
+    assert Fraction(budget.delta) <= delta < Fraction(math.nextafter(budget.delta, math.inf))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "message"),
+    [
+        (0, "1e-6", r"epsilon=0 must be in \(0, inf\)\."),
+        (-1, "1e-6", r"epsilon=-1 must be in \(0, inf\)\."),
+        (math.nan, "1e-6", "epsilon=nan must be a finite number"),
+        (math.inf, "1e-6", "epsilon=inf must be a finite number"),
+        ("two", "1e-6", "epsilon='two' must be a finite number"),
+        ("1/0", "1e-6", "epsilon='1/0' must be a finite number"),
+        (1, 1, r"delta=1 must be in \[0, 1\)\."),
+        (1, -0.5, r"delta=-0\.5 must be in \[0, 1\)\."),
+        (1, math.nan, "delta=nan must be a finite number"),
+    ],
+)
+def test_bad_budgets_are_named(epsilon: object, delta: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Budget(epsilon, delta)  # type: ignore[arg-type]
+
+
+def test_budgets_refuse_what_is_no_number() -> None:
+    for value in (True, None, 1j):
+        with pytest.raises(TypeError, match="epsilon="):
+            Budget(value, 0)  # type: ignore[arg-type]
+
+
+def test_intervals_are_ordered_and_contain_their_ends() -> None:
+    interval = Interval(1.0, 2.0)
+    assert 1.0 in interval
+    assert Fraction(2) in interval
+    assert 2.1 not in interval
+    assert interval.width == 1.0
+    for bad in ((2.0, 1.0), (math.nan, 1.0), (1.0, math.nan)):
+        with pytest.raises(ValueError, match="lower <= upper"):
+            Interval(*bad)
+
+
+def test_a_guarantee_says_everything_as_plain_json() -> None:
+    guarantee = Guarantee(
+        1.0, 1e-6, Adjacency.REPLACE_ONE, ThreatModel.COMMUNICATION, Side.UPPER_BOUND, "exact", "here"
+    )
+    assert json.loads(json.dumps(guarantee.to_dict())) == {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "adjacency": "replace-one",
+        "threat_model": "communication",
+        "side": "upper bound",
+        "method": "exact",
+        "source": "here",
+    }
+    for epsilon, delta in ((-1.0, 0.5), (math.nan, 0.5), (1.0, 1.5), (1.0, math.nan)):
+        with pytest.raises(ValueError, match="must be in"):
+            Guarantee(epsilon, delta, *list(vars(guarantee).values())[2:])
