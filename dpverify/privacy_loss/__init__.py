@@ -1,0 +1,1 @@
+"""Exact privacy accounting on laws over the integers: laws, pairs, discretisation, composition and certification."""

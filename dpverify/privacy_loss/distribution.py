@@ -1,0 +1,170 @@
+"""The privacy loss distribution of one pair of laws, as atoms with stated errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.rounding import UNIT, summation_error
+from protocols.validation import check_real
+
+__all__ = ["PrivacyLossDistribution"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLossDistribution:
+    """The law, under P, of the privacy loss `ln P(y)/Q(y)` of a pair (P, Q).
+
+    The hockey-stick divergence is `H_eps(P||Q) = infinite_mass + sum_i masses_i max(0, 1 - e^(eps - losses_i))`. The
+    other direction, (Q, P), is another distribution: build it from the swapped pair.
+
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (atoms,)
+        Finite privacy losses in nats, strictly increasing.
+    masses : ndarray of float64, shape (atoms,)
+        P-mass of each loss, positive.
+    infinite_mass : float
+        P-mass of the outcomes that Q cannot produce.
+    missing_mass : float
+        Upper bound on the P-mass of outcomes that are not listed: it counts as an infinite loss in upper bounds and as
+        nothing in lower bounds.
+    relative_error : float
+        Bound on `|listed / true - 1|` for every mass.
+    loss_error : float
+        Bound on `|listed - true|` for every loss, in nats.
+    """
+
+    losses: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    infinite_mass: float = 0.0
+    missing_mass: float = 0.0
+    relative_error: float = field(default=0.0, kw_only=True)
+    loss_error: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        losses, masses = self.losses, self.masses
+        if losses.ndim != 1 or losses.shape != masses.shape:
+            raise ValueError(
+                f"losses and masses have shapes {losses.shape}, {masses.shape}, but must both be (atoms,)."
+            )
+        if not (np.isfinite(losses).all() and (np.diff(losses) > 0).all()):
+            raise ValueError("losses must be finite and strictly increasing.")
+        if not (np.isfinite(masses).all() and (masses > 0).all()):
+            raise ValueError("masses must be finite and positive.")
+        for name in ("infinite_mass", "missing_mass", "relative_error", "loss_error"):
+            check_real(name, getattr(self, name), low=0.0)
+        total = float(masses.sum()) + self.infinite_mass
+        slack = self.relative_error + 1e-9
+        if not 1.0 - slack - self.missing_mass <= total <= 1.0 + slack:
+            raise ValueError(
+                f"masses sum to {total!r} with infinite_mass, but must sum to 1 within "
+                f"relative_error={self.relative_error:g} and missing_mass={self.missing_mass:g}."
+            )
+
+    @classmethod
+    def from_atoms(
+        cls,
+        losses: NDArray[np.float64],
+        masses: NDArray[np.float64],
+        infinite_mass: float = 0.0,
+        missing_mass: float = 0.0,
+        *,
+        relative_error: float = 0.0,
+        loss_error: float = 0.0,
+    ) -> PrivacyLossDistribution:
+        """Build a distribution from atoms in any order, adding up masses of equal loss and dropping empty ones.
+
+        The parameters are those of the class, without the demand for order or positivity (but no mass is negative).
+        """
+        if (masses < 0).any():
+            raise ValueError(f"masses contains {float(masses.min())!r}, but must be non-negative.")
+        occupied = masses > 0
+        distinct, inverse = np.unique(losses[occupied], return_inverse=True)
+        summed = np.bincount(inverse, weights=masses[occupied], minlength=distinct.size).astype(np.float64)
+        most = int(np.bincount(inverse).max(initial=1))
+        return cls(
+            distinct,
+            summed,
+            infinite_mass,
+            missing_mass,
+            relative_error=relative_error + (most - 1) * UNIT,
+            loss_error=loss_error,
+        )
+
+    @classmethod
+    def from_pmfs(
+        cls, p: ArrayLike, q: ArrayLike, *, missing_mass: float = 0.0, relative_error: float = 0.0
+    ) -> PrivacyLossDistribution:
+        """Build the distribution of (P, Q) from two probability mass functions on the same outcomes.
+
+        Parameters
+        ----------
+        p, q : array_like, shape (outcomes,)
+            P(y) and Q(y) of every outcome y.
+        missing_mass : float
+            Upper bound on the P-mass of the outcomes left out.
+        relative_error : float
+            Bound on the relative error of every entry of both.
+
+        Raises
+        ------
+        ValueError
+            For shapes that differ, negative or non-finite entries, or sums off 1 by more than the stated errors.
+        """
+        p_mass, q_mass = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+        if p_mass.ndim != 1 or p_mass.shape != q_mass.shape:
+            raise ValueError(f"p and q have shapes {p_mass.shape} and {q_mass.shape}, but must both be (outcomes,).")
+        for name, mass in (("p", p_mass), ("q", q_mass)):
+            if not np.isfinite(mass).all() or (mass < 0).any():
+                raise ValueError(f"{name} must hold finite non-negative probabilities.")
+        if q_mass.sum() > 1.0 + relative_error + 1e-9:
+            raise ValueError(f"q sums to {float(q_mass.sum())!r}, but must sum to at most 1.")
+        both = (p_mass > 0) & (q_mass > 0)
+        losses = np.log(p_mass[both]) - np.log(q_mass[both])
+        largest = float(np.abs(np.log(np.concatenate([p_mass[both], q_mass[both]]))).max(initial=0.0))
+        return cls.from_atoms(
+            losses,
+            p_mass[both],
+            float(p_mass[(p_mass > 0) & (q_mass == 0)].sum()),
+            missing_mass,
+            relative_error=relative_error,
+            loss_error=2.0 * relative_error / (1.0 - relative_error) + 6.0 * UNIT * (largest + 1.0),
+        )
+
+    @property
+    def unbounded_mass(self) -> float:
+        """Upper bound on the P-mass whose loss is infinite or unknown."""
+        return self.infinite_mass * (1.0 + self.relative_error) + self.missing_mass
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the hockey-stick divergence `H_eps(P||Q)` at one real epsilon, with its proved error.
+
+        Parameters
+        ----------
+        epsilon : float
+            Any finite real number, in nats.
+        """
+        check_real("epsilon", epsilon)
+        # The subtraction eps - loss rounds: charged as an error of the loss.
+        shift = self.loss_error + 2.0 * UNIT * (abs(epsilon) + self.largest_loss)
+        relative = self.relative_error + summation_error(self.losses.size) + 8.0 * UNIT
+        lower = self._finite_part(epsilon + shift) * (1.0 - relative)
+        upper = self._finite_part(epsilon - shift) * (1.0 + relative)
+        infinite = self.infinite_mass * (1.0 - self.relative_error - UNIT)
+        return Interval(
+            min(1.0, max(0.0, lower + infinite) * (1.0 - 2.0 * UNIT)),
+            min(1.0, (upper + self.unbounded_mass) * (1.0 + 4.0 * UNIT)),
+        )
+
+    @property
+    def largest_loss(self) -> float:
+        """The largest absolute value of a listed loss."""
+        return float(max(-self.losses[0], self.losses[-1], 0.0)) if self.losses.size else 0.0
+
+    def _finite_part(self, epsilon: float) -> float:
+        first = int(np.searchsorted(self.losses, epsilon, side="right"))
+        return float(np.sum(self.masses[first:] * -np.expm1(epsilon - self.losses[first:])))

@@ -1,0 +1,137 @@
+"""The Gaussian mechanism's privacy loss: closed forms as intervals, and its law on a grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from dpverify.formulas.contexts import arb_context, lower_float, upper_float
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.grid import GridPrivacyLoss
+from dpverify.privacy_loss.rounding import UNIT
+from protocols.validation import check_integer, check_real
+
+__all__ = ["GaussianPrivacyLoss"]
+
+_NODES = 8
+_PANEL = 0.02
+"""Half-width of a quadrature panel in standard deviations: Gauss-Legendre with 8 nodes then errs by less than 1e-15."""
+
+
+@dataclass(frozen=True)
+class GaussianPrivacyLoss:
+    """The privacy loss of N(1, 1/mu^2) against N(0, 1/mu^2): N(mu^2/2, mu^2), the same in both directions.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, positive (dong2022: mu-GDP).
+
+    Notes
+    -----
+    The k-fold composition is the Gaussian loss of `mu sqrt(k)`: `composed` is exact, and the grid is only needed to
+    compose with other laws.
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        check_real("mu", self.mu, low=0.0, low_open=True)
+
+    def composed(self, count: int) -> _ComposedGaussian:
+        """Return the exact composition of `count` copies."""
+        return _ComposedGaussian(self.mu, check_integer("count", count, low=1))
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the hockey-stick divergence at one real epsilon (balle2018, Theorem 8), enclosed by Arb."""
+        return self.composed(1).delta(epsilon)
+
+    def on_grid(self, step: float, tail: float = 1e-60) -> GridPrivacyLoss:
+        """Return connect-the-dots of this law on the multiples of `step`, in nats.
+
+        Each cell's mass is integrated against the two shares by Gauss-Legendre quadrature; what lies further out than
+        `tail` on either side is missing mass.
+
+        The quadrature error on a panel of half-width a (in standard deviations) around c is, for the Bernstein ellipse
+        of parameter rho = 16, at most `64/15 rho^(1-2n) e^(|c| (9a) + (9a)^2) / (1 - rho^-2)` relative to the integral:
+        below 1e-15 for n = 8, a = 0.02 and |c| < 40.
+        """
+        check_real("step", step, low=0.0, low_open=True)
+        check_real("tail", tail, low=1e-290, high=0.1)
+        reach = math.sqrt(-2.0 * math.log(tail))
+        centre = self.mu * self.mu / 2.0
+        first = math.floor((centre - reach * self.mu) / step)
+        last = math.ceil((centre + reach * self.mu) / step)
+        panels = max(1, math.ceil(step / (2.0 * _PANEL * self.mu)))
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        # Offsets within a cell, and weights, of all nodes of its panels.
+        offsets = ((np.arange(panels)[:, None] + (nodes + 1.0) / 2.0) * (step / panels)).ravel()
+        scaled = np.tile(weights * (step / panels / 2.0), panels)
+        share_up = np.expm1(-offsets) / np.expm1(-step)
+        share_down = np.exp(-offsets) * np.expm1(offsets - step) / np.expm1(-step)
+        cells = np.arange(first, last)
+        deviations = (cells[:, None] * step - centre + offsets) / self.mu
+        density = np.exp(-0.5 * deviations**2) * (scaled / (self.mu * math.sqrt(2.0 * math.pi)))
+        masses = np.append(density @ share_down, 0.0)
+        masses[1:] += density @ share_up
+        largest = max(abs(first), abs(last)) * step
+        return GridPrivacyLoss(
+            step=step,
+            indices=np.arange(first, last + 1),
+            masses=masses,
+            infinite_mass=0.0,
+            missing_mass=2.0 * tail,
+            relative_error=1e-15 + (4.0 * (reach + 1.0) ** 2 + 64.0 + 8.0 * panels) * UNIT,
+            loss_error=8.0 * UNIT * (largest + centre),
+            split_width=step,
+        )
+
+
+@dataclass(frozen=True)
+class _ComposedGaussian:
+    mu: float
+    count: int
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the hockey-stick divergence at one real epsilon, enclosed by Arb."""
+        check_real("epsilon", epsilon)
+        for bits in (128, 512, 4096):
+            with arb_context(bits):
+                ball = self._ball(arb(epsilon))
+                lower, upper = max(lower_float(ball), 0.0), upper_float(ball)
+            # Far out the two tails nearly cancel: more bits until the enclosure is tight or below the float range.
+            if upper - lower <= 1e-12 * upper or upper < 1e-300:
+                break
+        return Interval(lower, max(upper, lower))
+
+    def _ball(self, epsilon: arb) -> arb:
+        mu = arb(self.mu) * arb(self.count).sqrt()
+
+        def upper_tail(x: arb) -> arb:
+            return (x / arb(2).sqrt()).erfc() / 2
+
+        return upper_tail(epsilon / mu - mu / 2) - epsilon.exp() * upper_tail(epsilon / mu + mu / 2)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which the divergence is at most delta, as adjacent evaluated floats."""
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if self.delta(0.0).upper <= delta:
+            return Interval(0.0, 0.0)
+        low, high = 0.0, 1.0
+        while self.delta(high).upper > delta:
+            low, high = high, 2.0 * high
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            if self.delta(middle).upper > delta:
+                low = middle
+            else:
+                high = middle
+        lower = low
+        while lower > 0.0 and self.delta(lower).lower <= delta:
+            lower *= 1.0 - 1e-12
+        return Interval(lower, high)

@@ -1,0 +1,228 @@
+"""Privacy loss distributions on an even grid: connect-the-dots, and the pointwise supremum of several profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.rounding import UNIT
+from protocols.validation import check_real
+
+__all__ = ["GridPrivacyLoss", "connect_the_dots", "dominating_grid"]
+
+_MOST_CELLS = 2**27
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class GridPrivacyLoss:
+    """A privacy loss distribution whose losses are multiples of `step`.
+
+    Parameters
+    ----------
+    step : float
+        The grid spacing in nats.
+    indices : ndarray of int64, shape (atoms,)
+        The losses in units of `step`, strictly increasing.
+    masses : ndarray of float64, shape (atoms,)
+        P-mass of each.
+    infinite_mass : float
+        P-mass whose loss is infinite: counts in both bounds.
+    missing_mass : float
+        Upper bound on P-mass of unknown loss: counts in upper bounds only.
+    relative_error : float
+        Bound on the relative error of every mass.
+    loss_error : float
+        Bound on the error of every loss, in nats.
+    split_width : float
+        Each loss of the pair that this grid dominates was split between two grid points at most `split_width` apart,
+        keeping both P-mass and Q-mass; 0 if the grid distribution is exact. Lower bounds are computed from this.
+    """
+
+    step: float
+    indices: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    infinite_mass: float
+    missing_mass: float
+    relative_error: float
+    loss_error: float
+    split_width: float
+
+    @property
+    def unbounded_mass(self) -> float:
+        """Upper bound on the P-mass whose loss is infinite or unknown."""
+        return self.infinite_mass * (1.0 + self.relative_error) + self.missing_mass
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The losses in nats, shape (atoms,)."""
+        return np.asarray(self.indices * self.step, dtype=np.float64)
+
+    def profile(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return `H_eps(P||Q)`, without infinite mass, at eps = first*step, ..., last*step, shape (last - first + 1,).
+
+        Sums of non-negative terms throughout, so the relative error is at most (number of cells) units.
+        """
+        low, high = min(first, int(self.indices[0])), max(last + 1, int(self.indices[-1]))
+        cells = np.zeros(high - low + 1)
+        cells[self.indices - low] = self.masses
+        # slopes[i] = sum_{j >= i} m_j e^{-(j-i) h};  delta_i = (1 - e^{-h}) sum_{j > i} slopes[j].
+        slopes = lfilter([1.0], [1.0, -np.exp(-self.step)], cells[::-1])
+        above = -np.expm1(-self.step) * np.cumsum(slopes)[::-1]
+        deltas = np.append(above[1:], 0.0)
+        return np.asarray(deltas[first - low : last - low + 1])
+
+
+def _cells(what: str, count: float) -> int:
+    if count > _MOST_CELLS:
+        raise ValueError(f"{what} needs {count:.3g} grid cells, but at most {_MOST_CELLS} fit; use a larger step.")
+    return int(count)
+
+
+def _collect(
+    cells: NDArray[np.int64], masses: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """Add up the masses of equal cells; return the occupied cells, their masses, and the most terms in one sum."""
+    if cells.size == 0:
+        return cells, masses, 0
+    low = int(cells.min())
+    span = int(cells.max()) - low + 1
+    if span > max(8 * cells.size, 2**20):
+        distinct, inverse, terms = np.unique(cells, return_inverse=True, return_counts=True)
+        return distinct, np.bincount(inverse, weights=masses).astype(np.float64), int(terms.max())
+    dense = np.bincount(cells - low, weights=masses)
+    occupied = np.flatnonzero(dense)
+    terms = np.bincount(cells - low)
+    return occupied + low, dense[occupied].astype(np.float64), int(terms.max())
+
+
+def connect_the_dots(pair: PrivacyLossDistribution, step: float) -> GridPrivacyLoss:
+    """Return the tightest dominating distribution of a pair on the grid of multiples of `step`.
+
+    Every loss is split between its two grid neighbours so that P-mass and Q-mass are both kept; the profile is then
+    exact at the grid points and linear in e^eps between them (doroshenko2022, connect-the-dots).
+
+    Parameters
+    ----------
+    pair : PrivacyLossDistribution
+        The pair.
+    step : float
+        The grid spacing in nats, positive.
+    """
+    check_real("step", step, low=0.0, low_open=True)
+    nearest = np.rint(pair.losses / step)
+    rounding = 6.0 * UNIT * (pair.largest_loss + step)
+    if (np.abs(pair.losses - nearest * step) <= rounding).all():
+        # A lattice law on its own grid: nothing to split.
+        indices, masses, width = nearest.astype(np.int64), pair.masses, 0.0
+    else:
+        below = np.floor(pair.losses / step)
+        # One number for both shares: they must add up to 1 whatever the rounding of the loss.
+        to_lower = np.clip(pair.losses - below * step, 0.0, step)
+        share_up = np.expm1(-to_lower) / np.expm1(-step)
+        share_down = np.exp(-to_lower) * np.expm1(to_lower - step) / np.expm1(-step)
+        indices = np.concatenate([below, below + 1.0]).astype(np.int64)
+        masses, width = np.concatenate([pair.masses * share_down, pair.masses * share_up]), step
+    distinct, summed, crowd = _collect(indices, masses)
+    return GridPrivacyLoss(
+        step=step,
+        indices=distinct,
+        masses=summed,
+        infinite_mass=pair.infinite_mass,
+        missing_mass=pair.missing_mass,
+        relative_error=pair.relative_error + (12.0 + crowd) * UNIT,
+        loss_error=pair.loss_error + rounding,
+        split_width=width,
+    )
+
+
+def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], step: float) -> GridPrivacyLoss:
+    """Return a grid distribution whose profile is at least that of every given pair, at every real epsilon.
+
+    A mechanism used on the same user in several instances may meet each pair in any instance (a bit may go up in one
+    and down in the next; each instance has its own number of ones). The pointwise supremum of the profiles is a valid
+    profile (a maximum of convex functions), hence a dominating pair for every such mix. It is taken at the grid points
+    of connect-the-dots, where each profile is exact, and connected again.
+
+    Parameters
+    ----------
+    pairs : sequence of PrivacyLossDistribution or GridPrivacyLoss
+        At least one; grids must have this step.
+    step : float
+        The grid spacing in nats.
+
+    Returns
+    -------
+    GridPrivacyLoss
+        With `split_width` 0: the supremum is itself an exact grid distribution.
+    """
+    if not pairs:
+        raise ValueError("pairs is empty, but must hold at least one distribution.")
+    grids = [pair if isinstance(pair, GridPrivacyLoss) else connect_the_dots(pair, step) for pair in pairs]
+    infinite = max(grid.unbounded_mass for grid in grids)
+    error = max(grid.relative_error for grid in grids)
+    grids = [grid for grid in grids if grid.indices.size] or grids[:1]
+    loss_error = max(grid.loss_error for grid in grids)
+    if len(grids) == 1:
+        only = grids[0]
+        return GridPrivacyLoss(step, only.indices, only.masses, 0.0, infinite, error, loss_error, 0.0)
+    first = min(int(grid.indices[0]) for grid in grids) - 1
+    last = max(int(grid.indices[-1]) for grid in grids)
+    size = _cells("dominating_grid", last - first + 1)
+    best = np.full(size, -1.0)
+    owner = np.zeros(size, dtype=np.int64)
+    cells = np.zeros(size)
+    for number, grid in enumerate(grids):
+        # The mass that this pair lacks and another has at infinity is no part of the comparison: it is charged to all.
+        profile = grid.profile(first, last)
+        # Rounding must not make the owner flicker where two profiles agree.
+        better = profile > best * (1.0 + _TIE)
+        best[better] = profile[better]
+        owner[better] = number
+        own = np.zeros(size)
+        own[grid.indices - first] = grid.masses
+        cells[better] = own[better]
+    masses = _masses_of_supremum(best, owner, cells, step)
+    indices = np.flatnonzero(masses) + first
+    return GridPrivacyLoss(
+        step, indices, masses[masses > 0], 0.0, infinite, error + _TIE + _shortfall(best, masses, step), loss_error, 0.0
+    )
+
+
+def _masses_of_supremum(
+    best: NDArray[np.float64], owner: NDArray[np.int64], cells: NDArray[np.float64], step: float
+) -> NDArray[np.float64]:
+    """Return the masses whose profile is `best` (at consecutive grid points).
+
+    Where one pair is the maximum at a point and at both neighbours, the mass is that pair's own: no differences. Only
+    where the maximum changes hands is the mass computed from second differences.
+    """
+    shrink = -np.expm1(-step)
+    # delta_{i-1} - delta_i = (1 - e^{-h}) slope_i, and slope_i = m_i + e^{-h} slope_{i+1}.
+    slopes = np.append((best[:-1] - best[1:]) / shrink, 0.0)
+    from_differences = np.maximum(slopes[:-1] - np.exp(-step) * slopes[1:], 0.0)
+    masses = cells.copy()
+    changes = np.zeros(best.size, dtype=bool)
+    changes[1:] |= owner[1:] != owner[:-1]
+    changes[:-1] |= owner[:-1] != owner[1:]
+    inner = np.flatnonzero(changes[1:]) + 1
+    masses[inner] = from_differences[inner - 1]
+    # Below the first point every profile is 1 - e^eps (P and Q both have all their mass above it).
+    masses[0] = max(masses[0], 0.0)
+    return masses
+
+
+def _shortfall(best: NDArray[np.float64], masses: NDArray[np.float64], step: float) -> float:
+    """Return by how much the masses must grow, relatively, for their profile to reach `best` at every grid point."""
+    slopes = lfilter([1.0], [1.0, -np.exp(-step)], masses[::-1])
+    reached = np.append((-np.expm1(-step) * np.cumsum(slopes)[::-1])[1:], 0.0)
+    needed = best > 0
+    rounding = 4.0 * best.size * UNIT
+    if (needed & (reached <= 0)).any():
+        raise ArithmeticError("the supremum of the profiles could not be represented on the grid; use a smaller step.")
+    return float(max(np.max(best[needed] / reached[needed], initial=1.0) - 1.0, 0.0)) + rounding

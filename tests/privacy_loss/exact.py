@@ -1,0 +1,35 @@
+"""Ground truth for the engine: exact rational divergences of small products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.certify import RationalInterval, compose_rational
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+
+RationalPair = tuple[list[Fraction], list[Fraction]]
+
+
+def normalised(weights: Sequence[int]) -> list[Fraction]:
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def floats(pair: RationalPair) -> PrivacyLossDistribution:
+    """Return the engine's distribution of a rational pair: each probability is rounded once."""
+    p, q = pair
+    return PrivacyLossDistribution.from_pmfs([float(x) for x in p], [float(x) for x in q], relative_error=2.0**-52)
+
+
+def truth(pairs: Sequence[RationalPair], counts: Sequence[int], epsilon: float) -> RationalInterval:
+    return compose_rational(pairs, counts, Fraction(epsilon))
+
+
+@st.composite
+def rational_pairs(draw: st.DrawFn, max_size: int = 8) -> RationalPair:
+    """Draw a pair of pmfs on a few points, zeros on either side included."""
+    size = draw(st.integers(1, max_size))
+    weights = st.lists(st.integers(0, 40), min_size=size, max_size=size).filter(any)
+    return normalised(draw(weights)), normalised(draw(weights))

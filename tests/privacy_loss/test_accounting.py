@@ -1,0 +1,91 @@
+"""Families of pairs: every mix of directions is covered, and the bound is tight to its stated gap."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.accounting import FamilyComposition, choose_step
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+
+def swapped(pair: RationalPair) -> RationalPair:
+    return pair[1], pair[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rational_pairs(5), st.integers(1, 6), st.floats(0, 3))
+def test_every_mix_of_two_directions_is_covered(pair: RationalPair, instances: int, epsilon: float) -> None:
+    both = [pair, swapped(pair)]
+    assume(all(floats(p).losses.size for p in both))
+    exact = [truth(both, [m, instances - m], epsilon) for m in range(instances + 1)]
+    found = FamilyComposition([floats(p) for p in both], instances, step=0.01).delta(epsilon)
+    assert max(mix.lower for mix in exact) <= found.upper
+    # The lower end is attained by one of the two pairs in all instances.
+    assert found.lower <= max(exact[0].upper, exact[-1].upper)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rational_pairs(4), rational_pairs(4), rational_pairs(4), st.integers(1, 4), st.floats(0, 3))
+def test_groups_are_covered(
+    first: RationalPair, second: RationalPair, third: RationalPair, instances: int, epsilon: float
+) -> None:
+    every = [first, second, third]
+    assume(all(floats(p).losses.size for p in every))
+    a, b, c = (floats(p) for p in every)
+    found = FamilyComposition([[a, b], c], instances, attained=[a], step=0.01).delta(epsilon)
+    worst = max(
+        truth(every, [i, j, instances - i - j], epsilon).lower
+        for i in range(instances + 1)
+        for j in range(instances + 1 - i)
+    )
+    assert worst <= found.upper
+
+
+def test_mixes_of_one_sided_noise_are_bounded_to_the_stated_gap() -> None:
+    directions = negative_binomial(40.0, 0.98)
+    family = FamilyComposition(directions, 768, relative_width=1e-5)
+    found = family.epsilon(1e-6)
+    step = family.step
+    singles = [Composition([(connect_the_dots(d, step), 768)]).epsilon(1e-6).upper for d in directions]
+    # One direction in all instances is worst, and the bound is within 1.2e-4 of it.
+    assert max(singles) <= found.upper * (1 + 1e-6)
+    assert found.upper <= max(singles) * (1 + 1.2e-4)
+    # The supremum of the profiles alone, without branch and bound, is 7 % above.
+    whole = FamilyComposition([list(directions)], 768, attained=directions, step=step).epsilon_upper(1e-6)
+    assert whole > 1.05 * found.upper
+
+
+def test_decisions_agree_with_values() -> None:
+    family = FamilyComposition(negative_binomial(40.0, 0.98), 100, relative_width=1e-4)
+    value = family.epsilon_upper(1e-6)
+    assert family.epsilon_upper(1e-6, decide=value * 1.01) <= value * 1.01
+    assert family.epsilon_upper(1e-6, decide=value * 0.99) > value * 0.99
+
+
+@pytest.mark.parametrize("instances", [1, 10, 1000, 100_000])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+def test_chosen_steps_reach_the_wanted_width(instances: int, delta: float) -> None:
+    pair = binomial_randomized_response(30_000, 0.1).up
+    step = choose_step(pair, instances, relative_width=1e-5, reference_delta=delta)
+    found = Composition([(connect_the_dots(pair, step), instances)]).epsilon(delta)
+    assert found.width <= 2e-5 * max(found.upper, 0.05 * pair.losses.std() * math.sqrt(instances))
+
+
+def test_bad_input_is_refused() -> None:
+    pair = discrete_laplace(0.1).up
+    with pytest.raises(ValueError, match="pairs is empty"):
+        FamilyComposition([], 3)
+    with pytest.raises(ValueError, match="instances=0"):
+        FamilyComposition([pair], 0)
+    with pytest.raises(ValueError, match="attained is None"):
+        FamilyComposition([[pair, floats(([Fraction(1)], [Fraction(1)]))]], 2)
+    with pytest.raises(ValueError, match="relative_width=0"):
+        FamilyComposition([pair], 2, relative_width=0.0)

@@ -1,0 +1,70 @@
+"""Privacy loss distributions: their profile contains the exact divergence, and bad pmfs are refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+EPSILONS = st.floats(-8, 8)
+
+
+@given(rational_pairs(), EPSILONS)
+def test_profile_contains_the_exact_divergence(pair: RationalPair, epsilon: float) -> None:
+    exact = truth([pair], [1], epsilon)
+    found = floats(pair).delta(epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+    # A sum of at most 8 terms is charged 35 units on either side, and the rest a few.
+    assert found.width <= 128 * 2.0**-53
+
+
+@given(rational_pairs())
+def test_profile_at_an_atom_does_not_lose_it(pair: RationalPair) -> None:
+    # At a loss itself the term vanishes; a rounding of eps - loss must not make it negative or drop its neighbours.
+    distribution = floats(pair)
+    for loss in distribution.losses:
+        exact = truth([pair], [1], float(loss))
+        found = distribution.delta(float(loss))
+        assert found.lower <= exact.upper
+        assert exact.lower <= found.upper
+
+
+def test_missing_mass_counts_above_and_not_below() -> None:
+    p = np.array([0.5, 0.4])
+    found = PrivacyLossDistribution.from_pmfs(p, np.array([0.4, 0.5]), missing_mass=0.1).delta(0.0)
+    assert found.lower == pytest.approx(0.1, rel=1e-12)
+    assert found.upper == pytest.approx(0.2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "message"),
+    [
+        ([0.5, 0.5], [1.0], r"p and q have shapes \(2,\) and \(1,\)"),
+        ([0.5, math.nan], [0.5, 0.5], "p must hold finite non-negative probabilities"),
+        ([0.5, 0.5], [1.5, -0.5], "q must hold finite non-negative probabilities"),
+        ([0.5, 0.4], [0.5, 0.5], "masses sum to 0.9"),
+        ([0.5, 0.6], [0.5, 0.5], "masses sum to 1.1"),
+        ([0.5, 0.5], [0.5, 0.7], "q sums to 1.2"),
+    ],
+)
+def test_bad_pmfs_are_refused(p: list[float], q: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PrivacyLossDistribution.from_pmfs(p, q)
+
+
+def test_bad_atoms_are_refused() -> None:
+    with pytest.raises(ValueError, match="strictly increasing"):
+        PrivacyLossDistribution(np.array([1.0, 1.0]), np.array([0.5, 0.5]))
+    with pytest.raises(ValueError, match="finite and positive"):
+        PrivacyLossDistribution(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    with pytest.raises(ValueError, match="relative_error=-1"):
+        PrivacyLossDistribution(np.array([0.0]), np.array([1.0]), relative_error=-1.0)
+    with pytest.raises(ValueError, match="epsilon=nan"):
+        PrivacyLossDistribution(np.array([0.0]), np.array([1.0])).delta(math.nan)

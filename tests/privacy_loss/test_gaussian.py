@@ -1,0 +1,79 @@
+"""The Gaussian privacy loss: enclosures against mpmath, and the grid against the closed form."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.certify import GaussianPair, hockey_stick
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.pairs import discrete_gaussian
+
+
+def reference(mu: float, count: int, epsilon: float) -> mp.mpf:
+    total = mp.mpf(mu) * mp.sqrt(count)
+    return mp.ncdf(total / 2 - epsilon / total) - mp.exp(epsilon) * mp.ncdf(-total / 2 - epsilon / total)
+
+
+@given(st.floats(0.01, 3), st.integers(1, 1000), st.floats(-3, 40))
+def test_closed_form_contains_the_high_precision_value(mu: float, count: int, epsilon: float) -> None:
+    with mp.workdps(80):
+        exact = reference(mu, count, epsilon)
+        found = GaussianPrivacyLoss(mu).composed(count).delta(epsilon)
+        assert found.lower <= exact <= found.upper
+        assert found.width <= 1e-11 * found.upper or found.upper < 1e-290
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9, 1e-11, 1e-13, 1e-15, 1e-20, 1e-30])
+def test_many_fold_engine_contains_the_truth_far_beyond_where_others_stop(delta: float) -> None:
+    # sigma = 70, 768-fold: floating-point accountants go below the truth from 1e-11 on.
+    law = GaussianPrivacyLoss(1 / 70)
+    exact = law.composed(768).epsilon(delta)
+    assert exact.width <= 1e-11 * exact.upper
+    found = Composition([(law.on_grid(2e-5), 768)]).delta(exact.upper)
+    with mp.workdps(60):
+        truth = reference(1 / 70, 768, exact.upper)
+    assert found.lower <= truth <= found.upper
+    assert found.width <= 1e-3 * found.upper
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.02, 2), st.sampled_from([0.3, 1.0, 3.0]), st.floats(-1, 4))
+def test_grid_contains_the_closed_form_at_any_resolution(mu: float, ratio: float, deviations: float) -> None:
+    # Steps from a third of a standard deviation to three: panels within cells keep the quadrature exact.
+    epsilon = mu * mu / 2 + deviations * mu
+    found = Composition([(GaussianPrivacyLoss(mu).on_grid(mu * ratio), 1)]).delta(epsilon)
+    exact = GaussianPrivacyLoss(mu).delta(epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+
+
+def test_certificate_agrees() -> None:
+    for epsilon in (-0.5, 0.0, 1.0, 5.0):
+        enclosure = hockey_stick(GaussianPair("2"), epsilon)
+        found = GaussianPrivacyLoss(0.5).delta(epsilon)
+        assert found.lower <= enclosure.upper
+        assert enclosure.lower <= found.upper
+
+
+def test_composes_with_other_laws() -> None:
+    # A wide discrete Gaussian is nearly the continuous one: 10 + 10 of both against 20 of the latter.
+    gaussian, discrete = GaussianPrivacyLoss(1 / 20), discrete_gaussian(20.0)
+    mixed = Composition([(gaussian.on_grid(1e-4), 10), (connect_the_dots(discrete.up, 1e-4), 10)]).epsilon(1e-5)
+    assert mixed.midpoint == pytest.approx(gaussian.composed(20).epsilon(1e-5).midpoint, rel=1e-4)
+
+
+def test_bad_input_is_refused() -> None:
+    for mu in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="mu="):
+            GaussianPrivacyLoss(mu)
+    with pytest.raises(ValueError, match="count=0"):
+        GaussianPrivacyLoss(1.0).composed(0)
+    with pytest.raises(ValueError, match="step=-1"):
+        GaussianPrivacyLoss(1.0).on_grid(-1.0)
