@@ -87,13 +87,13 @@ class Composition:
         self._tilted: list[_Tilted] = []
         # A factor whose laws are disjoint leaves no finite loss.
         self._singular = any(grid.indices.size == 0 for grid, _ in self._factors)
+        self._largest_total = self.step * sum(
+            count * int(grid.indices[-1]) for grid, count in self._factors if grid.indices.size
+        )
         self._log_survival = 0.0
         self._log_survival_known = 0.0
         self._loss_error = 0.0
         self._log_total = 0.0
-        self._largest_total = self.step * sum(
-            count * int(grid.indices[-1]) for grid, count in self._factors if grid.indices.size
-        )
         self._relative_error = 0.0
         self._split_variance = 0.0
         for grid, count in self._factors:
@@ -230,8 +230,8 @@ class Composition:
             math.sqrt(max(variance, self.step**2)),
             first,
             scaled,
-            (mass_error * weight_norm + alias * highest) * (1.0 + 1e-9) + _UNDERFLOW,
-            relative_error + 6.0 * UNIT * length,
+            (mass_error * weight_norm + alias * highest) * (1.0 + 1e-6) + _UNDERFLOW,
+            math.expm1(relative_error + 6.0 * UNIT * length),
         )
 
     def _convolve(self, tilt: float, first: int, length: int) -> tuple[NDArray[np.float64], float, float]:
@@ -248,7 +248,8 @@ class Composition:
         relative_error, moved = self._relative_error, 0.0
         for (losses, log_masses), (grid, count) in zip(self._atoms, self._factors, strict=True):
             exponents = tilt * losses + log_masses
-            largest = float(np.abs(exponents).max())
+            # Both terms, as they may cancel.
+            largest = float(np.abs(log_masses).max()) + tilt * self._largest(grid)
             weights = np.exp(exponents - exponents.max())
             weights /= weights.sum()
             relative_error += count * UNIT * (16.0 + 4.0 * largest + math.log2(weights.size + 2.0))
@@ -270,7 +271,7 @@ class Composition:
         masses = fft.irfft(spectrum, length)
         counts = sum(count for _, count in self._factors)
         rounding = sizes * (np.abs(phase) + np.abs(log_modulus) + counts + 16.0) * 8.0 * UNIT
-        error = moved * math.exp(min(moved, 1.0)) + 1.5 * _norm(rounding) + math.exp(negligible) * length
+        error = moved * math.exp(min(moved, 700.0)) + 1.5 * _norm(rounding) + math.exp(negligible) * length
         error += level * 1.5 * _norm(sizes)
         return masses, error / math.sqrt(length), relative_error
 

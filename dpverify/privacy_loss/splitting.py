@@ -55,11 +55,11 @@ def lower_bound(
     float
         At least 0.
     """
-    if computed <= 0.0:
-        return 0.0
+    if computed <= 0.0 or split_variance > 1.0:
+        return 0.0  # so coarse a grid bounds nothing: centre_slopes >= 1 below
     spread = math.sqrt(split_variance)
     # So far out that what is left, in units of e^eps, is nothing beside the profile.
-    far = spread * math.sqrt(2.0 * (math.log(1e9 / computed) + max(epsilon, 0.0)))
+    far = spread * math.sqrt(2.0 * (math.log(1e9) - math.log(computed) + max(epsilon, 0.0)))
     near = 3.0 * spread
     # Everything in units of a = e^eps: nodes X_i / a, values g_i / a.
     variance = math.expm1(split_variance * (1.0 + split_variance))
