@@ -1,0 +1,247 @@
+"""The highest density class (HDC) classifier (wagner2025, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from protocols.bitsum import BitsumProtocol, ExactSum
+from protocols.kde import KernelDensityProtocol, chunked, default_chunk_size, evaluate
+from protocols.labels import LabelRandomizedResponse
+from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
+from protocols.validation import check_integer, check_vectors
+
+__all__ = ["HighestDensityClassifier"]
+
+Seed = int | np.random.Generator | None
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {choices}.")
+
+
+def _public_generator(seed: Seed) -> np.random.Generator:
+    if isinstance(seed, np.random.Generator):
+        return seed
+    # A child seed: with the same integer for both, public features and private noise must not be one stream.
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+
+
+class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Predict the class with the highest privately estimated density.
+
+    `fit` simulates the two rounds of the protocol. First each user publishes her label by randomized response. Then the
+    users of each *reported* class run `KernelDensityProtocol` among themselves, with their number, the public reported
+    count, as n. (What this guarantees: wagner2025, Corollary 3.4.)
+
+    **By default nothing is private**: `bitsum=None` sums the bits exactly and `label_epsilon=None` publishes the labels
+    in the clear.
+
+    Parameters
+    ----------
+    features : LSQFamily, "gaussian" or "inner-product"
+        The kernel. The strings stand for `GaussianFeatures(dimension, bandwidth)` and `RandomSigns(dimension)`.
+    bandwidth : float
+        The bandwidth of `features="gaussian"`, in the units of the points; it must stay 1 with other features.
+    instances : int, optional
+        I, the number of pairs of features; by default the dimension, as in wagner2025's experiments (1 for a
+        deterministic family).
+    bitsum : callable, optional
+        `bitsum(users)` returns the `BitsumProtocol` for a class with that public reported count, so that its parameters
+        may differ from class to class. None is the exact sum, which gives **no privacy**.
+    label_epsilon : float, optional
+        epsilon of the label's randomized response, in (0, 700] nats. None publishes the labels **in the clear**.
+    classes : array_like, optional
+        The public set of labels. None takes the labels that occur in y, which **makes that set public**.
+    empty_class : {"error", "never"}
+        What to do with a class that nobody reported and that so has no density: refuse to fit, or leave it out of
+        `classes_`, so that it is never predicted.
+    unit_norm : {"check", "normalize"}
+        Whether users' points off the unit sphere are refused where the features need them on it, or every point and
+        query is divided by its norm (each user can do that alone, so it costs no privacy).
+    chunk_size : int, optional
+        Users, or queries, handled at a time; see `protocols.kde.memory_needed`.
+    random_state : int, numpy.random.Generator or None
+        The users' and the shuffler's private randomness; None takes it from the operating system.
+    public_random_state : int, numpy.random.Generator or None
+        The public randomness of the features. A fixed default is harmless, since the features are published anyway.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        The classes that have a density, sorted.
+    empty_classes_ : ndarray
+        The classes that nobody reported; empty unless `empty_class="never"`.
+    reported_counts_ : ndarray of int64, shape (n_classes,)
+        The users who reported each of `classes_`.
+    features_ : LSQFeatures
+        The public features. All classes share one draw: it is public, so this costs no privacy, each class's estimate
+        keeps its law, and the part of the feature noise that is common to the classes cancels when they are compared.
+    densities_ : list of KernelDensity
+        One per class, in the order of `classes_`.
+    n_features_in_ : int
+        The dimension of the points.
+    """
+
+    def __init__(
+        self,
+        features: LSQFamily | Literal["gaussian", "inner-product"] = "gaussian",
+        *,
+        bandwidth: float = 1.0,
+        instances: int | None = None,
+        bitsum: Callable[[int], BitsumProtocol] | None = None,
+        label_epsilon: float | None = None,
+        classes: ArrayLike | None = None,
+        empty_class: Literal["error", "never"] = "error",
+        unit_norm: Literal["check", "normalize"] = "check",
+        chunk_size: int | None = None,
+        random_state: Seed = None,
+        public_random_state: Seed = 0,
+    ) -> None:
+        self.features = features
+        self.bandwidth = bandwidth
+        self.instances = instances
+        self.bitsum = bitsum
+        self.label_epsilon = label_epsilon
+        self.classes = classes
+        self.empty_class = empty_class
+        self.unit_norm = unit_norm
+        self.chunk_size = chunk_size
+        self.random_state = random_state
+        self.public_random_state = public_random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> HighestDensityClassifier:
+        """Simulate the protocol on one user per row.
+
+        Parameters
+        ----------
+        X : array_like, shape (users, dimension)
+            The users' private points.
+        y : array_like, shape (users,)
+            The users' private labels.
+
+        Returns
+        -------
+        HighestDensityClassifier
+            self.
+
+        Raises
+        ------
+        ValueError
+            For a parameter out of range, a point that the features do not accept, a label outside `classes`, or a class
+            that nobody reported.
+        """
+        _check_choice("empty_class", self.empty_class, ("error", "never"))
+        _check_choice("unit_norm", self.unit_norm, ("check", "normalize"))
+        points, targets = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        check_classification_targets(targets)
+        family = self._family()
+        instances = (1 if family.deterministic else family.dimension) if self.instances is None else self.instances
+        features = family.sample(instances, _public_generator(self.public_random_state))
+        size = self._chunk_size(features)
+        # All points are checked first: here errors can give the caller's row numbers, and no user has taken part yet.
+        for name, chunk in chunked("X", points, size):
+            check_vectors(name, self._prepared(chunk, name), unit=family.requires_unit_vectors)
+        classes, labels = self._labels(targets)
+        rng = np.random.default_rng(self.random_state)
+        if self.label_epsilon is not None:
+            labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
+        counts = np.bincount(labels, minlength=len(classes))
+        if self.empty_class == "error" and not counts.all():
+            raise ValueError(
+                f"Class {classes[np.argmin(counts)]} was reported by nobody, but each class must have at least 1 user"
+                ' (or set empty_class="never").'
+            )
+        densities = []
+        for label in np.flatnonzero(counts):
+            members = np.flatnonzero(labels == label)
+            chunks = (self._prepared(points[members[start : start + size]]) for start in range(0, len(members), size))
+            protocol = KernelDensityProtocol(self._bitsum(len(members)), features)
+            densities.append(protocol.simulate(chunks, rng, chunk_size=size))
+        self.classes_, self.empty_classes_ = classes[counts > 0], classes[counts == 0]
+        self.reported_counts_ = counts[counts > 0]
+        self.features_, self.densities_ = features, densities
+        return self
+
+    def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the density estimate of every class at every query.
+
+        Parameters
+        ----------
+        X : array_like, shape (queries, dimension)
+            The queries.
+
+        Returns
+        -------
+        ndarray of float64, shape (queries, n_classes)
+            In the order of `classes_`. Estimates of densities: entries may be negative.
+        """
+        check_is_fitted(self)
+        queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
+        weights = np.stack([density.weights for density in self.densities_], axis=1)
+        return evaluate(self.features_, weights, self._prepared(queries), chunk_size=self._chunk_size(self.features_))
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return `class_densities(X)`, or for two classes, as scikit-learn has it, the second minus the first."""
+        densities = self.class_densities(X)
+        return densities[:, 1] - densities[:, 0] if densities.shape[1] == 2 else densities
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of highest density for every query, shape (queries,); the first of `classes_` in a tie."""
+        densities = self.class_densities(X)
+        return np.asarray(self.classes_[densities.argmax(axis=1)])
+
+    def _family(self) -> LSQFamily:
+        dimension = self.n_features_in_
+        if isinstance(self.features, str) and self.features == "gaussian":
+            return GaussianFeatures(dimension, self.bandwidth)
+        if self.bandwidth != 1.0:
+            raise ValueError(f'bandwidth={self.bandwidth!r} must be 1 unless features="gaussian".')
+        if isinstance(self.features, str) and self.features == "inner-product":
+            return RandomSigns(dimension)
+        if not isinstance(self.features, LSQFamily):
+            raise TypeError(f'features={self.features!r} must be an LSQFamily, "gaussian" or "inner-product".')
+        if self.features.dimension != dimension:
+            raise ValueError(f"features.dimension={self.features.dimension} must be the dimension of X, {dimension}.")
+        return self.features
+
+    def _labels(self, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if self.classes is None:
+            classes, indices = np.unique(y, return_inverse=True)
+            return classes, indices
+        classes = np.unique(np.asarray(self.classes))
+        known = np.isin(y, classes)
+        if not known.all():
+            user = int(np.argmin(known))
+            raise ValueError(f"y[{user}]={y[user]} must be one of classes={classes.tolist()}.")
+        return classes, np.searchsorted(classes, y)
+
+    def _bitsum(self, users: int) -> BitsumProtocol:
+        if self.bitsum is None:
+            return ExactSum(users)
+        protocol = self.bitsum(users)
+        if not isinstance(protocol, BitsumProtocol) or protocol.users != users:
+            raise ValueError(
+                f"bitsum({users}) returned {protocol!r}, but must return a BitsumProtocol with users={users}."
+            )
+        return protocol
+
+    def _chunk_size(self, features: LSQFeatures) -> int:
+        if self.chunk_size is None:
+            return default_chunk_size(features)
+        return check_integer("chunk_size", self.chunk_size, low=1)
+
+    def _prepared(self, X: NDArray[Any], name: str = "X") -> NDArray[Any]:
+        if self.unit_norm == "check":
+            return X
+        norms = np.linalg.norm(check_vectors(name, X), axis=1, keepdims=True)
+        if not norms.all():
+            raise ValueError(f"{name}[{int(np.argmin(norms))}] is the zero vector, which cannot be normalized.")
+        return np.asarray(X / norms)

@@ -1,0 +1,141 @@
+"""Histogram, bucket by bucket, from a bitsum that never over-estimates (ghazi2021, Lemma 37)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.shuffler import UserMessages, shuffle
+from protocols.validation import check_generator, check_integer
+
+__all__ = ["BucketSums", "Histogram"]
+
+
+@dataclass(frozen=True)
+class BucketSums(ABC):
+    """Each user takes part in one bitsum per bucket, with the bit "my value is this bucket", all shuffled together.
+
+    Parameters
+    ----------
+    bitsum : SingleNoise
+        The protocol of every bucket, for instance `NegativeBinomial`, with `estimate="under"`: users count the buckets
+        that they are **not** in, and n minus the count is never above the true count.
+    buckets : int
+        The size of the universe, at least 2.
+
+    Notes
+    -----
+    The view is the number of messages of each bucket. All n users must take part: the analyzer subtracts from n.
+    """
+
+    bitsum: SingleNoise
+    buckets: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bitsum, SingleNoise) or self.bitsum.estimate is not Estimate.UNDER:
+            raise ValueError(f"bitsum={self.bitsum!r} must be a SingleNoise protocol with estimate='under'.")
+        check_integer("buckets", self.buckets, low=2)
+
+    @abstractmethod
+    def analyze(self, view: ArrayLike) -> NDArray[np.generic]:
+        """Return what the protocol is for, from a view of shape (..., buckets)."""
+
+    def randomize(self, values: ArrayLike, rng: np.random.Generator) -> UserMessages:
+        """Return every user's messages, each a row (symbol, bucket), for `protocols.shuffler.shuffle`.
+
+        Parameters
+        ----------
+        values : array_like of int, shape (users,)
+            Each user's bucket, in [0, buckets).
+        rng : numpy.random.Generator
+            The users' private randomness.
+
+        Raises
+        ------
+        TypeError
+            If the values are no integers.
+        ValueError
+            If a value is outside [0, buckets), or their number is not `bitsum.users`.
+        """
+        array = np.asarray(values)
+        if not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"values has dtype {array.dtype}, but must hold integers in [0, {self.buckets}).")
+        if array.shape != (self.bitsum.users,):
+            raise ValueError(f"values has shape {array.shape}, but must have shape ({self.bitsum.users},).")
+        outside = (array < 0) | (array >= self.buckets)
+        if outside.any():
+            raise ValueError(f"values[{int(np.argmax(outside))}]={array[outside][0]} must be in [0, {self.buckets}).")
+        sent = [self.bitsum.randomize(array == bucket, rng) for bucket in range(self.buckets)]
+        tags = np.repeat(np.arange(self.buckets), [messages.symbols.size for messages in sent])
+        symbols = np.concatenate([messages.symbols for messages in sent])
+        return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
+
+    def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
+        """Return the number of messages of each bucket, shape (buckets,).
+
+        Raises
+        ------
+        ValueError
+            If a message is no row (1, bucket).
+        """
+        rows = np.asarray(symbols).reshape(-1, 2)
+        strange = (rows[:, 0] != 1) | (rows[:, 1] < 0) | (rows[:, 1] >= self.buckets)
+        if strange.any():
+            raise ValueError(
+                f"symbols contains {rows[strange][0].tolist()}, but must hold rows (1, bucket) with the bucket in "
+                f"[0, {self.buckets})."
+            )
+        return np.bincount(rows[:, 1], minlength=self.buckets)
+
+    def sample_view(self, counts: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw the shuffled view from the true histogram: equal in law to `view(shuffle(randomize(values)))`.
+
+        Parameters
+        ----------
+        counts : array_like of int, shape (..., buckets)
+            How many users hold each value; one histogram per independent run, each summing to `bitsum.users`.
+        rng : numpy.random.Generator
+            Private randomness.
+
+        Returns
+        -------
+        ndarray of int64, shape (..., buckets)
+        """
+        array = np.asarray(counts)
+        if array.ndim == 0 or array.shape[-1] != self.buckets:
+            raise ValueError(f"counts has shape {array.shape}, but must have shape (..., {self.buckets}).")
+        if (array.sum(axis=-1) != self.bitsum.users).any():
+            raise ValueError(f"counts sums to {array.sum(axis=-1)}, but must sum to bitsum.users={self.bitsum.users}.")
+        return self.bitsum.sample_view(array, check_generator("rng", rng))[..., 0]
+
+    def estimates(self, view: ArrayLike) -> NDArray[np.float64]:
+        """Return n minus the number of messages, per bucket: never above the true counts; may be negative."""
+        array = np.asarray(view)
+        if array.ndim == 0 or array.shape[-1] != self.buckets:
+            raise ValueError(f"view has shape {array.shape}, but must have shape (..., {self.buckets}).")
+        return self.bitsum.analyze(array[..., np.newaxis])
+
+    def run(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.generic]:
+        """Run randomizer, shuffler and analyzer once, message by message."""
+        return self.analyze(self.view(shuffle(self.randomize(values, rng), rng)))
+
+
+@dataclass(frozen=True)
+class Histogram(BucketSums):
+    """Estimates of all counts, each at least 0 and never above the true count.
+
+    Parameters
+    ----------
+    bitsum : SingleNoise
+        The protocol of every bucket, with `estimate="under"`.
+    buckets : int
+        The size of the universe, at least 2.
+    """
+
+    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
+        """Return the estimated counts, shape (..., buckets), with zero in the place of a negative estimate."""
+        return np.maximum(self.estimates(view), 0.0)

@@ -1,0 +1,283 @@
+"""Kernel density estimation from bitsums (wagner2025, Algorithm 1; Algorithm 2 is its Gaussian instance)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.bitsum import BitsumProtocol
+from protocols.lsq import LSQFeatures
+from protocols.shuffler import UserMessages
+from protocols.validation import check_generator, check_integer
+
+__all__ = ["KernelDensity", "KernelDensityProtocol", "chunked", "default_chunk_size", "evaluate", "memory_needed"]
+
+_CHUNK_MEMORY = 64 * 2**20
+
+
+def memory_needed(features: LSQFeatures, chunk_size: int) -> int:
+    """Return an upper estimate, in bytes, of the working memory of a streaming pass over points in chunks.
+
+    It grows with `chunk_size * (I Q + d)`, or `chunk_size * (I + d)` for sparse features, plus I Q, and not with the
+    number of points. The features' own public arrays and the result are not included.
+    """
+    points = check_integer("chunk_size", chunk_size, low=1)
+    # Per entry of a point: a float64 copy, the two temporaries of a norm and masks. Per bitsum: counts, views and
+    # estimates. The constant is the interpreter's.
+    return points * (features.bytes_per_point + 34 * features.family.dimension) + 256 * features.coordinates + 2**17
+
+
+def default_chunk_size(features: LSQFeatures) -> int:
+    """Return the largest chunk that needs at most 64 MiB of working memory, and at least one point."""
+    fixed = memory_needed(features, 1)
+    per_point = memory_needed(features, 2) - fixed
+    return 1 + max(0, (_CHUNK_MEMORY - fixed) // per_point)
+
+
+def chunked(name: str, points: NDArray[Any] | Iterable[NDArray[Any]], size: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the points in chunks of at most `size`, each with a name for error messages that says where it starts."""
+    seen = 0
+    for block in (points,) if isinstance(points, np.ndarray) else points:
+        array = np.asarray(block)
+        if array.ndim != 2:
+            raise ValueError(f"{name} has a part of shape {array.shape}, but must have shape (points, dimension).")
+        for start in range(0, len(array), size):
+            chunk = array[start : start + size]
+            yield (f"{name}[{seen}:]" if seen else name), chunk
+            seen += len(chunk)
+
+
+def evaluate(
+    features: LSQFeatures, weights: NDArray[np.float64], queries: ArrayLike, *, chunk_size: int | None = None
+) -> NDArray[np.float64]:
+    """Return `g(y) . weights` for every query y and column of weights, in chunks of queries.
+
+    Parameters
+    ----------
+    features : LSQFeatures
+        The public features.
+    weights : ndarray of float64, shape (I Q, functions)
+        One column per function.
+    queries : array_like, shape (queries, dimension)
+        The query points; public.
+    chunk_size : int, optional
+        Queries per chunk; `default_chunk_size(features)` when omitted.
+
+    Returns
+    -------
+    ndarray of float64, shape (queries, functions)
+    """
+    size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
+    blocks = [
+        features.project(chunk, weights, name=name) for name, chunk in chunked("queries", np.asarray(queries), size)
+    ]
+    return np.concatenate([np.empty((0, weights.shape[1])), *blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDensity:
+    """The published density estimate, which can be queried without further loss of privacy.
+
+    Parameters
+    ----------
+    published : ndarray of float64, shape (instances, Q)
+        The analyzer's output F~ = (2 B~ - n) R, an estimate of the sum of the users' features.
+    users : int
+        n.
+    features : LSQFeatures
+        The public features.
+    clipped_fraction : float, optional
+        A diagnostic of a simulation: the fraction of the points' coordinates that users clipped. It is **no part of the
+        protocol's output and not private**; None where only the messages are known.
+    """
+
+    published: NDArray[np.float64]
+    users: int
+    features: LSQFeatures
+    clipped_fraction: float | None = None
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """F~ / (n I), shape (I Q,): the density at y is its inner product with g(y)."""
+        return self.published.ravel() / (self.users * self.features.instances)
+
+    def __call__(self, queries: ArrayLike, *, chunk_size: int | None = None) -> NDArray[np.float64]:
+        """Return the density estimate `1/(n I) sum_ij F~_ij g_i(y)_j` at every query.
+
+        It is unbiased up to the family's beta (and up to clipping), so it may be negative or exceed the kernel's
+        maximum.
+
+        Parameters
+        ----------
+        queries : array_like, shape (queries, dimension)
+            Where to evaluate.
+        chunk_size : int, optional
+            Queries per chunk; `default_chunk_size(features)` when omitted.
+
+        Returns
+        -------
+        ndarray of float64, shape (queries,)
+        """
+        return evaluate(self.features, self.weights[:, np.newaxis], queries, chunk_size=chunk_size)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDensityProtocol:
+    """Algorithm 1 of wagner2025: I Q bitsums over users' randomly rounded features.
+
+    Each user rounds each feature f in [-R, R] to a bit that is 1 with probability (1 + f/R)/2, and takes part with it
+    in an independent instance of the bitsum protocol. A feature that is 0, as most are where S < Q, gives a fair coin.
+    With `GaussianFeatures`, and `RandomizedResponse` or `ThreeNB`, this is Algorithm 2.
+
+    Parameters
+    ----------
+    bitsum : BitsumProtocol
+        The bitsum protocol, one for all I Q instances; its `users` is n.
+    features : LSQFeatures
+        The public features.
+    """
+
+    bitsum: BitsumProtocol
+    features: LSQFeatures
+
+    def _round(self, points: NDArray[Any], rng: np.random.Generator, name: str = "points") -> NDArray[np.bool_]:
+        probability = self.features.f(points, name=name).reshape(len(points), self.features.coordinates)
+        probability /= 2.0 * self.features.family.R
+        probability += 0.5
+        return np.asarray(rng.random(probability.shape) < probability)
+
+    def _count(
+        self, points: NDArray[Any], rng: np.random.Generator, name: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | int]:
+        """Return, per bitsum, how many bits are 1 and how many are still to be drawn as fair coins."""
+        if not self.features.sparse:
+            return np.count_nonzero(self._round(points, rng, name), axis=0).astype(np.int64), 0
+        coordinates, values = self.features.nonzero(points, name=name)
+        values /= 2.0 * self.features.family.R
+        values += 0.5
+        chosen = coordinates[rng.random(values.shape) < values]
+        bitsums = self.features.coordinates
+        touched = np.bincount(coordinates.ravel(), minlength=bitsums)
+        return np.bincount(chosen, minlength=bitsums), len(points) - touched
+
+    def _check_participants(self, participants: int) -> None:
+        if participants != self.bitsum.users:
+            raise ValueError(
+                f"points holds {participants} users, but must hold exactly bitsum.users={self.bitsum.users}: the noise "
+                "and the estimate are set for that number."
+            )
+
+    def _publish(self, views: NDArray[np.int64], clipped_fraction: float | None = None) -> KernelDensity:
+        estimates = self.bitsum.analyze(views).reshape(self.features.instances, self.features.family.Q)
+        published = (2.0 * estimates - self.bitsum.users) * self.features.family.R
+        return KernelDensity(published, self.bitsum.users, self.features, clipped_fraction)
+
+    def randomize(self, points: ArrayLike, rng: np.random.Generator) -> UserMessages:
+        """Return every user's messages, each a row (symbol, i Q + j) for feature j of pair i, both counted from 0.
+
+        Message by message, this is for small runs; `simulate` is equal in law.
+
+        Parameters
+        ----------
+        points : array_like, shape (users, dimension)
+            One private point per user.
+        rng : numpy.random.Generator
+            The users' private randomness.
+
+        Returns
+        -------
+        UserMessages
+            With symbols of shape (messages, 2), for `protocols.shuffler.shuffle` to shuffle all together.
+
+        Raises
+        ------
+        ValueError
+            If the number of points is not `bitsum.users`, or a point is none that the features accept.
+        """
+        array = np.asarray(points)
+        bits = self._round(array, check_generator("rng", rng))
+        self._check_participants(len(array))
+        sent = [self.bitsum.randomize(column, rng) for column in bits.T]
+        tags = np.repeat(np.arange(len(sent)), [messages.symbols.size for messages in sent])
+        symbols = np.concatenate([messages.symbols for messages in sent])
+        return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
+
+    def analyze(self, shuffled: ArrayLike) -> KernelDensity:
+        """Return the density estimate from the shuffled messages.
+
+        Parameters
+        ----------
+        shuffled : array_like of int, shape (messages, 2)
+            Rows (symbol, tag) as `randomize` makes them, in any order.
+
+        Raises
+        ------
+        TypeError
+            If the messages hold no integers.
+        ValueError
+            For another shape, a tag outside [0, I Q), or a symbol outside the bitsum's alphabet.
+        """
+        rows = np.asarray(shuffled)
+        if rows.ndim != 2 or rows.shape[1] != 2:
+            raise ValueError(f"shuffled has shape {rows.shape}, but must have shape (messages, 2).")
+        if not np.issubdtype(rows.dtype, np.integer):
+            raise TypeError(f"shuffled has dtype {rows.dtype}, but must hold integers.")
+        symbols, tags = rows.T
+        outside = (tags < 0) | (tags >= self.features.coordinates)
+        if outside.any():
+            raise ValueError(
+                f"shuffled has the tag {tags[outside][0]}, which must be in [0, {self.features.coordinates})."
+            )
+        order = np.argsort(tags, kind="stable")
+        starts = np.searchsorted(tags[order], np.arange(1, self.features.coordinates))
+        return self._publish(np.stack([self.bitsum.view(part) for part in np.split(symbols[order], starts)]))
+
+    def simulate(
+        self,
+        points: NDArray[Any] | Iterable[NDArray[Any]],
+        rng: np.random.Generator,
+        *,
+        chunk_size: int | None = None,
+    ) -> KernelDensity:
+        """Run the protocol on aggregated bits: equal in law to `analyze(shuffle(randomize(points)))`.
+
+        Parameters
+        ----------
+        points : ndarray of shape (users, dimension), or iterable of ndarrays of shape (some users, dimension)
+            One private point per user, all at once or in blocks (a generator, to read from disk).
+        rng : numpy.random.Generator
+            The private randomness of users and shuffler.
+        chunk_size : int, optional
+            Users handled at a time, by default `default_chunk_size(features)`. The call needs about
+            `memory_needed(chunk_size)` bytes besides the points. The law does not depend on it, though the draws may.
+
+        Raises
+        ------
+        ValueError
+            If the number of points is not `bitsum.users`, or a point is none that the features accept.
+        """
+        check_generator("rng", rng)
+        size = (
+            default_chunk_size(self.features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
+        )
+        ones = np.zeros(self.features.coordinates, dtype=np.int64)
+        coins = np.zeros_like(ones)
+        participants = clipped = 0
+        for name, chunk in chunked("points", points, size):
+            drawn, left = self._count(chunk, rng, name)
+            ones += drawn
+            coins += left
+            clipped += self.features.clipped_coordinates(chunk)
+            participants += len(chunk)
+        self._check_participants(participants)
+        ones += rng.binomial(coins, 0.5)
+        fraction = clipped / (participants * self.features.family.dimension)
+        return self._publish(self.bitsum.sample_view(ones, rng), fraction)
+
+    def memory_needed(self, chunk_size: int) -> int:
+        """Return an upper estimate, in bytes, of the working memory of `simulate` with this chunk size."""
+        return memory_needed(self.features, chunk_size)

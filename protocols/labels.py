@@ -1,0 +1,154 @@
+"""Labels by m-ary randomized response, the preliminary round of the classifier (wagner2025, section 3.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["LabelRandomizedResponse"]
+
+
+@dataclass(frozen=True)
+class LabelRandomizedResponse:
+    """Each user publishes her label with probability `e^eps / (e^eps - 1 + m)`, else a uniformly random other label.
+
+    The published label is epsilon-DP in the local model: the probabilities of a report given two labels differ by a
+    factor of at most e^eps, which is attained.
+
+    Parameters
+    ----------
+    classes : int
+        The number of classes m, at least 1; public. A label is an integer in [0, m).
+    epsilon : float
+        In (0, 700], in nats. Beyond 700 the probability of another label nears the smallest float; to publish labels in
+        the clear, do not randomize them.
+    """
+
+    classes: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_integer("classes", self.classes, low=1)
+        check_real("epsilon", self.epsilon, low=0.0, high=700.0, low_open=True)
+
+    @property
+    def keep_probability(self) -> float:
+        """The probability that a user publishes her own label."""
+        return 1.0 / (1.0 + (self.classes - 1) * math.exp(-self.epsilon))
+
+    @property
+    def other_probability(self) -> float:
+        """The probability that a user publishes one given other label."""
+        return math.exp(-self.epsilon) * self.keep_probability
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """The matrix T with `T[c, r]` the probability of report r given label c, shape (classes, classes)."""
+        matrix = np.full((self.classes, self.classes), self.other_probability)
+        np.fill_diagonal(matrix, self.keep_probability)
+        return matrix
+
+    def randomize(self, labels: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return every user's published label.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape (users,)
+            The users' labels, in [0, classes).
+        rng : numpy.random.Generator
+            The users' private randomness.
+
+        Returns
+        -------
+        ndarray of int64, shape (users,)
+
+        Raises
+        ------
+        TypeError
+            If the labels are no integers.
+        ValueError
+            If a label is outside [0, classes), or the shape is another.
+        """
+        array = np.asarray(labels)
+        if not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"labels has dtype {array.dtype}, but must hold integers in [0, {self.classes}).")
+        if array.ndim != 1:
+            raise ValueError(f"labels has shape {array.shape}, but must have shape (users,).")
+        outside = (array < 0) | (array >= self.classes)
+        if outside.any():
+            user = int(np.argmax(outside))
+            raise ValueError(f"labels[{user}]={array[user]} must be an integer in [0, {self.classes}).")
+        check_generator("rng", rng)
+        if self.classes == 1:
+            return np.zeros(array.size, dtype=np.int64)
+        # Compared with the small probability of leaving: 1 - keep would lose it where epsilon is large.
+        leave = rng.random(array.size) < (self.classes - 1) * self.other_probability
+        shift = rng.integers(1, self.classes, array.size)
+        return (array.astype(np.int64) + leave * shift) % self.classes
+
+    def debias(self, reported: ArrayLike) -> NDArray[np.float64]:
+        """Return the unbiased estimate of the true class counts.
+
+        Parameters
+        ----------
+        reported : array_like of int, shape (classes,)
+            The number of users who published each label.
+
+        Returns
+        -------
+        ndarray of float64, shape (classes,)
+            With the same total; entries may be negative.
+
+        Raises
+        ------
+        ValueError
+            For another shape.
+        """
+        counts = self._counts("reported", reported)
+        uniform = counts.sum() / self.classes
+        # Equal to (counts - total other) / (keep - other), without its cancellation for a small epsilon.
+        return np.asarray(uniform + (counts - uniform) / self._contrast)
+
+    def covariance(self, counts: ArrayLike) -> NDArray[np.float64]:
+        """Return the covariance matrix of `debias(reported)` given the true class counts.
+
+        It is linear in the counts, so at the debiased counts it is an unbiased estimate of itself (which need not be
+        positive semidefinite).
+
+        Parameters
+        ----------
+        counts : array_like, shape (classes,)
+            The true class counts, or their debiased estimate.
+
+        Returns
+        -------
+        ndarray of float64, shape (classes, classes)
+
+        Raises
+        ------
+        ValueError
+            For another shape, or a count that is not finite.
+        """
+        true = self._counts("counts", counts)
+        matrix = self.transition
+        # A sum of independent one-hot reports: each contributes diag(T_c) - T_c T_c'.
+        return (np.diag(true @ matrix) - matrix.T @ (true[:, np.newaxis] * matrix)) / self._contrast**2
+
+    @property
+    def _contrast(self) -> float:
+        """The factor keep - other by which randomizing shrinks a difference of counts."""
+        return -math.expm1(-self.epsilon) * self.keep_probability
+
+    def _counts(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape != (self.classes,):
+            raise ValueError(f"{name} has shape {array.shape}, but must have shape ({self.classes},).")
+        if not np.isfinite(array).all():
+            bad = int(np.argmin(np.isfinite(array)))
+            raise ValueError(f"{name}[{bad}]={array[bad]} must be a finite number.")
+        return array

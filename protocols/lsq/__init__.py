@@ -1,0 +1,17 @@
+"""Locality-sensitive quantization families, one file per kernel."""
+
+from protocols.lsq.base import LSQFamily, LSQFeatures
+from protocols.lsq.exponential import ExponentialTessellation
+from protocols.lsq.gaussian import GaussianFeatures
+from protocols.lsq.inner_product import Identity, RandomSigns
+from protocols.lsq.laplacian import LaplacianBinning
+
+__all__ = [
+    "ExponentialTessellation",
+    "GaussianFeatures",
+    "Identity",
+    "LSQFamily",
+    "LSQFeatures",
+    "LaplacianBinning",
+    "RandomSigns",
+]

@@ -1,0 +1,231 @@
+"""Locality-sensitive quantization (LSQ): kernels written as expected products of bounded features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.validation import check_integer, check_vectors
+
+__all__ = ["LSQFamily", "LSQFeatures"]
+
+
+@dataclass(frozen=True)
+class LSQFamily(ABC):
+    """A distribution over pairs of functions f, g: R^d -> [-R, R]^Q (wagner2025, Definition 2.1).
+
+    It represents a kernel k if `|k(x, y) - E[f(x) . g(y)]| <= beta` for all x and y, where f(x) and g(y) have at most S
+    non-zero coordinates. Privacy depends on f alone, which the users evaluate: its range and its sparsity must hold for
+    every input. g is evaluated on public queries, and its range only enters the error.
+
+    Parameters
+    ----------
+    dimension : int
+        d, the number of coordinates of a point; at least 1.
+
+    Attributes
+    ----------
+    requires_unit_vectors : bool
+        Whether f accepts only vectors of Euclidean norm 1; it refuses others.
+    deterministic : bool
+        Whether the family is a single pair, so that repeating it would add cost and no accuracy.
+    """
+
+    requires_unit_vectors: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
+
+    dimension: int
+
+    def __post_init__(self) -> None:
+        check_integer("dimension", self.dimension, low=1)
+
+    @property
+    def beta(self) -> float:
+        """A bound on the approximation error of the kernel."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def Q(self) -> int:
+        """The number of coordinates of f(x) and g(y)."""
+
+    @property
+    @abstractmethod
+    def R(self) -> float:
+        """The range: every coordinate of f(x) is in [-R, R]."""
+
+    @property
+    @abstractmethod
+    def S(self) -> int:
+        """The largest number of non-zero coordinates of f(x)."""
+
+    @abstractmethod
+    def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:
+        """Draw `instances` independent pairs (f, g).
+
+        Parameters
+        ----------
+        instances : int
+            I, at least 1; exactly 1 for a deterministic family.
+        rng : numpy.random.Generator
+            **Public** randomness: every user, the analyzer and the adversary know the result. It must not share a seed
+            with the users' private randomness.
+        """
+
+    @abstractmethod
+    def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+    def kernel(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the kernel that the family represents.
+
+        Parameters
+        ----------
+        x : array_like, shape (points, dimension)
+            The users' points.
+        y : array_like, shape (queries, dimension)
+            The queries.
+
+        Returns
+        -------
+        ndarray of float64, shape (points, queries)
+
+        Raises
+        ------
+        ValueError
+            For another shape, a nan or an infinity, or points off the unit sphere where the family needs them on it.
+        """
+        points = check_vectors("x", x, dimension=self.dimension, unit=self.requires_unit_vectors)
+        return self._kernel(points, check_vectors("y", y, dimension=self.dimension))
+
+
+@dataclass(frozen=True, eq=False)
+class LSQFeatures(ABC):
+    """I public pairs (f, g), drawn by `LSQFamily.sample`.
+
+    Parameters
+    ----------
+    family : LSQFamily
+        Where the pairs were drawn from.
+    instances : int
+        I, the number of pairs.
+
+    Attributes
+    ----------
+    sparse : bool
+        Whether `nonzero` is available: S = 1, and f and g are stored without their zeros.
+    """
+
+    sparse: ClassVar[bool] = False
+
+    family: LSQFamily
+    instances: int
+
+    def __post_init__(self) -> None:
+        check_integer("instances", self.instances, low=1, high=1 if self.family.deterministic else None)
+
+    @abstractmethod
+    def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]: ...
+
+    @abstractmethod
+    def _g(self, y: NDArray[np.float64], name: str) -> NDArray[np.float64]: ...
+
+    def _nonzero(self, x: NDArray[np.float64], name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        raise TypeError(f"{type(self).__name__} is not sparse: every coordinate may be non-zero.")
+
+    @property
+    def coordinates(self) -> int:
+        """I Q, the number of bitsums that the features take."""
+        return self.instances * self.family.Q
+
+    @property
+    def bytes_per_point(self) -> int:
+        """The working memory that a point's features and their randomized rounding take."""
+        # Features, uniform numbers and a mask.
+        return 18 * self.coordinates
+
+    def f(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
+        """Return the users' side of every pair.
+
+        Parameters
+        ----------
+        x : array_like, shape (points, dimension)
+            The users' points.
+        name : str
+            What an error message calls the points.
+
+        Returns
+        -------
+        ndarray of float64, shape (points, instances, Q)
+            A new array with entries in [-R, R], whatever the points are.
+
+        Raises
+        ------
+        ValueError
+            For another shape, a nan or an infinity, points off the unit sphere where the family needs them on it, or
+            points so large that the features overflow.
+        """
+        return self._shaped(name, self._f(self._points(name, x), name))
+
+    def g(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
+        """Return the query side of every pair, shape (queries, instances, Q); as `f`, but with any norm allowed."""
+        return self._shaped(name, self._g(check_vectors(name, y, dimension=self.family.dimension), name))
+
+    def nonzero(self, x: ArrayLike, *, name: str = "x") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the users' side of every pair without its zeros; for sparse features only.
+
+        Parameters
+        ----------
+        x : array_like, shape (points, dimension)
+            The users' points, as for `f`.
+        name : str
+            What an error message calls the points.
+
+        Returns
+        -------
+        coordinates : ndarray of int64, shape (points, instances)
+            The coordinate i Q + j of the non-zero entry of pair i.
+        values : ndarray of float64, shape (points, instances)
+            The entries, in [-R, R].
+        """
+        return self._nonzero(self._points(name, x), name)
+
+    def project(self, y: ArrayLike, weights: NDArray[np.float64], *, name: str = "y") -> NDArray[np.float64]:
+        """Return `g(y) . w` for every query y and column w of the weights.
+
+        Parameters
+        ----------
+        y : array_like, shape (queries, dimension)
+            The queries.
+        weights : ndarray of float64, shape (I Q, functions)
+            One column per function.
+        name : str
+            What an error message calls the queries.
+
+        Returns
+        -------
+        ndarray of float64, shape (queries, functions)
+        """
+        if not self.sparse:
+            values = self.g(y, name=name)
+            return np.asarray(values.reshape(len(values), self.coordinates) @ weights)
+        coordinates, entries = self._nonzero(check_vectors(name, y, dimension=self.family.dimension), name)
+        return np.stack([(column[coordinates] * entries).sum(axis=1) for column in weights.T], axis=1)
+
+    def clipped_coordinates(self, x: ArrayLike) -> int:
+        """Return how many of the coordinates of the points are beyond the range and so are clipped by `f`."""
+        check_vectors("x", x, dimension=self.family.dimension)
+        return 0
+
+    def _points(self, name: str, x: ArrayLike) -> NDArray[np.float64]:
+        return check_vectors(name, x, dimension=self.family.dimension, unit=self.family.requires_unit_vectors)
+
+    def _shaped(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        finite = np.isfinite(values)
+        if not finite.all():
+            row = int(np.argmin(finite.all(axis=1)))
+            raise ValueError(f"{name}[{row}] is so large that its features overflow; every feature must be finite.")
+        return values.reshape(-1, self.instances, self.family.Q)

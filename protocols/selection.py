@@ -1,0 +1,32 @@
+"""Selection: the bucket with the largest estimated count (ghazi2021, Lemma 36)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.histogram import BucketSums
+
+__all__ = ["Selection"]
+
+
+@dataclass(frozen=True)
+class Selection(BucketSums):
+    """The bucket whose estimate is largest; the smallest index among equals.
+
+    Estimates never exceed the counts, so the count of the selected bucket falls short of the largest count by no more
+    than the noise of one bucket, the one with the largest count, whatever the size of the universe.
+
+    Parameters
+    ----------
+    bitsum : SingleNoise
+        The protocol of every bucket, with `estimate="under"`.
+    buckets : int
+        The size of the universe, at least 2.
+    """
+
+    def analyze(self, view: ArrayLike) -> NDArray[np.int64]:
+        """Return the selected bucket, shape (...)."""
+        return np.asarray(np.argmax(self.estimates(view), axis=-1))
