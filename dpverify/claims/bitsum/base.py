@@ -1,0 +1,178 @@
+"""What a binary-sum protocol's twin states: exact pairs, error, communication, published parameters, theorems."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from dpverify.claims.theorem import Theorem
+from dpverify.guarantee import Interval, ThreatModel
+from dpverify.privacy_loss.accounting import Entry, FamilyComposition
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from protocols.bitsum.base import BitsumProtocol
+
+__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "PrivacyCurve"]
+
+P = TypeVar("P", bound=BitsumProtocol)
+
+
+class ComposedEpsilon(Protocol):
+    """Maps the pairs of one instance to the epsilon of the whole composition at the budget's delta: an upper bound."""
+
+    @property
+    def mechanisms(self) -> int:
+        """How many instances are composed."""
+
+    @property
+    def delta(self) -> float:
+        """The budget's delta. At 0 the call is not allowed: cut tails have no finite loss, and `pure_epsilon` is."""
+
+    @property
+    def threat_model(self) -> ThreatModel:
+        """Whose view the pairs must be: one of the claims' `threat_models`."""
+
+    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
+        """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound."""
+        ...
+
+
+class PrivacyCurve(Protocol):
+    """The privacy curve of a composition, as proved intervals."""
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of neighbouring views of one instance of a protocol.
+
+    Parameters
+    ----------
+    every : tuple of PrivacyLossDistribution, or of groups of them
+        Together they dominate the pair of every dataset, in both directions; see `FamilyComposition`.
+    attained : tuple of PrivacyLossDistribution
+        Pairs that some dataset attains exactly: the lower bound.
+    note : str
+        Which datasets attain them, and how `every` covers the rest.
+    """
+
+    every: tuple[Entry, ...]
+    attained: tuple[PrivacyLossDistribution, ...]
+    note: str = field(default="")
+
+
+class BitsumClaims(ABC, Generic[P]):
+    """The twin of one binary-sum protocol."""
+
+    name: ClassVar[str]
+    """The protocol's short name, as on the command line."""
+    protocol: ClassVar[type[BitsumProtocol]]
+    """The class that this is the twin of."""
+    theorems: ClassVar[tuple[Theorem, ...]]
+    """The theorems about it."""
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION,)
+    """The adversaries whose view has an exact law here; the first is the default."""
+    pure: ClassVar[bool] = False
+    """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
+
+    @abstractmethod
+    def pairs(self, protocol: P) -> Pairs:
+        """Return the pairs of views for the replace-one adjacency and the default threat model."""
+
+    def views(self, protocol: P, threat_model: ThreatModel) -> Pairs:
+        """Return the pairs of what one of the `threat_models` sees."""
+        return self.pairs(protocol)
+
+    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
+        """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.
+
+        Largest losses add up over instances.
+        """
+        return Interval(math.inf, math.inf)
+
+    def curve(
+        self,
+        protocol: P,
+        instances: int,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of `instances` runs on the same users, over all datasets and mixes of directions."""
+        pairs = self.views(protocol, threat_model)
+        return FamilyComposition(
+            pairs.every,
+            instances,
+            attained=pairs.attained,
+            relative_width=relative_width,
+            reference_delta=reference_delta,
+        )
+
+    def guaranteed_epsilon(self, protocol: P, composed_epsilon: ComposedEpsilon) -> float:
+        """Return the composed epsilon, an upper bound, by the rule that `least_error` searched with."""
+        return composed_epsilon(self.views(protocol, composed_epsilon.threat_model).every)
+
+    @abstractmethod
+    def parameters(self, protocol: P) -> dict[str, Any]:
+        """Return the protocol's parameters by argument name, without `users`."""
+
+    @abstractmethod
+    def rmse(self, protocol: P) -> float:
+        """Return the exact root mean squared error of the estimate, in users, for the worst input where they differ."""
+
+    @abstractmethod
+    def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
+        """Return the expected number of messages per user at this fraction of ones (worst case by default)."""
+
+    @abstractmethod
+    def published(self, users: int, epsilon0: float, delta0: float) -> P:
+        """Return the protocol with the published parameters for an (epsilon0, delta0)-DP instance.
+
+        Raises
+        ------
+        FormulaRangeError
+            Where the published formula has no meaning.
+        """
+
+    def published_against(self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float) -> P:
+        """Return `published` for one of the `threat_models`, where the parameters depend on it."""
+        return self.published(users, epsilon0, delta0)
+
+    @abstractmethod
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
+        """Return one sentence for each hypothesis of the published formula that does not hold."""
+
+    @abstractmethod
+    def least_error(
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> P:
+        """Return the protocol of least error whose composed epsilon is at most the target.
+
+        Parameters
+        ----------
+        users : int
+            n.
+        composed_epsilon : ComposedEpsilon
+            The composed epsilon, an upper bound, of an instance's pairs; never called at delta = 0.
+        target : float
+            The budget's epsilon.
+        max_messages_per_user : float, optional
+            A bound on the expected messages per user, for protocols that trade error against communication.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If no parameter meets the target.
+        """
+
+    def bits_per_message(self) -> int:
+        """Return the content of a message in bits, the tag of the instance apart."""
+        return max(1, (len(self.protocol.alphabet) - 1).bit_length())

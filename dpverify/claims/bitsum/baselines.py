@@ -1,0 +1,273 @@
+"""What is true of `protocols.bitsum.baselines`: every guarantee here is central or local, and says so.
+
+Replacing a user changes a bitsum by at most 1, in either direction; symmetric noise gives both directions one law.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
+
+from mpmath import fp
+
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, PrivacyCurve
+from dpverify.claims.search import smallest
+from dpverify.claims.theorem import Theorem
+from dpverify.formulas import baselines as formulas
+from dpverify.formulas import randomized_response, three_nb
+from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.privacy_loss import laws, pairs
+from dpverify.privacy_loss.erasure import two_valued
+from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.baselines import (
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    CentralGaussian,
+    LocalRandomizedResponse,
+)
+from protocols.validation import check_real
+
+__all__ = [
+    "CentralDiscreteGaussianClaims",
+    "CentralDiscreteLaplaceClaims",
+    "CentralGaussianClaims",
+    "LocalRandomizedResponseClaims",
+    "least_sigma",
+]
+
+P = TypeVar("P", bound=BitsumProtocol)
+
+_SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
+
+
+class _Baseline(BitsumClaims[P]):
+    """What the baselines share: one message or bit per user, and formulas that are exact, hence always in range."""
+
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
+    theorems: ClassVar[tuple[Theorem, ...]] = ()
+
+    def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
+        """Return 1: each user hands over one bit."""
+        return 1.0
+
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
+        return ()
+
+    def least_error(
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> P:
+        if max_messages_per_user is not None and max_messages_per_user < 1.0:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} must be at least 1: {self.name} sends one message."
+            )
+        return self._least_noise(users, composed_epsilon, target)
+
+    @abstractmethod
+    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P: ...
+
+    def _cannot(self, target: float) -> InfeasibleBudgetError:
+        return InfeasibleBudgetError(f"epsilon={target!r} cannot be met by {self.name} with any finite noise.")
+
+
+class _GaussianCurve:
+    """Normal noise of standard deviation sigma, composed; 1/sigma is rounded outwards."""
+
+    def __init__(self, sigma: float, instances: int) -> None:
+        mu = 1.0 / sigma if sigma > 0.0 else math.inf
+        ends = (math.nextafter(mu, 0.0), math.nextafter(mu, math.inf))
+        self._least, self._most = (GaussianPrivacyLoss(end).composed(instances) for end in ends)
+
+    def delta(self, epsilon: float) -> Interval:
+        return Interval(self._least.delta(epsilon).lower, self._most.delta(epsilon).upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        return Interval(self._least.epsilon(delta).lower, self._most.epsilon(delta).upper)
+
+
+def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
+    """Return the least sigma, within 4e-15 and on the safe side, at which normal noise is (epsilon, delta)-DP.
+
+    The analytic calibration of balle2018 (Algorithm 1), for every epsilon and any number of instances; the classical
+    `sqrt(2 ln(1.25/delta)) / epsilon` holds below epsilon = 1 only, and is larger.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the whole, positive, in nats.
+    delta : float
+        Of the whole, in (0, 1).
+    instances : int
+        How many instances are composed, at least 1.
+    """
+    check_real("epsilon", epsilon, low=0.0, low_open=True)
+    check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+
+    def meets(sigma: float) -> bool:
+        return _GaussianCurve(sigma, instances).delta(epsilon).upper <= delta
+
+    start = math.sqrt(-2.0 * instances * math.log(delta)) / epsilon
+    sigma = smallest(meets, start, 1e100, 4e-15)
+    if sigma is None:
+        raise InfeasibleBudgetError(f"epsilon={epsilon!r} cannot be met by normal noise with a finite sigma.")
+    return sigma
+
+
+class CentralGaussianClaims(_Baseline[CentralGaussian]):
+    """The twin of `CentralGaussian`: closed form, composed any number of times."""
+
+    name: ClassVar[str] = "central-gaussian"
+    protocol: ClassVar[type[BitsumProtocol]] = CentralGaussian
+
+    def pairs(self, protocol: CentralGaussian) -> Pairs:
+        """Return no pairs: the law is continuous, and `curve` has it in closed form."""
+        return Pairs((), (), note=f"{_SYMMETRIC}, in closed form")
+
+    def curve(  # noqa: D102
+        self,
+        protocol: CentralGaussian,
+        instances: int,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        return _GaussianCurve(protocol.sigma, instances)
+
+    def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+        curve = _GaussianCurve(protocol.sigma, composed_epsilon.mechanisms)
+        return curve.epsilon(composed_epsilon.delta).upper
+
+    def parameters(self, protocol: CentralGaussian) -> dict[str, Any]:  # noqa: D102
+        return {"sigma": protocol.sigma}
+
+    def rmse(self, protocol: CentralGaussian) -> float:  # noqa: D102
+        return protocol.sigma
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> CentralGaussian:
+        """Return the analytic calibration of balle2018."""
+        if delta0 == 0.0:
+            raise InfeasibleBudgetError("delta0=0.0 must be in (0, 1): normal noise is not pure DP.")
+        return CentralGaussian(users, least_sigma(epsilon0, delta0))
+
+    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
+        # The margin covers the roundings of inverting the curve again.
+        sigma = least_sigma(target * (1.0 - 1e-11), composed_epsilon.delta, composed_epsilon.mechanisms)
+        return CentralGaussian(users, sigma)
+
+
+class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
+    """The twin of `CentralDiscreteGaussian`."""
+
+    name: ClassVar[str] = "central-discrete-gaussian"
+    protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteGaussian
+
+    def pairs(self, protocol: CentralDiscreteGaussian) -> Pairs:  # noqa: D102
+        one = (pairs.discrete_gaussian(protocol.sigma).up,)
+        return Pairs(one, one, note=_SYMMETRIC)
+
+    def parameters(self, protocol: CentralDiscreteGaussian) -> dict[str, Any]:  # noqa: D102
+        return {"sigma": protocol.sigma}
+
+    def rmse(self, protocol: CentralDiscreteGaussian) -> float:  # noqa: D102
+        law = laws.discrete_gaussian(protocol.sigma)
+        return math.sqrt(float(law.pmf @ law.support.astype(float) ** 2))
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> CentralDiscreteGaussian:
+        """Return the sigma that zero-concentrated privacy gives (canonne2020, bun2016)."""
+        if delta0 == 0.0:
+            raise InfeasibleBudgetError("delta0=0.0 must be in (0, 1): discrete Gaussian noise is not pure DP.")
+        return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(fp, epsilon0, delta0)))
+
+    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
+        def meets(sigma: float) -> bool:
+            return composed_epsilon([pairs.discrete_gaussian(sigma).up], decide=True) <= target
+
+        start = least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms)
+        sigma = smallest(meets, start, 2.0**20, 1e-4)
+        if sigma is None:
+            raise self._cannot(target)
+        return CentralDiscreteGaussian(users, sigma)
+
+
+class _TwoValued(_Baseline[P]):
+    """A mechanism with just two privacy losses, eps and -eps: the worst that is pure eps-DP."""
+
+    pure: ClassVar[bool] = True
+
+    @abstractmethod
+    def _at(self, users: int, epsilon0: float) -> P:
+        """Return the protocol whose loss is epsilon0, up to rounding."""
+
+    def pairs(self, protocol: P) -> Pairs:
+        one = (two_valued(self.pure_epsilon(protocol, self.threat_models[0])),)
+        return Pairs(one, one, note="one two-valued law for every dataset and both directions")
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> P:
+        """Return the protocol that is epsilon0-DP, on the safe side of all rounding; delta0 is not used."""
+        aim = epsilon0
+        while True:
+            protocol = self._at(users, aim)
+            if self.pure_epsilon(protocol, self.threat_models[0]).upper <= epsilon0:
+                return protocol
+            aim = math.nextafter(aim, 0.0)
+
+    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
+        if composed_epsilon.delta == 0.0:
+            return self.published(users, target, 0.0)
+
+        def meets(spread: float) -> bool:
+            return composed_epsilon([pairs.discrete_laplace(1.0 / spread).up], decide=True) <= target
+
+        spread = smallest(meets, 1.0, 1e9, 1e-5)
+        if spread is None:
+            raise self._cannot(target)
+        return self.published(users, 1.0 / spread, 0.0)
+
+
+class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
+    """The twin of `CentralDiscreteLaplace`."""
+
+    name: ClassVar[str] = "central-discrete-laplace"
+    protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteLaplace
+
+    def _at(self, users: int, epsilon0: float) -> CentralDiscreteLaplace:
+        return CentralDiscreteLaplace(users, float(formulas.discrete_laplace_p(fp, epsilon0)))
+
+    def pure_epsilon(self, protocol: CentralDiscreteLaplace, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        if protocol.p == 0.0:
+            return Interval(math.inf, math.inf)
+        with arb_context() as ctx:
+            return enclosure(-ctx.log(protocol.p))
+
+    def parameters(self, protocol: CentralDiscreteLaplace) -> dict[str, Any]:  # noqa: D102
+        return {"p": protocol.p}
+
+    def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
+        return float(three_nb.rmse(fp, protocol.p))
+
+
+class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
+    """The twin of `LocalRandomizedResponse`."""
+
+    name: ClassVar[str] = "local-rr"
+    protocol: ClassVar[type[BitsumProtocol]] = LocalRandomizedResponse
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
+
+    def _at(self, users: int, epsilon0: float) -> LocalRandomizedResponse:
+        return LocalRandomizedResponse(users, float(formulas.local_flip_probability(fp, epsilon0)))
+
+    def pure_epsilon(self, protocol: LocalRandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        if protocol.flip_probability == 0.0:
+            return Interval(math.inf, math.inf)
+        with arb_context() as ctx:
+            p = ctx.convert(protocol.flip_probability)
+            return enclosure(ctx.log1p(-p) - ctx.log(p))
+
+    def parameters(self, protocol: LocalRandomizedResponse) -> dict[str, Any]:  # noqa: D102
+        return {"flip_probability": protocol.flip_probability}
+
+    def rmse(self, protocol: LocalRandomizedResponse) -> float:  # noqa: D102
+        return float(randomized_response.rmse(fp, protocol.users, protocol.flip_probability))

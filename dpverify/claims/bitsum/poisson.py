@@ -1,0 +1,63 @@
+"""What is true of `protocols.bitsum.poisson`.
+
+The noise is additive and independent of the data, so one pair, Z + 1 against Z, covers every dataset.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.negative_binomial import least_poisson_mean
+from dpverify.claims.theorem import Theorem
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.privacy_loss import pairs as laws
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.negative_binomial import Estimate
+from protocols.bitsum.poisson import Poisson
+
+__all__ = ["PoissonClaims"]
+
+
+class PoissonClaims(BitsumClaims[Poisson]):
+    """The twin of `Poisson`."""
+
+    name: ClassVar[str] = "poisson"
+    protocol: ClassVar[type[BitsumProtocol]] = Poisson
+    theorems: ClassVar[tuple[Theorem, ...]] = ()
+
+    def pairs(self, protocol: Poisson) -> Pairs:  # noqa: D102
+        directions = tuple(laws.poisson(protocol.mean))
+        return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
+
+    def parameters(self, protocol: Poisson) -> dict[str, Any]:  # noqa: D102
+        return {"mean": protocol.mean, "estimate": protocol.estimate.value}
+
+    def rmse(self, protocol: Poisson) -> float:  # noqa: D102
+        bias = 0.0 if protocol.estimate is Estimate.DEBIASED else protocol.mean
+        return math.hypot(math.sqrt(protocol.mean), bias)
+
+    def messages_per_user(self, protocol: Poisson, fraction_of_ones: float = 1.0) -> float:
+        """Return the expected number; for `Estimate.UNDER` the fraction is that of the zeros, which users send."""
+        return fraction_of_ones + protocol.mean / protocol.users
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> Poisson:
+        """Raise FormulaRangeError: wagner2025 (Appendix B.1) says that Poisson noise works, and not how much."""
+        raise FormulaRangeError("No source of this project states a mean for Poisson noise: use method='exact'.")
+
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+        return ()
+
+    def least_error(  # noqa: D102
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> Poisson:
+        protocol = Poisson(users, least_poisson_mean(composed_epsilon, target))
+        needed = self.messages_per_user(protocol)
+        if max_messages_per_user is not None and needed > max_messages_per_user:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} must be at least {needed:.6g} for Poisson noise with "
+                f"users={users} at epsilon={target!r}."
+            )
+        return protocol

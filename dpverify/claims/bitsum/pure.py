@@ -1,0 +1,224 @@
+"""What is true of `protocols.bitsum.pure`, whose two views are accounted apart.
+
+Both views are that of the user under attack plus that of the others' bits, which are independent of her. Leaving the
+others' bits out can only help the adversary, so the dataset in which all others hold 0 is the worst at every epsilon,
+and with P0 the view's law for bit 0 and P1 its law for an undropped 1, the pair is `q P0 + (1-q) P1` against P0.
+
+- **The sum** (model threat, or a shuffler that reveals only sums): `y + DLap`. The ratio P1/P0 takes the values p and
+  1/p, so the largest loss is `ln(q + (1-q)/p)`, below ln(1/p), in one direction and `-ln(q + (1-q) p)`, which is
+  smaller, in the other. For any number k of other ones the ratio tends to the former far to the right: pure DP with
+  exactly that epsilon, for all n and every dataset.
+- **The two counts** (communication threat): P1/P0 is at most 1/p, and 0 where no message +1 was sent. So the largest
+  losses are `ln(q + (1-q)/p)` and `ln(1/q)`, whatever the flood, and the latter is attained for all n in the dataset of
+  zeros. Hence message-level pure epsilon-DP holds if and only if `q >= e^-epsilon` (and the noise is enough): this much
+  dropping is what a local randomizer would need. At delta > 0 the flood does hide it, and q = 0, which is 3NB, is best.
+
+More generally, no protocol whose users may send nothing is epsilon-DP unless nothing is sent with nearly the same
+probability for both bits: the view without any message has the probability of all users sending none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from mpmath import fp
+
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims
+from dpverify.claims.search import smallest
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
+from dpverify.formulas import pure as formulas
+from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.privacy_loss import pairs as laws
+from dpverify.privacy_loss.erasure import erased
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.pure import Pure
+
+__all__ = ["RHO", "PureClaims"]
+
+RHO = 0.5
+"""rho, which the experiments take from (0, 1/2]: the most error allowed beyond that of discrete Laplace noise."""
+
+_MOST_FLOOD = 1e7
+
+_HYPOTHESES = (
+    Hypothesis("epsilon0-positive", "epsilon0 > 0.", lambda epsilon0, rho, n: epsilon0 > 0),
+    Hypothesis("rho-in-half", "0 < rho <= 1/2.", lambda epsilon0, rho, n: 0 < rho <= 0.5),
+    Hypothesis(
+        "drop-probability-below-one",
+        "0.2 rho / (e^epsilon0 (1 - e^-epsilon0)^2 n) < 1.",
+        lambda epsilon0, rho, n: rho < -5 * math.expm1(epsilon0) * math.expm1(-epsilon0) * n,
+    ),
+)
+
+
+class PureClaims(BitsumClaims[Pure]):
+    """The twin of `Pure`."""
+
+    name: ClassVar[str] = "pure"
+    protocol: ClassVar[type[BitsumProtocol]] = Pure
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
+    pure: ClassVar[bool] = True
+    theorems: ClassVar[tuple[Theorem, ...]] = (
+        Theorem(
+            name="wagner2025-pure-sum-view",
+            source="wagner2025, section 4 (parameters of the experiments, after ghazi2023)",
+            statement="With eps' = eps0 - 0.01 rho min(eps0, 1) and q = 0.2 rho / (e^eps0 (1 - e^-eps0)^2 n) the sum "
+            "is eps0-DP",
+            hypotheses=_HYPOTHESES,
+            verdict=Verdict.HOLDS,
+            finding="The exact epsilon is ln(q + (1-q) e^eps'), below eps' < eps0, for every dataset: dropping is not "
+            "needed for the sum.",
+        ),
+        Theorem(
+            name="wagner2025-pure-message-view",
+            source="wagner2025, section 4 and Appendix B.1 (after ghazi2023)",
+            statement="With the same parameters the shuffled messages are eps0-DP",
+            hypotheses=_HYPOTHESES,
+            verdict=Verdict.FAILS,
+            finding="Not if the noise and the flood are drawn independently of the bit, as described here: where no "
+            "message +1 is sent, the loss is ln(1/q), 12.7 at eps0 = 1, n = 30000, rho = 1/2, whatever the flood. "
+            "ghazi2023 itself was not at hand; its randomizer must treat the two bits apart in more than the dropping.",
+        ),
+        Theorem(
+            name="wagner2025-pure-estimate",
+            source="a published implementation of wagner2025, section 4",
+            statement="The sum of the messages is an unbiased estimate of the bitsum",
+            hypotheses=(),
+            verdict=Verdict.FAILS,
+            finding="Its bias is -q times the sum. With n = 30000 ones and rho = 1/2 that is 0.09 at eps0 = 1 (noise "
+            "1.4), 632 at 0.0126 (noise 112) and 14,746 at 2/768 (noise 543). Dividing by 1 - q, as here, removes it.",
+        ),
+    )
+
+    def pairs(self, protocol: Pure) -> Pairs:  # noqa: D102
+        return self.views(protocol, ThreatModel.COMMUNICATION)
+
+    def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:  # noqa: D102
+        if threat_model is ThreatModel.MODEL:
+            undropped, what = laws.discrete_laplace(-math.log(protocol.p)), "the sum of the messages"
+        else:
+            undropped = laws.three_nb(protocol.p, protocol.flood_shape, protocol.flood_p)
+            what = "the counts of +1 and -1"
+        directions = erased(undropped, protocol.drop_probability)
+        every = directions[:1] if directions.up is directions.down else tuple(directions)
+        return Pairs(every, every, note=f"view: {what}; attained by all other users holding 0, the worst dataset")
+
+    def pure_epsilon(self, protocol: Pure, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        if protocol.p == 0.0 or (threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0):
+            return Interval(math.inf, math.inf)
+        loss = formulas.sum_view_loss if threat_model is ThreatModel.MODEL else formulas.message_view_loss
+        with arb_context() as ctx:
+            return enclosure(loss(ctx, protocol.p, protocol.drop_probability))
+
+    def parameters(self, protocol: Pure) -> dict[str, Any]:  # noqa: D102
+        return {
+            "p": protocol.p,
+            "drop_probability": protocol.drop_probability,
+            "flood_shape": protocol.flood_shape,
+            "flood_p": protocol.flood_p,
+        }
+
+    def rmse(self, protocol: Pure) -> float:
+        """Return the exact root mean squared error if all users hold a one: the largest."""
+        return math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, protocol.users))
+
+    def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
+        kept = fraction_of_ones * (1.0 - protocol.drop_probability)
+        return ThreeNBClaims().messages_per_user(protocol.noise, kept)
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> Pure:
+        """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.
+
+        The flood's shape is that of 3NB (wagner2025, A.2), its mean the least at which an instance's two counts are
+        exactly (epsilon0, delta0)-DP.
+
+        Raises
+        ------
+        FormulaRangeError
+            At delta0 = 0, as no flood makes the messages pure; or if q is not below 1.
+        InfeasibleBudgetError
+            If that takes more than 1e7 messages in all.
+        """
+        if delta0 == 0.0:
+            q = float(formulas.drop_probability(fp, epsilon0, RHO, users))
+            raise FormulaRangeError(
+                f"delta0=0 must be in (0, 1): no flood makes the messages pure (largest loss {-math.log(q):.4g} at "
+                f"epsilon0={epsilon0!r}), but the released sum alone (model threat) is."
+            )
+        p, q = self._published_p(epsilon0), float(formulas.drop_probability(fp, epsilon0, RHO, users))
+        shape = float(three_nb.flood_shape(fp, epsilon0, delta0))
+
+        def made(mean: float) -> Pure:
+            return Pure(users, p, q, shape, mean / (mean + shape))
+
+        def meets(mean: float) -> bool:
+            return max(pair.delta(epsilon0).upper for pair in self.pairs(made(mean)).attained) <= delta0
+
+        start = shape / -math.expm1(-epsilon0 / (epsilon0 - math.log(delta0)))
+        mean = smallest(meets, start, _MOST_FLOOD, 1e-2)
+        if mean is None:
+            raise InfeasibleBudgetError(
+                f"delta0={delta0!r} at epsilon0={epsilon0!r} needs a flood of more than {_MOST_FLOOD:g} messages."
+            )
+        return made(mean)
+
+    @staticmethod
+    def _published_p(epsilon0: float) -> float:
+        return math.exp(-float(formulas.noise_epsilon(fp, epsilon0, RHO)))
+
+    def published_against(  # noqa: D102
+        self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float
+    ) -> Pure:
+        if threat_model is not ThreatModel.MODEL:
+            return self.published(users, epsilon0, delta0)
+        q = float(formulas.drop_probability(fp, epsilon0, RHO, users))
+        return Pure(users, self._published_p(epsilon0), q)
+
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+        if delta0 == 0.0:
+            return (f"the sum alone is protected and no flood is sent; rho = {RHO:g}",)
+        return (f"the source states no flood: the least that is enough is sent; rho = {RHO:g}",)
+
+    def least_error(  # noqa: D102
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> Pure:
+        adversary = composed_epsilon.threat_model
+        if composed_epsilon.delta == 0.0:
+            protocol = self._least_pure(users, adversary, target)
+        elif adversary is ThreatModel.MODEL:
+
+            def meets(spread: float) -> bool:
+                return composed_epsilon([laws.discrete_laplace(1.0 / spread).up], decide=True) <= target
+
+            spread = smallest(meets, 1.0, 1e9, 1e-4)
+            if spread is None:
+                raise InfeasibleBudgetError(f"epsilon={target!r} cannot be met by discrete Laplace noise.")
+            protocol = Pure(users, math.exp(-1.0 / spread))
+        else:
+            # Dropping adds error, and at delta > 0 the flood alone hides a missing +1.
+            least = ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
+            protocol = Pure(users, least.p, 0.0, least.flood_shape, least.flood_p)
+        needed = self.messages_per_user(protocol)
+        if max_messages_per_user is not None and needed > max_messages_per_user:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} must be at least {needed:.6g} for Pure with "
+                f"users={users} at epsilon={target!r}."
+            )
+        return protocol
+
+    def _least_pure(self, users: int, threat_model: ThreatModel, target: float) -> Pure:
+        """Return the pure protocol of least error: both terms of its variance grow with q, and p is set by q."""
+        if math.exp(-target) in (0.0, 1.0):
+            raise InfeasibleBudgetError(f"epsilon={target!r} is out of the range of floats for Pure.")
+        aim = target
+        while True:
+            q = 0.0 if threat_model is ThreatModel.MODEL else math.exp(-aim)
+            protocol = Pure(users, (1.0 - q) / (math.exp(aim) - q), q)
+            if self.pure_epsilon(protocol, threat_model).upper <= target:
+                return protocol
+            # One rounding too little.
+            aim = math.nextafter(aim, 0.0)

@@ -1,0 +1,175 @@
+"""What is true of `protocols.bitsum.three_nb`.
+
+The noise is additive and independent of the data, so one pair (x = 1 against x = 0) covers every dataset. The exact
+laws are for r = 1 (geometric Z1 and Z2), the seeds' choice.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, ClassVar
+
+from mpmath import fp
+
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.search import smallest
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.formulas import Hypothesis
+from dpverify.formulas import three_nb as formulas
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.three_nb import ThreeNB
+
+__all__ = ["FLOOD_RATE", "ThreeNBClaims"]
+
+FLOOD_RATE = 0.2
+"""The c in `p' = exp(-c eps0 / (eps0 + ln 1/delta0))`, which wagner2025 leaves as Theta(1)."""
+_NEAR_LIMIT = 1.01
+"""By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
+_SHAPES = (14.0, 9.0, 22.0)
+_MOST_FLOOD = 1e6
+_MOST_SPREAD = 1e5
+
+
+class ThreeNBClaims(BitsumClaims[ThreeNB]):
+    """The twin of `ThreeNB`."""
+
+    name: ClassVar[str] = "3nb"
+    protocol: ClassVar[type[BitsumProtocol]] = ThreeNB
+    theorems: ClassVar[tuple[Theorem, ...]] = (
+        Theorem(
+            name="wagner2025-a2-three-nb",
+            source="wagner2025, Appendix A.2 (after ghazi2020)",
+            statement="3NB with r = 1, p = e^(-0.99 eps0), r' = 3(1 + ln(2 e^(0.99 eps0) / delta0)), "
+            "p' = e^(-c eps0 / (eps0 + ln 1/delta0)), c = Theta(1), is (eps0, delta0)-DP",
+            hypotheses=(
+                Hypothesis("epsilon0-positive", "epsilon0 > 0.", lambda epsilon0, delta0: epsilon0 > 0),
+                Hypothesis("delta0-in-unit", "0 < delta0 < 1.", lambda epsilon0, delta0: 0 < delta0 < 1),
+            ),
+            verdict=Verdict.HOLDS_WITH_CONDITION,
+            finding="The constant matters: at (0.0134, 6.5e-10), c = 1 gives delta 1.2e-6 and c = 0.5 gives 2.3e-8; "
+            "c = 0.2 is private wherever it was checked.",
+        ),
+    )
+
+    def pairs(self, protocol: ThreeNB) -> Pairs:  # noqa: D102
+        if protocol.shape != 1.0:
+            raise ValueError(f"shape={protocol.shape!r} must be 1: the exact law is for geometric Z1 and Z2 only.")
+        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p))
+        return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
+
+    def parameters(self, protocol: ThreeNB) -> dict[str, Any]:  # noqa: D102
+        return {
+            "p": protocol.p,
+            "shape": protocol.shape,
+            "flood_shape": protocol.flood_shape,
+            "flood_p": protocol.flood_p,
+        }
+
+    def rmse(self, protocol: ThreeNB) -> float:  # noqa: D102
+        return float(formulas.rmse(fp, protocol.p, protocol.shape))
+
+    def messages_per_user(self, protocol: ThreeNB, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
+        return float(
+            formulas.expected_messages_per_user(
+                fp,
+                protocol.users,
+                protocol.p,
+                protocol.flood_shape,
+                protocol.flood_p,
+                fraction_of_ones,
+                protocol.shape,
+            )
+        )
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
+        return ThreeNB(
+            users,
+            p=float(formulas.noise_p(fp, epsilon0)),
+            flood_shape=float(formulas.flood_shape(fp, epsilon0, delta0)),
+            flood_p=float(formulas.flood_p(fp, epsilon0, delta0, FLOOD_RATE)),
+        )
+
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+        return (f"the source leaves c in p' as Theta(1); c = {FLOOD_RATE:g} is used",)
+
+    def least_error(  # noqa: D102
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> ThreeNB:
+        def unlimited_flood_meets(spread: float) -> bool:
+            return composed_epsilon(discrete_laplace(1.0 / spread), decide=True) <= target
+
+        limit = smallest(unlimited_flood_meets, 1.0, _MOST_SPREAD, 1e-4)
+        if limit is None:
+            raise InfeasibleBudgetError(
+                f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
+                f"{math.sqrt(2.0) * _MOST_SPREAD:.3g} users."
+            )
+        # `limit` is 1/|ln p| of the noise that would do with an unlimited flood; the error is sqrt(2) times that.
+        if max_messages_per_user is None:
+            found = self._least_flood(users, limit * _NEAR_LIMIT, composed_epsilon, target)
+            if found is None:
+                raise InfeasibleBudgetError(
+                    f"epsilon={target!r} cannot be met by 3NB within 1 % of the least error at a flood below "
+                    f"{_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for communication."
+                )
+            return found
+
+        return self._least_error_at(users, limit, max_messages_per_user, composed_epsilon, target)
+
+    def _least_flood(
+        self, users: int, spread: float, composed_epsilon: ComposedEpsilon, target: float
+    ) -> ThreeNB | None:
+        """Return the protocol with `p = e^(-1/spread)` and the fewest flood messages that meets the target, or None."""
+
+        def protocol(shape: float, mean: float) -> ThreeNB:
+            return ThreeNB(users, math.exp(-1.0 / spread), shape, mean / (mean + shape))
+
+        def meets(shape: float, mean: float) -> bool:
+            return self._meets(protocol(shape, mean), composed_epsilon, target)
+
+        best: tuple[float, float] | None = None
+        for shape in _SHAPES:
+            ceiling = _MOST_FLOOD if best is None else best[1] * 0.98
+            mean = smallest(functools.partial(meets, shape), 8.0 * spread, ceiling, 2e-2)
+            best = best if mean is None else (shape, mean)
+        return None if best is None else protocol(*best)
+
+    def _least_error_at(
+        self, users: int, limit: float, messages: float, composed_epsilon: ComposedEpsilon, target: float
+    ) -> ThreeNB:
+        """Return the protocol of least error that sends at most `messages` per user."""
+        # What the bound leaves for noise and flood, in pairs of messages over all users.
+        room = users * (messages - 1.0) / 2.0 * (1.0 - 1e-9)
+
+        def protocol(shape: float, spread: float) -> ThreeNB:
+            p = math.exp(-1.0 / spread)
+            flood = room - p / -math.expm1(-1.0 / spread)
+            return ThreeNB(users, p, shape, flood / (flood + shape))
+
+        best: tuple[float, float] | None = None
+        for shape in _SHAPES:
+            # More noise on the sum leaves less for the flood: the target is met on an interval of spreads, if at all.
+            low, high = limit, limit * 1.01
+            ceiling = room if best is None else best[1]
+            while high < ceiling and not self._meets(protocol(shape, high), composed_epsilon, target):
+                low, high = high, high * 1.1
+            if high >= ceiling:
+                continue
+            while high > low * 1.002:
+                middle = math.sqrt(low * high)
+                meets = self._meets(protocol(shape, middle), composed_epsilon, target)
+                low, high = (low, middle) if meets else (middle, high)
+            best = (shape, high)
+        if best is None:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={messages!r} is too few for 3NB with users={users} at epsilon={target!r}."
+            )
+        return protocol(*best)
+
+    @staticmethod
+    def _meets(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, target: float) -> bool:
+        pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p)
+        return composed_epsilon(pairs, decide=True) <= target

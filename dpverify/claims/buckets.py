@@ -1,0 +1,128 @@
+"""The privacy of bucket-by-bucket bitsums with negative binomial noise, for histogram and selection alike.
+
+Replacing a user's value moves the counts of two buckets by one, one up and one down, and each bucket has independent
+noise that does not depend on the data. So every pair of neighbours has the same pair of views: the product of `Z + 1
+against Z` and `Z against Z + 1`. Its two directions are equal, and no neighbours do better or worse. ghazi2021 charges
+two buckets at (eps/2, delta/2) each instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import arb, ctx
+
+from dpverify.claims.search import smallest
+from dpverify.formulas.contexts import upper_float
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
+from dpverify.privacy_loss.pairs import Directions, negative_binomial
+from dpverify.privacy_loss.product import delta_of_two
+from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
+from protocols.histogram import BucketSums
+from protocols.validation import check_integer, check_real
+
+__all__ = ["BucketAccount", "least_shape", "noise_of", "noise_tail", "under_estimating"]
+
+_BITS = 128
+_MOST_SHAPE = 2.0**20
+
+
+def under_estimating(users: int, shape: float, p: float) -> NegativeBinomial:
+    """Return the bitsum of one bucket: negative binomial noise, and n minus the count as the estimate."""
+    return NegativeBinomial(users, shape, p, estimate=Estimate.UNDER)
+
+
+def noise_of(protocol: BucketSums) -> NegativeBinomial:
+    """Return the bitsum of every bucket, which must be negative binomial: the law that is known here."""
+    if not isinstance(protocol.bitsum, NegativeBinomial):
+        raise TypeError(f"bitsum={protocol.bitsum!r} must be NegativeBinomial: its law is the one that is known here.")
+    return protocol.bitsum
+
+
+def noise_tail(shape: float, p: float, above: int) -> float:
+    """Return P(Y > above) for Y ~ NB(shape, p), rounded up: `I_p(above + 1, shape)` in Arb.
+
+    Parameters
+    ----------
+    shape, p : float
+        The noise of one bucket, in the seeds' convention.
+    above : int
+        At least 0.
+    """
+    check_integer("above", above, low=0)
+    with ctx.workprec(_BITS):
+        return min(1.0, upper_float(arb(p).beta_lower(above + 1, arb(shape), regularized=True)))
+
+
+@dataclass(frozen=True)
+class BucketAccount:
+    """The privacy of two buckets, one count up and one down: the same for every dataset and every neighbour.
+
+    Parameters
+    ----------
+    shape, p : float
+        The noise of one bucket.
+    """
+
+    shape: float
+    p: float
+
+    @property
+    def directions(self) -> Directions:
+        """The pairs of one bucket."""
+        return negative_binomial(self.shape, self.p)
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the exact delta at epsilon, as a proved interval."""
+        return delta_of_two(*self.directions, check_real("epsilon", epsilon, low=0.0))
+
+    def epsilon_upper(self, delta: float) -> float:
+        """Return the least epsilon, within 1e-9 and rounded up, at which delta is met.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If there is none: an empty noise alone reveals more than delta.
+        """
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        up, down = self.directions
+        # Beyond the largest loss only infinite losses are left.
+        low, high = -1e-9, up.largest_loss + down.largest_loss + 1e-6
+        if delta_of_two(up, down, high).upper > delta:
+            raise InfeasibleBudgetError(f"delta={delta!r} is met at no epsilon by NB({self.shape}, {self.p}) noise.")
+        while high - low > 1e-9:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if delta_of_two(up, down, middle).upper <= delta else (middle, high)
+        return high
+
+    def basic_delta(self, epsilon: float) -> float:
+        """Return the delta at epsilon by basic composition of two buckets at epsilon / 2, as ghazi2021 does."""
+        return 2.0 * max(pair.delta(epsilon / 2.0).upper for pair in self.directions)
+
+
+def least_shape(budget: Budget, p: float, *, tolerance: float = 1e-4) -> float:
+    """Return the least r, within a relative tolerance, at which two buckets of NB(r, p) noise meet the budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        delta must be positive.
+    p : float
+        In (0, 1).
+    tolerance : float
+        The result meets the budget; r / (1 + tolerance) does not.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no r up to 2^20 meets the budget.
+    """
+    epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)
+
+    def meets(shape: float) -> bool:
+        return BucketAccount(shape, p).delta(epsilon).upper <= delta
+
+    found = smallest(meets, 8.0, _MOST_SHAPE, tolerance)
+    if found is None:
+        raise InfeasibleBudgetError(f"the budget {budget} needs a shape above 2^20 at p={p!r}; pass a larger p.")
+    return found

@@ -1,0 +1,140 @@
+"""What is true of `protocols.classifier`: wagner2025, Corollary 3.4, for both adversaries and both kinds of neighbour.
+
+Let the protocol of a class of any reported size be (eps, delta)-DP for replacing a point, and let labels be published
+by eps_lbl-DP randomized response. `r` is the reported label of the user who is replaced; all else is independent of it.
+
+**Her point changes, her label stays.** r has the same law. Given r and the other reports, the counts are the same and
+only the protocol of class r has another input. So (eps, delta)-DP, by averaging over r: against both adversaries, also
+where the reported labels are seen.
+
+**Her label changes too.** Compare both worlds at the *same* r, so that she is in the same class and no count differs:
+
+    sum_r P(r | c) P(view in T | r, x) <= sum_r P(r | c) (e^eps P(view in T | r, x') + delta)
+                                      <= e^(eps_lbl + eps) sum_r P(r | c') P(view in T | r, x') + delta.
+
+So (eps + eps_lbl, delta)-DP, for everything that is a function of the reports and the classes' messages.
+
+**(eps, delta)-DP does not hold there**, not even for the weaker adversary, since the model comes with the reported
+counts (the classes run with them as n, and the density divides by them): with n = 1 the counts *are* r, whose
+divergence at eps is `keep (1 - e^(eps - eps_lbl))`, more than delta where eps is well below eps_lbl.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from protocols.labels import LabelRandomizedResponse
+from protocols.validation import check_real
+
+__all__ = ["THEOREMS", "Change", "classifier_guarantee", "counts_reveal"]
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        name="wagner2025-corollary-3.4-communication",
+        source="wagner2025, Corollary 3.4, communication-threat model",
+        statement="The learning protocol is (eps + eps_lbl, delta)-DP",
+        hypotheses=(),
+        verdict=Verdict.HOLDS,
+        finding="For neighbours that differ in one user's point and label; (eps, delta) if only her point differs. It "
+        "needs each class's protocol to be (eps, delta)-DP at its reported size, whatever that turns out to be.",
+    ),
+    Theorem(
+        name="wagner2025-corollary-3.4-model",
+        source="wagner2025, Corollary 3.4, model-threat model",
+        statement="The learning protocol is (eps, delta)-DP",
+        hypotheses=(),
+        verdict=Verdict.HOLDS_WITH_CONDITION,
+        finding="Holds for neighbours of equal labels. If the label may change it fails, as the reported counts are "
+        "part of the model: with one user they are her reported label, at eps_lbl. Then (eps + eps_lbl, delta) is what "
+        "holds.",
+    ),
+)
+"""The corollary, one entry per adversary."""
+
+
+class Change(StrEnum):
+    """What of one user's input differs between neighbours."""
+
+    POINT = "point"
+    """Her point; her label is the same."""
+    POINT_AND_LABEL = "point and label"
+    """Either or both."""
+
+
+def classifier_guarantee(
+    per_class: Guarantee, label_epsilon: float | None, threat_model: ThreatModel, change: Change
+) -> Guarantee:
+    """Return what the classifier's whole learning protocol guarantees.
+
+    Parameters
+    ----------
+    per_class : Guarantee
+        An upper bound for one class's density protocol, replace-one adjacency, that holds at every reported size.
+    label_epsilon : float or None
+        eps_lbl in nats, positive; None where labels are published in the clear.
+    threat_model : ThreatModel
+        Communication or model. The guarantee is the same for both: see the module's counterexample.
+    change : Change
+        The neighbours.
+
+    Returns
+    -------
+    Guarantee
+        With infinite epsilon where labels are published in the clear and may change.
+
+    Raises
+    ------
+    ValueError
+        For another threat model, or a `per_class` that is no upper bound for replace-one adjacency.
+    """
+    if threat_model not in (ThreatModel.COMMUNICATION, ThreatModel.MODEL):
+        raise ValueError(f"threat_model={threat_model.value!r} must be 'communication' or 'model'.")
+    if per_class.side is not Side.UPPER_BOUND or per_class.adjacency is not Adjacency.REPLACE_ONE:
+        raise ValueError(f"per_class={per_class} must be an upper bound for replace-one adjacency.")
+    if per_class.threat_model not in (ThreatModel.COMMUNICATION, threat_model):
+        raise ValueError(
+            f"per_class is for the {per_class.threat_model.value} threat model, but must be for the "
+            f"{threat_model.value} one or for communication."
+        )
+    epsilon = per_class.epsilon
+    if Change(change) is Change.POINT_AND_LABEL:
+        label = (
+            math.inf if label_epsilon is None else check_real("label_epsilon", label_epsilon, low=0.0, low_open=True)
+        )
+        epsilon = math.nextafter(epsilon + label, math.inf)
+    return Guarantee(
+        epsilon,
+        per_class.delta,
+        Adjacency.REPLACE_ONE,
+        threat_model,
+        Side.UPPER_BOUND,
+        f"{per_class.method}; neighbours differ in a user's {Change(change).value}",
+        "wagner2025, Corollary 3.4, as corrected in dpverify.claims.classifier",
+    )
+
+
+def counts_reveal(epsilon: float, label_epsilon: float, classes: int) -> float:
+    """Return the delta that the reported counts alone need at epsilon, for one user whose label changes.
+
+    Parameters
+    ----------
+    epsilon : float
+        At least 0, in nats.
+    label_epsilon : float
+        eps_lbl in (0, 700], in nats.
+    classes : int
+        m, at least 2.
+
+    Returns
+    -------
+    float
+        `max(0, keep (1 - e^(epsilon - eps_lbl)))`: positive wherever epsilon < eps_lbl.
+    """
+    check_real("epsilon", epsilon, low=0.0)
+    response = LabelRandomizedResponse(classes, label_epsilon)
+    if classes < 2:
+        raise ValueError(f"classes={classes} must be an integer in [2, inf).")
+    return max(0.0, -math.expm1(epsilon - label_epsilon) * response.keep_probability)

@@ -1,0 +1,184 @@
+"""What is true of `protocols.histogram`.
+
+**Privacy.** See `dpverify.claims.buckets`.
+
+**Error.** The estimate of a bucket of count c is `max(c - Y, 0)` with Y the noise, so it errs by more than alpha iff
+Y > alpha and c > alpha. At most `n / (alpha + 1)` buckets have so many users: with F the law of Y, the largest error
+exceeds alpha with probability at most `1 - F(alpha)^m`, `m = min(buckets, n // (alpha + 1))`, attained by m equal
+buckets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from mpmath import fp
+
+from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.formulas import histogram as formulas
+from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Side, ThreatModel
+from protocols.histogram import BucketSums, Histogram
+from protocols.validation import check_real
+
+__all__ = ["HistogramClaims"]
+
+_DECAYS = (0.02, 3.0)
+"""The range of `-ln p / epsilon` that is searched for the least error."""
+
+
+class HistogramClaims:
+    """The twin of `Histogram`."""
+
+    name: ClassVar[str] = "histogram"
+    protocol: ClassVar[type[BucketSums]] = Histogram
+    theorems: ClassVar[tuple[Theorem, ...]] = (
+        Theorem(
+            name="ghazi2021-lemma-37",
+            source="ghazi2021, Lemma 37",
+            statement="(eps/2, delta/2)-DP bitsums with failure probability beta/n per bucket give an (eps, delta)-DP "
+            "histogram of error O(log(n/(beta delta))/eps) with probability 1 - beta",
+            hypotheses=(),
+            verdict=Verdict.HOLDS,
+            finding="Holds. n may be replaced by min(buckets, n // (alpha + 1)), which is exact; basic composition of "
+            "the two buckets is loose by orders of magnitude in delta.",
+        ),
+        Theorem(
+            name="ghazi2021-corollary-40-parameters",
+            source="ghazi2021, proof of Corollary 40",
+            statement="r = ceil(1000 (1 + ln 1/(beta delta))) and T = 2r/(1-p) give Pr[Y > T] <= beta",
+            hypotheses=(),
+            verdict=Verdict.HOLDS,
+            finding="Holds with a slack of thousands: privacy needs no beta in r, and Chernoff gives exp(-r/4), so "
+            "r >= max(3 (1 + ln 1/delta), 4 ln 1/beta) is enough for both steps. For a histogram of 10000 users at "
+            "(0.99, 1e-6), beta = 0.05 it gives r = 27715 and T = 588071, more than the users; r = 6.85 is private.",
+        ),
+        Theorem(
+            name="ghazi2021-corollary-40-identity",
+            source="ghazi2021, proof of Corollary 40 (after [Bro])",
+            statement="Pr[NB(r, p) > T] = Pr[Bin(T, 1-p) < r]",
+            hypotheses=(),
+            verdict=Verdict.FAILS,
+            finding="NB counts failures, not trials: the identity is Pr[Y > T] = Pr[Bin(T + r, 1-p) < r]. For r = 1, "
+            "p = 1/2, T = 1 the left side is 1/4 and the printed right side 1/2. The printed side is the larger one, "
+            "so the proof's conclusion stands.",
+        ),
+    )
+
+    def account(self, protocol: BucketSums) -> BucketAccount:
+        """Return the exact privacy of a protocol: replace-one adjacency, communication-threat model."""
+        noise = noise_of(protocol)
+        return BucketAccount(noise.shape, noise.p)
+
+    def guarantee(self, protocol: BucketSums, epsilon: float) -> Guarantee:
+        """Return the (epsilon, delta) guarantee at this epsilon; every dataset and every neighbour attain it."""
+        return Guarantee(
+            epsilon,
+            self.account(protocol).delta(epsilon).upper,
+            Adjacency.REPLACE_ONE,
+            ThreatModel.COMMUNICATION,
+            Side.UPPER_BOUND,
+            "product of the two changed buckets",
+            "dpverify.claims.buckets",
+        )
+
+    def messages_per_user(self, protocol: BucketSums) -> float:
+        """Return the expected number of messages per user: one per bucket that she is not in, and her noise."""
+        noise = noise_of(protocol)
+        return protocol.buckets - 1 + protocol.buckets * noise.noise_mean / noise.users
+
+    def rmse(self, protocol: BucketSums) -> float:
+        """Return the root mean squared error of an unclipped estimate, `sqrt(E Y^2)`: bias included."""
+        noise = noise_of(protocol)
+        return math.sqrt(noise.noise_mean / (1.0 - noise.p) + noise.noise_mean**2)
+
+    def failure_probability(self, protocol: BucketSums, error: int) -> float:
+        """Return an upper bound, attained by some dataset, on the probability that some count is off by more.
+
+        Parameters
+        ----------
+        protocol : BucketSums
+            With negative binomial noise.
+        error : int
+            alpha, at least 0.
+        """
+        noise = noise_of(protocol)
+        crowded = min(protocol.buckets, noise.users // (error + 1))
+        tail = noise_tail(noise.shape, noise.p, error)
+        if crowded == 0 or tail == 0.0:
+            return 0.0
+        return 1.0 if tail == 1.0 else -math.expm1(crowded * math.log1p(-tail)) * (1.0 + 1e-14)
+
+    def error_bound(self, protocol: BucketSums, beta: float) -> int:
+        """Return the least alpha such that the error exceeds alpha with probability at most beta, for every dataset."""
+        check_real("beta", beta, low=0.0, high=1.0, low_open=True, high_open=True)
+        high = 1
+        while self.failure_probability(protocol, high) > beta:
+            high *= 2
+        low = -1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.failure_probability(protocol, middle) <= beta else (middle, high)
+        return high
+
+    def per_bucket_beta(self, users: int, beta: float) -> float:
+        """Return the failure probability that the source asks of one bucket."""
+        return beta / users
+
+    def published(self, users: int, buckets: int, epsilon: float, delta: float, beta: float) -> BucketSums:
+        """Return the protocol with the published parameters: each bucket at (epsilon/2, delta/2).
+
+        Raises
+        ------
+        FormulaRangeError
+            If epsilon / 2, delta / 2 or beta is out of the formulas' range.
+        """
+        p = formulas.published_p(fp, epsilon / 2.0)
+        shape = math.ceil(formulas.published_shape(fp, delta / 2.0, self.per_bucket_beta(users, beta)))
+        return self.protocol(under_estimating(users, float(shape), float(p)), buckets)
+
+    def published_bound(self, protocol: BucketSums) -> float:
+        """Return the error bound T = 2r/(1-p) of the proof of Corollary 40."""
+        noise = noise_of(protocol)
+        return float(formulas.published_threshold(fp, noise.shape, noise.p))
+
+    def least_error(self, users: int, buckets: int, budget: Budget, beta: float) -> BucketSums:
+        """Return the protocol whose `error_bound` at beta is least, over the family of (r, p) that meet the budget.
+
+        Golden-section search over `-ln p / epsilon`, with the least private shape at each: a heuristic for the
+        optimum, but every protocol tried meets the budget.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If no parameters in the range that is searched meet the budget.
+        """
+
+        def attempt(log_decay: float) -> tuple[int, BucketSums] | None:
+            p = math.exp(-budget.epsilon * math.exp(log_decay))
+            try:
+                shape = least_shape(budget, p, tolerance=1e-3)
+            except InfeasibleBudgetError:
+                return None
+            protocol = self.protocol(under_estimating(users, shape, p), buckets)
+            return self.error_bound(protocol, beta), protocol
+
+        low, high = (math.log(decay) for decay in _DECAYS)
+        golden = (math.sqrt(5.0) - 1.0) / 2.0
+        best: tuple[int, BucketSums] | None = None
+        scores: dict[float, float] = {}
+        for _ in range(14):
+            inner, outer = high - golden * (high - low), low + golden * (high - low)
+            for point in (inner, outer):
+                if point not in scores:
+                    found = attempt(point)
+                    scores[point] = math.inf if found is None else float(found[0])
+                    if found is not None and (best is None or found[0] < best[0]):
+                        best = found
+            low, high = (low, outer) if scores[inner] <= scores[outer] else (inner, high)
+        if best is None:
+            raise InfeasibleBudgetError(
+                f"the budget {budget} cannot be met by negative binomial noise of shape <= 2^20."
+            )
+        return best[1]

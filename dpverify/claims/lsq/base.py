@@ -1,0 +1,88 @@
+"""What a family's twin states: the exact moments of its features, and the worst query."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.claims.theorem import Theorem
+from protocols.lsq import LSQFamily
+
+__all__ = ["Array", "LSQClaims", "pair_mean"]
+
+Array = NDArray[np.float64]
+F = TypeVar("F", bound=LSQFamily)
+_CHUNK = 512
+
+
+def pair_mean(x: Array, value: Callable[[Array, Array], Array]) -> float:
+    """Return `1/n^2 sum over u != v of value(x_u, x_v)`, in blocks of rows; `value` maps blocks to their matrix."""
+    total = 0.0
+    for start in range(0, len(x), _CHUNK):
+        block = value(x[start : start + _CHUNK], x)
+        rows = np.arange(len(block))
+        block[rows, start + rows] = 0.0
+        total += float(block.sum())
+    return total / len(x) ** 2
+
+
+class LSQClaims(ABC, Generic[F]):
+    """The twin of one family. Points and queries are already checked, shapes (points, d) and (d,)."""
+
+    family: ClassVar[type[LSQFamily]]
+    """The class that this is the twin of."""
+    theorems: ClassVar[tuple[Theorem, ...]] = ()
+    """The theorems about it."""
+    domain: ClassVar[str]
+    """The queries over which `largest_mse` takes the supremum."""
+    moment_error: ClassVar[float] = 0.0
+    """Bound on the error of each moment below: 0 for exact ones."""
+
+    @abstractmethod
+    def expected(self, family: F, x: Array, y: Array) -> Array:
+        """Return `E[f(x) . g(y)]` for every point, shape (points,)."""
+
+    @abstractmethod
+    def product(self, family: F, x: Array, z: Array, y: Array) -> Array:
+        """Return `E[(f(x) . g(y)) (f(z) . g(y))]` for every two points, shape (points of x, points of z)."""
+
+    @abstractmethod
+    def rounded_square(self, family: F, x: Array, y: Array) -> Array:
+        """Return `E[(fbar(x) . g(y))^2]`, fbar the features rounded to -R or R, for every point.
+
+        Where g(y) has one non-zero coordinate this is `R^2 E[|g(y)|^2]` whatever x is: as fbar is -R or R there, the
+        rounding error cancels against the diagonal of `product`.
+        """
+
+    @abstractmethod
+    def query_square(self, family: F, y: Array) -> float:
+        """Return `E[|g(y)|^2]`."""
+
+    @abstractmethod
+    def largest_mse(self, family: F, x: Array, instances: int, noise: float) -> float:
+        """Return an upper bound on the mean squared error over all queries of `domain`.
+
+        Parameters
+        ----------
+        family : LSQFamily
+            The family.
+        x : ndarray, shape (points, d)
+            The users' points.
+        instances : int
+            I.
+        noise : float
+            `4 R^2 E^2 / n^2`, what the bitsums add per unit of `query_square`.
+        """
+
+    @abstractmethod
+    def bad_queries(self, family: F, x: Array, instances: int, noise: float) -> Array:
+        """Return queries of `domain` at which the error is large, shape (queries, d)."""
+
+
+def far_query(x: Array, distance: float) -> Array:
+    """Return one query whose every coordinate is farther than `distance` from those of all points, shape (1, d)."""
+    return np.asarray(np.abs(x).max(axis=0, keepdims=True) + distance)

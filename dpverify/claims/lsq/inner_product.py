@@ -1,0 +1,106 @@
+"""What is true of `protocols.lsq.inner_product`.
+
+Both errors are quadratic forms in the query, so the largest one over a ball is an eigenvalue. They grow with |y|^2: the
+domain is the unit ball, which wagner2025 needs too (Definition 2.1 bounds g(y)).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from dpverify.claims.lsq.base import Array, LSQClaims
+from dpverify.claims.theorem import Theorem, Verdict
+from protocols.lsq import Identity, LSQFamily, RandomSigns
+
+__all__ = ["IdentityClaims", "RandomSignsClaims"]
+
+_EIGENVALUE_ERROR = 1e-12
+"""Relative to the norm: far above d units, which bounds the error of a symmetric eigenvalue."""
+
+
+def _largest(form: Array) -> tuple[float, Array]:
+    """Return an upper bound on the largest eigenvalue of a positive form, and its eigenvector, shape (1, d)."""
+    values, vectors = np.linalg.eigh(form)
+    return float(values[-1]) + _EIGENVALUE_ERROR * float(np.linalg.norm(form)), vectors[:, -1:].T
+
+
+class RandomSignsClaims(LSQClaims[RandomSigns]):
+    """The twin of `RandomSigns`."""
+
+    family: ClassVar[type[LSQFamily]] = RandomSigns
+    domain: ClassVar[str] = "the unit ball"
+    theorems: ClassVar[tuple[Theorem, ...]] = (
+        Theorem(
+            name="wagner2025-a3",
+            source="wagner2025, Appendix A.3",
+            statement="The inner product of unit vectors is (1, sqrt d, 1)-LSQable, which improves on (d, 1, d)",
+            hypotheses=(),
+            verdict=Verdict.HOLDS,
+            finding="For unit queries, which the source leaves out: g(y) = sigma . y keeps to [-sqrt d, sqrt d] for "
+            "all signs only where |y|_1 <= sqrt d. The error grows with |y|.",
+        ),
+    )
+
+    def expected(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
+        return family.kernel(x, y[np.newaxis])[:, 0]
+
+    def product(self, family: RandomSigns, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+        x, z = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, z))
+        # Signs meet in pairs: the three pairings of four factors, less what is counted thrice on the diagonal.
+        pairings = float(y @ y) * (x @ z.T) + 2.0 * np.multiply.outer(x @ y, z @ y)
+        return np.asarray(pairings - 2.0 * (x * y**2) @ z.T)
+
+    def rounded_square(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
+        return np.full(len(x), family.dimension * float(y @ y))
+
+    def query_square(self, family: RandomSigns, y: Array) -> float:  # noqa: D102
+        return float(y @ y)
+
+    def _form(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:
+        x = x / np.linalg.norm(x, axis=1, keepdims=True)
+        n, d, mean = len(x), family.dimension, x.mean(axis=0)
+        others = np.outer(mean, mean) - x.T @ x / n**2
+        form = (d / n + np.trace(others) + noise) * np.eye(d) - np.outer(mean, mean)
+        return np.asarray((form + 2.0 * others - 2.0 * np.diag(np.diag(others))) / instances)
+
+    def largest_mse(self, family: RandomSigns, x: Array, instances: int, noise: float) -> float:
+        """Return the largest eigenvalue of the quadratic form, which is attained."""
+        return _largest(self._form(family, x, instances, noise))[0]
+
+    def bad_queries(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+        return _largest(self._form(family, x, instances, noise))[1]
+
+
+class IdentityClaims(LSQClaims[Identity]):
+    """The twin of `Identity`: `E[f(x) . g(y)] = clip(x) . y`, biased where points are clipped."""
+
+    family: ClassVar[type[LSQFamily]] = Identity
+    domain: ClassVar[str] = "the unit ball"
+
+    def expected(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102
+        return np.asarray(np.clip(x, -family.R, family.R) @ y)
+
+    def product(self, family: Identity, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+        return np.multiply.outer(self.expected(family, x, y), self.expected(family, z, y))
+
+    def rounded_square(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102
+        clipped = np.clip(x, -family.R, family.R)
+        return np.asarray((clipped @ y) ** 2 + (family.R**2 - clipped**2) @ y**2)
+
+    def query_square(self, family: Identity, y: Array) -> float:  # noqa: D102
+        return float(y @ y)
+
+    def _form(self, family: Identity, x: Array, noise: float) -> Array:
+        clipped = np.clip(x, -family.R, family.R)
+        bias = (clipped - x).mean(axis=0)
+        rounding = (family.R**2 - clipped**2).sum(axis=0) / len(x) ** 2
+        return np.asarray(np.outer(bias, bias) + np.diag(rounding + noise))
+
+    def largest_mse(self, family: Identity, x: Array, instances: int, noise: float) -> float:
+        """Return the largest eigenvalue of the quadratic form, which is attained."""
+        return _largest(self._form(family, x, noise))[0]
+
+    def bad_queries(self, family: Identity, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+        return _largest(self._form(family, x, noise))[1]

@@ -1,0 +1,149 @@
+"""The baselines: laws by brute force, closed forms against mpmath, and guarantees that name the threat."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dpverify.calibrate import account, plan
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, ThreatModel
+from protocols.bitsum import (
+    BitsumProtocol,
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    CentralGaussian,
+    LocalRandomizedResponse,
+)
+from tests.claims.bitsum.contracts import hockey_stick
+
+MAIN = {"users": 30_000, "instances": 768}
+NAMES = ("central-gaussian", "central-discrete-laplace", "central-discrete-gaussian", "local-rr")
+
+
+def symmetric_law(weight: object, size: int = 200) -> np.ndarray:
+    law = np.array([weight(z) for z in range(-size, size + 1)])  # type: ignore[operator]
+    return law / law.sum()
+
+
+DISCRETE = [
+    (CentralDiscreteLaplace(5, 0.6), symmetric_law(lambda z: 0.6 ** abs(z))),
+    (CentralDiscreteGaussian(5, 1.7), symmetric_law(lambda z: math.exp(-z * z / (2 * 1.7**2)))),
+    (CentralDiscreteGaussian(5, 0.3), symmetric_law(lambda z: math.exp(-z * z / (2 * 0.3**2)))),
+]
+
+
+@pytest.mark.parametrize(("protocol", "law"), DISCRETE)
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.5, 1.1])
+def test_discrete_laws_by_brute_force(protocol: BitsumProtocol, law: np.ndarray, epsilon: float) -> None:
+    shifted = np.roll(law, 1)
+    both = [(law, shifted), (shifted, law)]
+    found = account(protocol, epsilon=epsilon).delta
+    for p, q in both:
+        exact = hockey_stick(p, q, epsilon)
+        assert found.lower - 1e-12 <= exact <= found.upper + 1e-12
+    two = max(hockey_stick(np.outer(p, a), np.outer(q, b), epsilon) for p, q in both for a, b in both)
+    found = account(protocol, instances=2, epsilon=epsilon).delta
+    assert found.lower - 1e-12 <= two <= found.upper + 1e-12 <= two * (1 + 1e-3) + 1e-11
+    deviation = math.sqrt(float(law @ np.arange(-200, 201) ** 2))
+    assert BITSUM_CLAIMS[account(protocol, epsilon=1.0).bitsum].rmse(protocol) == pytest.approx(deviation, rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.45])
+def test_local_randomized_response_is_what_one_user_sends(p: float) -> None:
+    protocol = LocalRandomizedResponse(100, p)
+    for epsilon in (0.0, 0.2, 1.5):
+        found = account(protocol, epsilon=epsilon)
+        assert found.guarantee.threat_model is ThreatModel.LOCAL
+        with mp.workdps(40):
+            # One outcome only has a positive part: the report that her bit makes likelier.
+            exact = (1 - mp.mpf(p)) - mp.exp(mp.mpf(epsilon)) * mp.mpf(p)
+        assert found.delta.lower <= max(exact, 0) <= found.delta.upper
+    largest = account(protocol, delta=0.0).epsilon
+    assert largest.width <= 1e-15 * largest.upper
+    assert largest.upper == pytest.approx(math.log((1 - p) / p), rel=1e-14)
+
+
+@pytest.mark.parametrize(("sigma", "instances", "delta"), [(70.0, 768, 1e-6), (70.0, 768, 1e-30), (1.0, 1, 1e-3)])
+def test_gaussian_against_mpmath(sigma: float, instances: int, delta: float) -> None:
+    with mp.workdps(60):
+        m = mp.sqrt(instances) / sigma
+
+        def exact(epsilon: mp.mpf) -> mp.mpf:
+            return mp.ncdf(m / 2 - epsilon / m) - mp.exp(epsilon) * mp.ncdf(-m / 2 - epsilon / m)
+
+        found = account(CentralGaussian(10, sigma), instances=instances, delta=delta).epsilon
+        assert found.width <= 1e-11 * found.upper
+        assert exact(mp.mpf(found.lower)) >= delta >= exact(mp.mpf(found.upper))
+        at = account(CentralGaussian(10, sigma), instances=instances, epsilon=found.upper).delta
+        assert at.lower <= exact(mp.mpf(found.upper)) <= at.upper
+        assert at.width <= 1e-11 * at.upper
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "instances"), [(0.1, 1e-6, 1), (2.0, 1e-6, 768), (20.0, 1e-3, 1)])
+def test_analytic_calibration_is_tight_and_below_the_classical_formula(
+    epsilon: float, delta: float, instances: int
+) -> None:
+    def at(sigma: float) -> Interval:
+        return account(CentralGaussian(10, sigma), instances=instances, epsilon=epsilon).delta
+
+    sigma = least_sigma(epsilon, delta, instances)
+    assert at(sigma).upper <= delta
+    assert at(sigma * (1 - 1e-10)).lower > delta
+    classical = math.sqrt(2 * instances * math.log(1.25 / delta)) / epsilon
+    if epsilon < 1:
+        assert sigma < classical
+
+
+def test_classical_formula_fails_beyond_its_range() -> None:
+    classical = math.sqrt(2 * math.log(1.25 / 1e-3)) / 20
+    assert account(CentralGaussian(10, classical), epsilon=20.0).delta.lower > 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plans_meet_the_main_budget(name: str) -> None:
+    budget = Budget("2", "1e-6")
+    exact, published = (plan(name, budget, **MAIN, method=method) for method in ("exact", "published"))
+    assert 1.999 < exact.guarantee.epsilon <= 2.0
+    assert exact.guarantee.threat_model is (ThreatModel.LOCAL if name == "local-rr" else ThreatModel.CENTRAL)
+    assert exact.bitsum_rmse < published.bitsum_rmse
+    again = account(exact.protocol, instances=768, delta=1e-6, relative_width=1e-4)
+    assert again.epsilon.lower <= 2.0
+    if BITSUM_CLAIMS[name].pure:
+        assert account(published.protocol, delta=0.0).epsilon.upper <= published.epsilon0 * (1 + 1e-15)
+    else:
+        assert account(published.protocol, epsilon=published.epsilon0).delta.upper <= published.delta0
+    assert exact.messages_per_user == 1.0
+
+
+def test_the_order_of_the_baselines() -> None:
+    rmse = {name: plan(name, Budget("2", "1e-6"), **MAIN).bitsum_rmse for name in NAMES}
+    assert rmse["central-gaussian"] == pytest.approx(61.8128, abs=1e-3)
+    assert rmse["central-gaussian"] < rmse["central-discrete-gaussian"] < rmse["central-gaussian"] * 1.001
+    assert rmse["central-gaussian"] < rmse["central-discrete-laplace"] < rmse["local-rr"]
+
+
+@pytest.mark.parametrize("name", ["central-discrete-laplace", "local-rr"])
+@pytest.mark.parametrize("instances", [1, 3])
+def test_pure_plans(name: str, instances: int) -> None:
+    row = plan(name, Budget(1, 0), users=100, instances=instances)
+    found = account(row.protocol, instances=instances, delta=0.0).epsilon
+    assert (row.guarantee.delta, row.composition) == (0.0, "basic")
+    assert 1 - 1e-12 < found.upper <= 1 + 1e-15
+
+
+@pytest.mark.parametrize("name", ["central-gaussian", "central-discrete-gaussian"])
+def test_normal_noise_is_not_pure(name: str) -> None:
+    with pytest.raises(InfeasibleBudgetError, match="delta=0 cannot be met"):
+        plan(name, Budget(1, 0), users=100, instances=1)
+
+
+def test_other_threats_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"threat_model=.* must be one of central for central-gaussian"):
+        account(CentralGaussian(10, 3.0), delta=1e-6, threat_model=ThreatModel.COMMUNICATION)
+    with pytest.raises(ValueError, match="composition='exact' must be 'basic' at delta=0"):
+        plan("local-rr", Budget(1, 0), users=10, instances=1, composition="exact")

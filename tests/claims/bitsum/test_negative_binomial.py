@@ -1,0 +1,129 @@
+"""One negative binomial noise: exact law, Theorem 39's slack, Lemma 38, and the Poisson limit of the least error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.calibrate import account, plan
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.search import smallest
+from dpverify.claims.theorem import Verdict
+from dpverify.formulas import negative_binomial as formulas
+from dpverify.formulas.contexts import arb_context
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.privacy_loss.certify import Direction, NegativeBinomialPair, hockey_stick
+from dpverify.privacy_loss.pairs import negative_binomial
+from protocols.bitsum import Estimate, NegativeBinomial
+from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
+
+CLAIMS = BITSUM_CLAIMS["nb"]
+THEOREMS = {theorem.name: theorem for theorem in CLAIMS.theorems}
+
+
+class TestNegativeBinomialClaims(BitsumClaimsContract):
+    protocol = NegativeBinomial(3, 4.0, 0.3)
+    size = 60
+
+    def user_law(self, bit: int) -> np.ndarray:
+        protocol = self.protocol
+        noise = negative_binomial_pmf(protocol.shape / protocol.users, protocol.p, self.size)
+        return np.roll(noise, bit)
+
+
+class TestOverestimate(TestNegativeBinomialClaims):
+    protocol = NegativeBinomial(3, 4.0, 0.3, estimate=Estimate.OVER)
+
+
+class TestUnderestimate(TestNegativeBinomialClaims):
+    protocol = NegativeBinomial(3, 4.0, 0.3, estimate=Estimate.UNDER)
+
+    def user_law(self, bit: int) -> np.ndarray:
+        return super().user_law(1 - bit)
+
+    def test_messages_per_user(self) -> None:
+        # The fraction is that of the zeros: see the twin.
+        noise = self.protocol.noise_mean / 3
+        assert CLAIMS.messages_per_user(self.protocol, 1.0) == pytest.approx(1.0 + noise)
+
+
+@pytest.mark.parametrize("epsilon0", [0.01, 0.1, 0.5, 0.999])
+@pytest.mark.parametrize("delta0", [1e-2, 1e-6, 1e-12])
+def test_theorem_39_holds_with_slack(epsilon0: float, delta0: float) -> None:
+    assert THEOREMS["ghazi2021-theorem-39"].verdict is Verdict.HOLDS
+    assert not CLAIMS.published_notes(10, epsilon0, delta0)
+    protocol = CLAIMS.published(10, epsilon0, delta0)
+    assert protocol == NegativeBinomial(10, 3 * (1 + math.log(1 / delta0)), math.exp(-0.2 * epsilon0))
+    worst = max(
+        hockey_stick(NegativeBinomialPair(protocol.shape, protocol.p), epsilon0, direction, digits=3).upper
+        for direction in Direction
+    )
+    assert worst <= delta0**3
+
+
+def test_theorem_39_at_the_noted_point() -> None:
+    protocol = CLAIMS.published(10, 1.0, 1e-6)
+    exact = account(protocol, epsilon=1.0).delta
+    pair = NegativeBinomialPair(protocol.shape, protocol.p)
+    certified = max(hockey_stick(pair, 1, direction) for direction in Direction)
+    assert certified.lower == pytest.approx(3.4e-21, rel=0.02)
+    assert exact.lower <= certified.upper
+    assert certified.lower <= exact.upper
+    assert CLAIMS.rmse(protocol) == pytest.approx(33.28, abs=0.01)
+    assert protocol.noise_mean == pytest.approx(200.7, abs=0.1)
+
+    def meets(rest: float) -> bool:
+        return max(pair.delta(1.0).upper for pair in negative_binomial(protocol.shape, 1 - rest)) <= 1e-6
+
+    # The least p = 1 - rest at the same r: `smallest` looks for the largest rest if it is given its inverse.
+    inverse = smallest(lambda x: meets(1 / x), 3.0, 100.0, 1e-4)
+    assert inverse is not None
+    assert CLAIMS.rmse(NegativeBinomial(10, protocol.shape, 1 - 1 / inverse)) == pytest.approx(7.784, abs=0.002)
+
+
+def test_published_range_is_noted() -> None:
+    assert "0 < epsilon0 < 1" in CLAIMS.published_notes(10, 1.0, 1e-6)[0]
+
+
+def test_corollary_40_counts_the_wrong_trials() -> None:
+    # scipy's nbinom(r, 1-p) is the seeds' NB(r, p).
+    assert stats.nbinom.sf(3, 2, 0.5) == pytest.approx(3 / 16)
+    assert stats.binom.cdf(1, 3, 0.5) == pytest.approx(1 / 2)
+    for r, p, threshold in [(2, 0.5, 3), (7, 0.8, 40), (20, 0.3, 15)]:
+        tail = stats.nbinom.sf(threshold, r, 1 - p)
+        assert tail == pytest.approx(stats.binom.cdf(r - 1, threshold + r, 1 - p), rel=1e-10)
+        assert tail < stats.binom.cdf(r - 1, threshold, 1 - p)
+
+
+def test_corollary_40_shape_is_rounded_up() -> None:
+    with arb_context() as ctx:
+        assert formulas.tail_shape(ctx, "1e-6", "0.1") == math.ceil(1000 * (1 + math.log(1e7)))
+
+
+@pytest.mark.parametrize(("budget", "instances"), [(Budget("1", "1e-6"), 1), (Budget("2", "1e-6"), 768)])
+def test_least_error_is_near_poissons(budget: Budget, instances: int) -> None:
+    nb, poisson = (plan(name, budget, users=30_000, instances=instances) for name in ("nb", "poisson"))
+    assert poisson.bitsum_rmse < nb.bitsum_rmse < 1.0101 * poisson.bitsum_rmse
+    assert nb.messages_per_user <= poisson.messages_per_user
+    assert budget.epsilon * 0.999 < nb.guarantee.epsilon <= budget.epsilon
+    published = plan("nb", budget, users=30_000, instances=instances, method="published")
+    assert published.bitsum_rmse > 30 * nb.bitsum_rmse
+    assert published.messages_per_user > nb.messages_per_user
+
+
+def test_messages_trade_against_error() -> None:
+    budget, scale = Budget("1", "1e-6"), {"users": 100, "instances": 128}
+    free = plan("nb", budget, **scale)
+    bound = 1.0 + 0.9 * (free.messages_per_user - 1.0)
+    tight = plan("nb", budget, **scale, max_messages_per_user=bound)
+    assert tight.messages_per_user <= bound
+    assert tight.bitsum_rmse > free.bitsum_rmse
+    assert tight.guarantee.epsilon <= 1.0
+
+
+def test_a_single_instance_has_hardly_any_trade() -> None:
+    with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=1\.2 is too few"):
+        plan("nb", Budget("1", "1e-6"), users=100, instances=1, max_messages_per_user=1.2)

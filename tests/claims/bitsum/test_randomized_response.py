@@ -1,0 +1,156 @@
+"""Randomized response: the exact pair, every dataset and every mix of directions, by exact enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpverify.calibrate import account, plan
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.privacy_loss.certify import Direction, RandomizedResponsePair, compose_rational, hockey_stick
+from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
+from protocols.bitsum import RandomizedResponse
+
+CLAIMS = BITSUM_CLAIMS["rr"]
+
+
+def sum_law(bits: tuple[int, ...], p: Fraction) -> list[Fraction]:
+    """Return the law of the number of reported ones, by enumerating every flip of every user."""
+    law = [Fraction(0)] * (len(bits) + 1)
+    for flips in itertools.product((0, 1), repeat=len(bits)):
+        probability = math.prod((p if flip else 1 - p for flip in flips), start=Fraction(1))
+        law[sum(bit ^ flip for bit, flip in zip(bits, flips, strict=True))] += probability
+    return law
+
+
+@pytest.mark.parametrize("users", [1, 2, 4])
+@pytest.mark.parametrize("p", [0.125, 0.4375])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.5, -0.7])
+def test_pairs_are_the_enumerated_laws(users: int, p: float, epsilon: float) -> None:
+    for ones in range(users):
+        others = (1,) * ones + (0,) * (users - 1 - ones)
+        zero, one = (sum_law((bit, *others), Fraction(p)) for bit in (0, 1))
+        pairs = [mixed_reports(users, ones, p)] + ([binomial_randomized_response(users, p)] if ones == 0 else [])
+        for up, down in pairs:
+            for distribution, pair in ((up, (one, zero)), (down, (zero, one))):
+                exact = compose_rational([pair], [1], Fraction(epsilon))
+                found = distribution.delta(epsilon)
+                assert found.lower <= exact.upper
+                assert exact.lower <= found.upper
+                assert found.width <= 1e-11
+
+
+@pytest.mark.parametrize(("users", "instances"), [(2, 2), (3, 2), (4, 3)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
+def test_account_covers_every_dataset_and_every_mix(users: int, instances: int, epsilon: float) -> None:
+    # Each instance has its own number of ones and its own direction: enumerate all combinations, exactly.
+    p = 0.25
+    single = []
+    for ones in range(users):
+        others = (1,) * ones + (0,) * (users - 1 - ones)
+        zero, one = (sum_law((bit, *others), Fraction(p)) for bit in (0, 1))
+        single += [(one, zero), (zero, one)]
+    worst = max(
+        compose_rational(list(mix), [1] * instances, Fraction(epsilon)).lower
+        for mix in itertools.combinations_with_replacement(single, instances)
+    )
+    found = account(RandomizedResponse(users, p), instances=instances, epsilon=epsilon).delta
+    assert found.lower <= worst <= found.upper
+    # The supremum of profiles overshoots mixes a little; it must not be a vacuous bound.
+    assert found.upper <= worst * Fraction(12, 10)
+
+
+def test_middle_numbers_of_ones_are_worst_near_zero_and_are_covered() -> None:
+    # exact_accounting: at p = 0.01 the middle k exceeds k = 0 at eps = 0.
+    users, p = 2000, 0.01
+    end, middle = (mixed_reports(users, ones, p).up.delta(0.0) for ones in (0, (users - 1) // 2))
+    assert middle.lower > end.upper
+    found = account(RandomizedResponse(users, p), instances=1, epsilon=0.0).delta
+    assert middle.upper <= found.upper <= 1.01 * middle.upper
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_engine_agrees_with_arb_at_real_size(direction: Direction) -> None:
+    users, p = 30_000, 0.1
+    up, down = binomial_randomized_response(users, p)
+    for epsilon in (-0.01, 0.0, 0.02, 0.08, 0.15):
+        enclosure = hockey_stick(RandomizedResponsePair(users, p), epsilon, direction)
+        found = (up if direction is Direction.UP else down).delta(epsilon)
+        assert found.lower <= enclosure.upper
+        assert enclosure.lower <= found.upper
+        assert found.width <= 1e-9 * found.upper
+
+
+def test_account_brackets_the_independent_calculation() -> None:
+    found = account(RandomizedResponse(30_000, 0.1), instances=768, delta=1e-6)
+    assert found.epsilon.lower <= 1.89636 <= found.epsilon.upper
+    assert found.epsilon.width < 0.01
+    assert found.guarantee.epsilon == found.epsilon.upper
+    dictionary = found.to_dict()
+    assert dictionary["epsilon"] == {"lower": found.epsilon.lower, "upper": found.epsilon.upper}
+    assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
+
+
+def test_published_against_exact_plan_at_the_main_job() -> None:
+    budget = Budget("2", "1e-6")
+    published = plan("rr", budget, users=30_000, instances=768, method="published")
+    exact = plan("rr", budget, users=30_000, instances=768)
+    assert published.bitsum_rmse > 3000
+    assert exact.bitsum_rmse <= 62.5
+    assert exact.guarantee.epsilon <= 2
+    assert exact.guarantee.epsilon > 1.99
+    assert any("outside the published range" in note for note in published.notes)
+    # The plan's protocol is accounted again, from scratch.
+    again = account(exact.protocol, instances=768, delta=1e-6, relative_width=1e-4)
+    assert again.epsilon.upper <= 2.0005
+    assert again.epsilon.lower > 1.98
+
+
+def test_rmse_is_the_standard_deviation_of_the_estimate() -> None:
+    protocol = RandomizedResponse(50, 0.2)
+    law = sum_law((0,) * 6, Fraction(1, 5))
+    mean = sum(y * mass for y, mass in enumerate(law))
+    variance = sum((y - mean) ** 2 * mass for y, mass in enumerate(law)) / (1 - 2 * Fraction(1, 5)) ** 2
+    assert CLAIMS.rmse(RandomizedResponse(6, 0.2)) == pytest.approx(math.sqrt(variance), rel=1e-12)
+    assert CLAIMS.messages_per_user(protocol) == 1.0
+    assert CLAIMS.bits_per_message() == 1
+
+
+def test_the_published_analyzer_is_biased_as_the_ledger_says() -> None:
+    theorem = next(t for t in CLAIMS.theorems if t.name == "wagner2025-b1-rr-analyzer")
+    assert "bias" in theorem.finding
+    p, users = Fraction(1, 5), 6
+    mean = sum(y * mass for y, mass in enumerate(sum_law((0,) * users, p)))
+    assert mean == users * p
+
+
+@pytest.mark.parametrize(("epsilon0", "delta0", "users"), [(0.5, 1e-5, 20_000), (0.9, 1e-3, 4000), (0.2, 1e-2, 20_000)])
+def test_published_parameters_keep_their_promise_in_range(epsilon0: float, delta0: float, users: int) -> None:
+    assert not CLAIMS.published_notes(users, epsilon0, delta0)
+    protocol = CLAIMS.published(users, epsilon0, delta0)
+    assert account(protocol, instances=1, epsilon=epsilon0).delta.upper <= delta0
+
+
+@pytest.mark.parametrize(("epsilon0", "delta0"), [(1.5, 1e-6), (0.5, 1.5), (0.0, 1e-6)])
+def test_published_formula_refuses_what_has_no_meaning(epsilon0: float, delta0: float) -> None:
+    with pytest.raises(FormulaRangeError, match="must be in"):
+        CLAIMS.published(1000, epsilon0, delta0)
+
+
+def test_a_lone_user_falls_back_to_local_randomized_response() -> None:
+    row = plan("rr", Budget(1, "1e-9"), users=1, instances=1)
+    # Local RR at epsilon = 1 flips with probability 1 / (1 + e); delta = 1e-9 hardly helps.
+    assert row.parameters["flip_probability"] == pytest.approx(1 / (1 + math.e), rel=2e-3)
+    assert row.guarantee.epsilon <= 1
+
+
+def test_a_budget_that_no_flip_probability_meets_is_refused() -> None:
+    with pytest.raises(InfeasibleBudgetError, match="randomized response"):
+        plan("rr", Budget("1e-9", "1e-12"), users=10, instances=10_000)
+    with pytest.raises(InfeasibleBudgetError, match="max_messages_per_user=0.5"):
+        plan("rr", Budget(1, "1e-6"), users=100, instances=1, max_messages_per_user=0.5)

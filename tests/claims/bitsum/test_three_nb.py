@@ -1,0 +1,115 @@
+"""3NB: the exact two-count pair against brute force and Arb, the constant in p', and calibrated parameters."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import pytest
+
+from dpverify.calibrate import account, plan
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum.three_nb import FLOOD_RATE
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.privacy_loss.certify import Direction, ThreeNBPair, hockey_stick
+from dpverify.privacy_loss.pairs import three_nb
+from protocols.bitsum import ThreeNB
+
+CLAIMS = BITSUM_CLAIMS["3nb"]
+
+
+def negative_binomial(z: int, shape: float, p: float) -> mp.mpf:
+    return mp.binomial(z + shape - 1, z) * (1 - mp.mpf(p)) ** shape * mp.mpf(p) ** z
+
+
+def view_law(x: int, p: float, flood_shape: float, flood_p: float, size: int) -> dict[tuple[int, int], mp.mpf]:
+    """Return P(U = u, V = v) for (x + Z1 + Z3, Z2 + Z3), by summing over all three noises below `size`."""
+    geometric = [negative_binomial(z, 1, p) for z in range(size)]
+    flood = [negative_binomial(z, flood_shape, flood_p) for z in range(size)]
+    law: dict[tuple[int, int], mp.mpf] = {}
+    for z1, z2, z3 in itertools.product(range(size), repeat=3):
+        key = (x + z1 + z3, z2 + z3)
+        law[key] = law.get(key, mp.mpf(0)) + geometric[z1] * geometric[z2] * flood[z3]
+    return law
+
+
+@pytest.mark.parametrize("epsilon", [-0.6, 0.0, 0.2, 0.8, 1.1])
+def test_pair_is_the_law_of_the_two_counts(epsilon: float) -> None:
+    p, flood_shape, flood_p, size = 0.35, 2.5, 0.3, 44
+    with mp.workdps(30):
+        zero, one = (view_law(x, p, flood_shape, flood_p, size) for x in (0, 1))
+        outcomes = set(zero) | set(one)
+        for distribution, first, second in zip(
+            three_nb(p, flood_shape, flood_p), (one, zero), (zero, one), strict=True
+        ):
+            direct = mp.fsum(
+                max(first.get(o, mp.mpf(0)) - mp.exp(epsilon) * second.get(o, mp.mpf(0)), mp.mpf(0)) for o in outcomes
+            )
+            # The direct sum stops at `size`, which leaves out less than 1e-18 of mass.
+            assert float(direct) == pytest.approx(distribution.delta(epsilon).midpoint, rel=1e-10, abs=1e-16)
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_engine_agrees_with_arb(direction: Direction) -> None:
+    p, flood_shape, flood_p = 0.98, 12.0, 0.99
+    distribution = three_nb(p, flood_shape, flood_p)[0 if direction is Direction.UP else 1]
+    for epsilon in (-0.01, 0.0, 0.012, 0.02, 0.05):
+        enclosure = hockey_stick(ThreeNBPair(p, flood_shape, flood_p), epsilon, direction, digits=12)
+        found = distribution.delta(epsilon)
+        assert found.lower <= enclosure.upper
+        assert enclosure.lower <= found.upper
+        # Losses are charged about 1e-13 each, against divergences of 1e-4 made of losses of 1e-2.
+        assert found.width <= 1e-8 * found.upper + 1e-38
+
+
+def test_the_constant_in_the_flood_decides_privacy() -> None:
+    epsilon0, delta0 = 0.0134, 6.5e-10
+    protocol = CLAIMS.published(30_000, epsilon0, delta0)
+
+    def exact(c: float) -> tuple[float, float]:
+        flood_p = math.exp(-c * epsilon0 / (epsilon0 + math.log(1 / delta0)))
+        found = three_nb(protocol.p, protocol.flood_shape, flood_p).down.delta(epsilon0)
+        return found.lower, found.upper
+
+    assert protocol.flood_p == pytest.approx(math.exp(-FLOOD_RATE * epsilon0 / (epsilon0 + math.log(1 / delta0))))
+    assert exact(1.0)[0] == pytest.approx(1.200772521e-6, rel=1e-8)
+    assert exact(0.5)[0] == pytest.approx(2.248803431e-8, rel=1e-8)
+    assert exact(1.0)[0] > delta0
+    assert exact(0.5)[0] > delta0
+    assert exact(FLOOD_RATE)[1] <= delta0
+
+
+@pytest.mark.parametrize(("epsilon0", "delta0"), [(1.0, 1e-6), (0.3, 1e-9), (0.1, 1e-4), (0.05, 1e-12)])
+def test_published_parameters_keep_their_promise_with_that_constant(epsilon0: float, delta0: float) -> None:
+    protocol = CLAIMS.published(1000, epsilon0, delta0)
+    assert account(protocol, instances=1, epsilon=epsilon0).delta.upper <= delta0
+
+
+def test_exact_plan_at_the_main_job() -> None:
+    budget = Budget("2", "1e-6")
+    row = plan("3nb", budget, users=30_000, instances=768)
+    published = plan("3nb", budget, users=30_000, instances=768, method="published")
+    assert row.bitsum_rmse <= 90
+    assert 1.99 < row.guarantee.epsilon <= 2
+    assert row.messages_per_user < 1.2 < published.messages_per_user
+    again = account(row.protocol, instances=768, delta=1e-6, relative_width=1e-5)
+    assert again.epsilon.upper <= 2.0005
+    assert again.epsilon.lower > 1.99
+
+
+def test_messages_trade_against_error() -> None:
+    budget = Budget("2", "1e-6")
+    free = plan("3nb", budget, users=300, instances=64)
+    bound = 1.0 + 0.6 * (free.messages_per_user - 1.0)
+    tight = plan("3nb", budget, users=300, instances=64, max_messages_per_user=bound)
+    assert tight.messages_per_user <= bound < free.messages_per_user
+    assert tight.bitsum_rmse > free.bitsum_rmse
+    assert tight.guarantee.epsilon <= 2
+    with pytest.raises(InfeasibleBudgetError, match="max_messages_per_user=1.01"):
+        plan("3nb", budget, users=300, instances=64, max_messages_per_user=1.01)
+
+
+def test_other_shapes_have_no_exact_law() -> None:
+    with pytest.raises(ValueError, match=r"shape=2\.0 must be 1"):
+        account(ThreeNB(10, 0.5, 3.0, 0.5, shape=2.0), instances=1, delta=1e-6)

@@ -1,0 +1,156 @@
+"""The claims about the histogram: two changed buckets enumerated, the error simulated, the proof's steps checked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import fp
+from scipy import stats
+
+from dpverify.claims.buckets import BucketAccount, least_shape, noise_tail, under_estimating
+from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.theorem import Verdict
+from dpverify.formulas import FormulaRangeError
+from dpverify.formulas import histogram as formulas
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from protocols.bitsum.negative_binomial import Estimate
+from protocols.bitsum.poisson import Poisson
+from protocols.histogram import Histogram
+from tests.laws import FALSE_ALARM
+
+CLAIMS = HistogramClaims()
+
+
+def enumerated(shape: float, p: float, epsilon: float, size: int = 400) -> float:
+    """H_eps of (Z + 1, Z') against (Z, Z' + 1), by the two-dimensional sum."""
+    pmf = stats.nbinom.pmf(np.arange(size), shape, 1.0 - p)
+    still, moved = np.append(pmf, 0.0), np.append(0.0, pmf)
+    return float(np.maximum(np.outer(moved, still) - math.exp(epsilon) * np.outer(still, moved), 0.0).sum())
+
+
+@pytest.mark.parametrize(("shape", "p"), [(3.0, 0.5), (20.0, 0.8), (0.7, 0.9)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_privacy_is_the_enumerated_one(shape: float, p: float, epsilon: float) -> None:
+    truth = enumerated(shape, p, epsilon)
+    interval = BucketAccount(shape, p).delta(epsilon)
+    assert interval.lower - 1e-13 <= truth <= interval.upper + 1e-13
+    assert interval.width < 1e-10
+
+
+def test_basic_composition_is_an_upper_bound_and_loose() -> None:
+    account = BucketAccount(20.0, 0.85)
+    assert account.delta(1.0).upper < account.basic_delta(1.0) / 1000.0
+    assert BucketAccount(3.0, 0.5).delta(0.5).upper <= BucketAccount(3.0, 0.5).basic_delta(0.5)
+
+
+def test_epsilon_inverts_delta() -> None:
+    account = BucketAccount(20.0, 0.85)
+    epsilon = account.epsilon_upper(1e-6)
+    assert account.delta(epsilon).upper <= 1e-6 < account.delta(epsilon - 2e-9).upper
+    with pytest.raises(InfeasibleBudgetError, match=r"^delta=1e-09 is met at no epsilon by NB\(1\.0, 0\.5\) noise\.$"):
+        BucketAccount(1.0, 0.5).epsilon_upper(1e-9)
+
+
+def test_noise_tail_against_scipy() -> None:
+    for above in (0, 7, 40):
+        assert noise_tail(5.5, 0.8, above) == pytest.approx(stats.nbinom.sf(above, 5.5, 0.2), rel=1e-10)
+
+
+def test_worst_dataset_attains_the_failure_probability() -> None:
+    # 8 users, error 2: at most 8 // 3 = 2 buckets hold more than 2 users.
+    protocol = Histogram(under_estimating(8, 2.0, 0.5), 5)
+    bound = CLAIMS.failure_probability(protocol, 2)
+    tail = stats.nbinom.sf(2, 2.0, 0.5)
+    assert bound == pytest.approx(1.0 - (1.0 - tail) ** 2, rel=1e-10)
+    runs, rng = 40_000, np.random.default_rng(1)
+    worst = 0.0
+    for counts in ([4, 4, 0, 0, 0], [8, 0, 0, 0, 0], [2, 2, 2, 2, 0], [3, 3, 2, 0, 0]):
+        estimates = protocol.analyze(protocol.sample_view(np.tile(counts, (runs, 1)), rng))
+        failures = int((np.abs(estimates - counts).max(axis=1) > 2).sum())
+        assert stats.binomtest(failures, runs, bound, alternative="greater").pvalue > FALSE_ALARM
+        worst = max(worst, stats.binomtest(failures, runs, bound, alternative="less").pvalue)
+    assert worst > FALSE_ALARM
+
+
+def test_error_bound_is_the_quantile() -> None:
+    protocol = Histogram(under_estimating(500, 10.0, 0.8), 30)
+    alpha = CLAIMS.error_bound(protocol, 0.05)
+    assert CLAIMS.failure_probability(protocol, alpha) <= 0.05 < CLAIMS.failure_probability(protocol, alpha - 1)
+    assert CLAIMS.error_bound(Histogram(under_estimating(500, 10.0, 0.0), 30), 0.05) == 0
+
+
+def test_rmse_and_messages_against_simulation() -> None:
+    protocol = Histogram(under_estimating(10, 6.0, 0.5), 3)
+    counts, rng = np.array([4, 6, 0]), np.random.default_rng(2)
+    views = protocol.sample_view(np.tile(counts, (50_000, 1)), rng)
+    errors = (protocol.estimates(views) - counts) ** 2
+    assert math.sqrt(errors.mean()) == pytest.approx(CLAIMS.rmse(protocol), rel=0.02)
+    assert views.sum(axis=1).mean() / 10 == pytest.approx(CLAIMS.messages_per_user(protocol), rel=0.01)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "beta"), [(0.99, 1e-6, 0.05), (0.3, 1e-3, 0.09)])
+def test_published_parameters_are_private_and_wasteful(epsilon: float, delta: float, beta: float) -> None:
+    protocol = CLAIMS.published(200, 10, epsilon, delta, beta)
+    noise = protocol.bitsum
+    assert noise.shape == math.ceil(1000 * (1 + math.log(200 / beta * 2 / delta)))
+    assert CLAIMS.guarantee(protocol, epsilon).delta <= delta
+    # Lemma 37's error bound, bucket by bucket, at its own failure probability.
+    assert noise_tail(noise.shape, noise.p, math.floor(CLAIMS.published_bound(protocol))) <= beta / 200
+    assert least_shape(Budget(epsilon, delta), noise.p) < noise.shape / 500.0
+
+
+def test_published_shape_of_the_ledger() -> None:
+    protocol = CLAIMS.published(10_000, 100, 0.99, 1e-6, 0.05)
+    assert protocol.bitsum.shape == 27715
+    assert CLAIMS.published_bound(protocol) == pytest.approx(588071.2, abs=0.1)
+    assert least_shape(Budget(0.99, 1e-6), protocol.bitsum.p) == pytest.approx(6.85, abs=0.01)
+
+
+def test_least_shape_is_least() -> None:
+    budget = Budget(0.9, 1e-5)
+    shape = least_shape(budget, 0.8)
+    assert BucketAccount(shape, 0.8).delta(0.9).upper <= 1e-5 < BucketAccount(shape * 0.999, 0.8).delta(0.9).lower
+    with pytest.raises(InfeasibleBudgetError, match=r"needs a shape above 2\^20 at p=1e-09"):
+        least_shape(budget, 1e-9)
+
+
+def test_least_error_beats_the_published_decay() -> None:
+    budget = Budget(0.9, 1e-4)
+    best = CLAIMS.least_error(1000, 20, budget, 0.05)
+    assert CLAIMS.account(best).delta(0.9).upper <= 1e-4
+    p = math.exp(-0.1 * 0.9)
+    ready_made = Histogram(under_estimating(1000, least_shape(budget, p), p), 20)
+    assert CLAIMS.error_bound(best, 0.05) < CLAIMS.error_bound(ready_made, 0.05)
+
+
+def test_formulas_refuse_what_they_do_not_cover() -> None:
+    with pytest.raises(FormulaRangeError, match=r"^epsilon0=1\.0 must be in \(0, 1\)\.$"):
+        CLAIMS.published(100, 5, 2.0, 1e-6, 0.05)
+    with pytest.raises(FormulaRangeError, match=r"^beta=0\.5 must be in \(0, 0\.5\)\.$"):
+        formulas.published_shape(fp, 0.1, 0.5)
+    with pytest.raises(TypeError, match=r"must be NegativeBinomial"):
+        CLAIMS.account(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2))
+
+
+# ---------------------------------------------------------------------- the steps of Corollary 40
+
+
+@pytest.mark.parametrize(("shape", "p", "above"), [(1, 0.5, 1), (3, 0.7, 5), (10, 0.2, 0)])
+def test_identity_counts_failures_not_trials(shape: int, p: float, above: int) -> None:
+    assert {t.name: t.verdict for t in CLAIMS.theorems}["ghazi2021-corollary-40-identity"] is Verdict.FAILS
+    left = stats.nbinom.sf(above, shape, 1.0 - p)
+    assert left == pytest.approx(stats.binom.cdf(shape - 1, above + shape, 1.0 - p), rel=1e-12)
+    printed = stats.binom.cdf(shape - 1, above, 1.0 - p)
+    assert printed > left * 1.01
+    if (shape, above) == (1, 1):
+        assert (left, printed) == pytest.approx((0.25, 0.5))
+
+
+@pytest.mark.parametrize("shape", [2, 30, 200])
+@pytest.mark.parametrize("p", [0.3, 0.9])
+def test_chernoff_step(shape: int, p: float) -> None:
+    threshold = math.ceil(formulas.published_threshold(fp, shape, p))
+    printed = stats.binom.cdf(shape - 1, threshold, 1.0 - p)
+    assert noise_tail(shape, p, threshold) <= printed <= math.exp(-shape / 4.0) <= math.exp(-0.001 * shape)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from dpverify.audit.conformance import choose_bins, g_test
+from dpverify.claims.bitsum import claims_of
+from dpverify.claims.laws import estimate_law, view_law
+from dpverify.privacy_loss import pairs
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from protocols.bitsum.base import BitsumProtocol
+from protocols.bitsum.baselines import CentralDiscreteGaussian, CentralDiscreteLaplace, CentralGaussian
+from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
+from protocols.bitsum.poisson import Poisson
+from protocols.bitsum.pure import Pure
+from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.bitsum.three_nb import ThreeNB
+from tests.laws import FALSE_ALARM
+
+PROTOCOLS = [
+    RandomizedResponse(20, 0.2),
+    ThreeNB(10, 0.6, 2.5, 0.7),
+    ThreeNB(10, 0.6, 2.5, 0.7, shape=2.0),
+    NegativeBinomial(10, 3.5, 0.4),
+    NegativeBinomial(10, 3.5, 0.4, estimate=Estimate.UNDER),
+    Poisson(10, 4.0, estimate=Estimate.OVER),
+    Pure(10, 0.5, 0.1, 1.5, 0.3),
+    CentralDiscreteLaplace(10, 0.5),
+    CentralDiscreteGaussian(10, 2.0),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: type(protocol).__name__)
+@pytest.mark.parametrize("participants", [None, 6])
+def test_views_and_estimates_follow_their_laws(protocol: BitsumProtocol, participants: int | None) -> None:
+    rng, trials, ones = np.random.default_rng(61), 20_000, 4
+    views = protocol.sample_view(np.full(trials, ones), rng, participants=participants)
+    for law, samples in (
+        (view_law(protocol, ones, participants=participants), views),
+        (estimate_law(protocol, ones, participants=participants), protocol.analyze(views)),
+    ):
+        # Simulated p-values do not reach 1e-6: look at G itself, with room for its law not being chi-square.
+        result = g_test(samples, choose_bins(law, trials, most=40), rng, simulations=1)
+        assert result.details["unlisted"] == 0
+        freedom = result.details["cells"] - 1
+        assert result.details["statistic"] <= stats.chi2.isf(FALSE_ALARM / 100, freedom)
+        assert law.outside < 1e-15
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [p for p in PROTOCOLS if getattr(p, "estimate", None) not in {Estimate.OVER, Estimate.UNDER}],
+    ids=lambda protocol: type(protocol).__name__,
+)
+def test_moments_are_those_that_the_twins_claim(protocol: BitsumProtocol) -> None:
+    law = estimate_law(protocol, protocol.users)
+    assert law.mean == pytest.approx(protocol.users, rel=1e-9)
+    assert math.sqrt(law.variance) == pytest.approx(claims_of(protocol).rmse(protocol), rel=1e-9)
+
+
+def test_two_count_views_have_the_divergence_of_the_exact_pairs() -> None:
+    protocol = ThreeNB(10, 0.6, 2.5, 0.7)
+    one, zero = view_law(protocol, 1), view_law(protocol, 0)
+    points = np.unique(np.concatenate([one.points, zero.points]), axis=0)
+    p, q = one.probabilities(points), zero.probabilities(points)
+    exact = pairs.three_nb(0.6, 2.5, 0.7)
+    for epsilon in (0.0, 0.3, 0.55):
+        for pair, engine in (((p, q), exact.up), ((q, p), exact.down)):
+            mine = PrivacyLossDistribution.from_pmfs(*pair, relative_error=1e-9).delta(epsilon).midpoint
+            assert mine == pytest.approx(engine.delta(epsilon).midpoint, rel=1e-6)
+
+
+def test_what_has_no_law_here_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^protocol=CentralGaussian\(.*\) has no discrete law here\.$"):
+        estimate_law(CentralGaussian(5, 1.0), 2)
+    with pytest.raises(ValueError, match=r"^ones=11 must be an integer in \[0, 10\]\.$"):
+        estimate_law(PROTOCOLS[1], 11)
+    with pytest.raises(ValueError, match=r"cells, but at most 4194304 are allowed\.$"):
+        view_law(ThreeNB(10, 0.999, 1.0, 0.9), 0)
+
+
+def test_laplace_difference_matches_two_geometrics() -> None:
+    direct = estimate_law(ThreeNB(10, 0.6, 2.5, 0.7), 3)
+    geometric = 0.4 * 0.6 ** np.arange(200)
+    both = np.convolve(geometric, geometric[::-1])
+    assert_allclose(direct.probabilities(np.arange(-20, 21) + 3.0), both[199 - 20 : 199 + 21], rtol=1e-12)
