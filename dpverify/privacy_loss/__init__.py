@@ -1,1 +1,28 @@
-"""Exact privacy accounting on laws over the integers: laws, pairs, discretisation, composition and certification."""
+"""Exact privacy accounting on laws over the integers: laws, pairs, grids, composition and certificates.
+
+`docs/accounting.md` says what is computed and why the answers are bounds. No protocol is known here by name.
+"""
+
+from dpverify.privacy_loss.accounting import FamilyComposition, choose_step
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.laws import IntegerLaw
+from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
+from dpverify.privacy_loss.tradeoff import TradeOff
+
+__all__ = [
+    "Composition",
+    "FamilyComposition",
+    "GaussianPrivacyLoss",
+    "GridPrivacyLoss",
+    "IntegerLaw",
+    "PrivacyLossDistribution",
+    "TradeOff",
+    "choose_step",
+    "connect_the_dots",
+    "dominating_grid",
+    "renyi_divergence",
+    "zero_concentrated_rho",
+]

@@ -253,7 +253,7 @@ class Composition:
             weights = np.exp(exponents - exponents.max())
             weights /= weights.sum()
             relative_error += count * UNIT * (16.0 + 4.0 * largest + math.log2(weights.size + 2.0))
-            folded = np.bincount(grid.indices % length, weights=weights, minlength=length)
+            folded = np.bincount(grid.indices % length, weights=weights, minlength=length).astype(np.float64)
             error = level * math.sqrt(length) * _norm(folded)
             moved += count * error
             values = fft.rfft(folded)[alive]

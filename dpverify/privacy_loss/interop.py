@@ -74,7 +74,7 @@ def _grid(pmf: PLDPmf) -> GridPrivacyLoss:
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
-class ShuffleEvent(dp_accounting.DpEvent):
+class ShuffleEvent(dp_accounting.DpEvent):  # type: ignore[misc]
     """One instance of a shuffle protocol: the family of pairs that it may present.
 
     Parameters
@@ -89,7 +89,7 @@ class ShuffleEvent(dp_accounting.DpEvent):
     attained: tuple[PrivacyLossDistribution, ...]
 
 
-class ShuffleAccountant(privacy_accountant.PrivacyAccountant):
+class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc]
     """A dp-accounting accountant for `ShuffleEvent`, alone or in (self-)composition; replace-one adjacency.
 
     Parameters

@@ -178,12 +178,12 @@ def mixed_reports(
     omitted = sum(law.tail_below + law.tail_above for law in (high, low, fair))
     zero = np.append((1.0 - p) * others, 0.0) + np.append(0.0, p * others)
     one = np.append(p * others, 0.0) + np.append(0.0, (1.0 - p) * others)
-    occupied = zero > 1e-290
+    # An entry of the convolution lacks at most `omitted`; those for which that could matter are charged as missing.
+    occupied = np.minimum(zero, one) > max(omitted * 1e15, 1e-290)
+    relative_error += 1e-15
     losses = np.log(one[occupied] / zero[occupied])
     loss_error = 2.0 * relative_error + 16.0 * UNIT * (1.0 + float(np.abs(losses).max(initial=0.0)))
     dropped = float(zero[~occupied].sum() + one[~occupied].sum())
-    # An entry next to a cut edge lacks the neighbour that was cut: those masses are at most `omitted` and are listed
-    # with a wrong loss, so they are charged as missing too.
     common = {"relative_error": relative_error + 4.0 * UNIT, "loss_error": loss_error}
     missing = (omitted + dropped) * (1.0 + 1e-6)
     return Directions(

@@ -27,7 +27,7 @@ from protocols.bitsum.randomized_response import RandomizedResponse
 __all__ = ["RandomizedResponseClaims"]
 
 _TAIL = 1e-45
-_COVERING_TAIL = 1e-30
+_COVERING_TAIL = 1e-42
 _MOST_CELLS = 256
 _WORK = 1e9
 """Multiplications that covering all datasets may take: large n get fewer, wider cells, hence a looser upper bound."""
@@ -66,8 +66,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         users, p = protocol.users, protocol.flip_probability
         extreme = binomial_randomized_response(users, p, _TAIL)
         half = (users - 1) // 2
-        # The windows of the two binomials are together about 2 * 12 standard deviations at this tail.
-        window = 24.0 * math.sqrt(users * p * (1.0 - p)) + 30.0
+        # The windows of the two binomials are together about 2 * 14 standard deviations at this tail.
+        window = 28.0 * math.sqrt(users * p * (1.0 - p)) + 30.0
         cells = max(1, min(half + 1, _MOST_CELLS, int(_WORK / (window * window))))
         width = math.ceil((half + 1) / cells)
         covering = [
