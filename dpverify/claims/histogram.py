@@ -16,9 +16,11 @@ from typing import ClassVar
 from mpmath import fp
 
 from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
+from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.privacy_loss.laws import negative_binomial
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
 
@@ -87,6 +89,12 @@ class HistogramClaims:
         """Return the expected number of messages per user: one per bucket that she is not in, and her noise."""
         noise = noise_of(protocol)
         return protocol.buckets - 1 + protocol.buckets * noise.noise_mean / noise.users
+
+    def messages_law(self, protocol: BucketSums) -> MessagesLaw:
+        """Return the exact law of how many messages one user sends, whatever her value."""
+        noise = noise_of(protocol)
+        own = negative_binomial(protocol.buckets * noise.shape / noise.users, noise.p, TAIL)
+        return MessagesLaw((counted_bits(protocol.buckets - 1, 1.0), (1, own)))
 
     def rmse(self, protocol: BucketSums) -> float:
         """Return the root mean squared error of an unclipped estimate, `sqrt(E Y^2)`: bias included."""

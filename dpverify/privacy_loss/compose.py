@@ -36,6 +36,8 @@ _TILT_REACH = 2.0
 _BYTES_PER_CELL = 64
 _UNDERFLOW = 1e-280
 """Charged to every scaled value for products that may have fallen out of the float range."""
+_SUBNORMAL = 1e-307
+"""Charged to every answer: floats below 2.3e-308 are rounded to 5e-324, not relatively."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +301,7 @@ class Composition:
                 share = math.expm1(query - (law.first + cell) * self.step) / math.expm1(self.step)
                 share = min(max(share, 0.0), 1.0)
                 value = (1.0 - share) * self._at(law, cell, sign) + share * self._at(law, cell + 1, sign)
-            bounds.append(value * (1.0 + sign * 64.0 * UNIT))
+            bounds.append(max(value * (1.0 + sign * 64.0 * UNIT) + sign * _SUBNORMAL, 0.0))
         return bounds[0], bounds[1]
 
     @staticmethod

@@ -4,10 +4,12 @@ from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.lsq.exponential import ExponentialTessellation
 from protocols.lsq.gaussian import GaussianFeatures
 from protocols.lsq.inner_product import Identity, RandomSigns
+from protocols.lsq.johnson_lindenstrauss import FastProjection
 from protocols.lsq.laplacian import LaplacianBinning
 
 __all__ = [
     "ExponentialTessellation",
+    "FastProjection",
     "GaussianFeatures",
     "Identity",
     "LSQFamily",

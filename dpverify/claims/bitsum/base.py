@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.privacy_loss.accounting import Entry, FamilyComposition
@@ -131,6 +132,21 @@ class BitsumClaims(ABC, Generic[P]):
     @abstractmethod
     def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
         """Return the expected number of messages per user at this fraction of ones (worst case by default)."""
+
+    @abstractmethod
+    def messages_law(self, protocol: P, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
+        """Return the exact law of how many messages one user sends over independent instances.
+
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            The protocol of every instance.
+        instances : int
+            How many she takes part in, at least 1; I Q in Algorithm 1.
+        fraction_of_ones : float
+            The probability with which each of her bits is 1, independently: 1 or 0 for sure ones or zeros. As in
+            `messages_per_user`, 1 is the worst case: the number is stochastically increasing in the bits.
+        """
 
     @abstractmethod
     def published(self, users: int, epsilon0: float, delta0: float) -> P:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, PrivacyCurve
+from dpverify.claims.messages import MessagesLaw, counted_bits
 from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
@@ -52,6 +53,10 @@ class _Baseline(BitsumClaims[P]):
     def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
         """Return 1: each user hands over one bit."""
         return 1.0
+
+    def messages_law(self, protocol: P, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
+        """Return the point mass at one bit per instance."""
+        return MessagesLaw((counted_bits(instances, 1.0),))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         return ()

@@ -16,11 +16,13 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.privacy_loss import pairs as laws
+from dpverify.privacy_loss.laws import negative_binomial
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 
@@ -85,6 +87,13 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     def messages_per_user(self, protocol: NegativeBinomial, fraction_of_ones: float = 1.0) -> float:
         """Return the expected number; for `Estimate.UNDER` the fraction is that of the zeros, which users send."""
         return fraction_of_ones + protocol.noise_mean / protocol.users
+
+    def messages_law(  # noqa: D102
+        self, protocol: NegativeBinomial, instances: int = 1, fraction_of_ones: float = 1.0
+    ) -> MessagesLaw:
+        bits = counted_bits(instances, fraction_of_ones)
+        noise = negative_binomial(instances * protocol.shape / protocol.users, protocol.p, TAIL)
+        return MessagesLaw((bits, (1, noise)))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:  # noqa: D102
         return NegativeBinomial(users, float(formulas.shape(fp, delta0)), float(formulas.p(fp, epsilon0)))

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.negative_binomial import least_poisson_mean
+from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.privacy_loss import pairs as laws
+from dpverify.privacy_loss.laws import poisson
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
@@ -42,6 +44,13 @@ class PoissonClaims(BitsumClaims[Poisson]):
     def messages_per_user(self, protocol: Poisson, fraction_of_ones: float = 1.0) -> float:
         """Return the expected number; for `Estimate.UNDER` the fraction is that of the zeros, which users send."""
         return fraction_of_ones + protocol.mean / protocol.users
+
+    def messages_law(  # noqa: D102
+        self, protocol: Poisson, instances: int = 1, fraction_of_ones: float = 1.0
+    ) -> MessagesLaw:
+        bits = counted_bits(instances, fraction_of_ones)
+        noise = poisson(instances * protocol.mean / protocol.users, TAIL)
+        return MessagesLaw((bits, (1, noise)))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Poisson:
         """Raise FormulaRangeError: wagner2025 (Appendix B.1) says that Poisson noise works, and not how much."""

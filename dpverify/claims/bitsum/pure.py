@@ -26,6 +26,7 @@ from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
+from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
@@ -36,6 +37,7 @@ from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.erasure import erased
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
+from protocols.validation import check_probability
 
 __all__ = ["RHO", "PureClaims"]
 
@@ -129,6 +131,12 @@ class PureClaims(BitsumClaims[Pure]):
     def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
         kept = fraction_of_ones * (1.0 - protocol.drop_probability)
         return ThreeNBClaims().messages_per_user(protocol.noise, kept)
+
+    def messages_law(  # noqa: D102
+        self, protocol: Pure, instances: int = 1, fraction_of_ones: float = 1.0
+    ) -> MessagesLaw:
+        kept = check_probability("fraction_of_ones", fraction_of_ones) * (1.0 - protocol.drop_probability)
+        return ThreeNBClaims().messages_law(protocol.noise, instances, kept)
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Pure:
         """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.messages import MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
@@ -96,6 +97,11 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
     def messages_per_user(self, protocol: RandomizedResponse, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
         return 1.0
+
+    def messages_law(  # noqa: D102
+        self, protocol: RandomizedResponse, instances: int = 1, fraction_of_ones: float = 1.0
+    ) -> MessagesLaw:
+        return MessagesLaw((counted_bits(instances, 1.0),))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:  # noqa: D102
         return RandomizedResponse(users, float(formulas.flip_probability(fp, epsilon0, delta0, users)))

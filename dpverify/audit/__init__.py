@@ -1,0 +1,1 @@
+"""Statistical audits of running implementations against their claims: whatever draws outputs can be audited."""

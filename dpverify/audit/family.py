@@ -1,0 +1,138 @@
+"""The results of one audit's tests, and one error rate over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.validation import check_integer, check_probability
+
+__all__ = ["AuditResult", "Verdict", "decide", "holm", "overall"]
+
+
+class Verdict(StrEnum):
+    """What an audit, or one of its tests, came to."""
+
+    VIOLATES = "violates"
+    """The claim is refuted, at the stated level."""
+    CONSISTENT = "consistent"
+    """Not refuted, and a fault of the size that was asked for would have been, with the stated power."""
+    UNDECIDED = "undecided"
+    """Not refuted, but the trials are too few for such a fault."""
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """One test of one claim.
+
+    Parameters
+    ----------
+    check : str
+        What was tested, for instance `conformance` or `privacy`.
+    p_value : float
+        Valid at every level: a correct implementation has P(p_value <= a) <= a, for a fixed number of trials or, where
+        `method` says anytime-valid, for any stopping rule.
+    trials : int
+        Trials used, per dataset.
+    method : str
+        The test, and whether its level is exact.
+    fault : str
+        The fault that `power` refers to, for instance `scale +10 %` or `epsilon 0.84 at delta 1e-6`.
+    power : float, optional
+        The probability that these trials refute an implementation with that fault; None if it has not been computed.
+    evidence : str
+        The finding in one sentence.
+    verdict : Verdict
+        Set by `decide` over the whole family; `undecided` before.
+    details : mapping
+        More figures, as plain JSON values.
+    """
+
+    check: str
+    p_value: float
+    trials: int
+    method: str
+    evidence: str
+    fault: str = ""
+    power: float | None = None
+    verdict: Verdict = Verdict.UNDECIDED
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_probability("p_value", self.p_value)
+        check_integer("trials", self.trials, low=0)
+        if self.power is not None:
+            check_probability("power", self.power)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "check": self.check,
+            "verdict": self.verdict.value,
+            "p_value": self.p_value,
+            "trials": self.trials,
+            "method": self.method,
+            "evidence": self.evidence,
+            "fault": self.fault,
+            "power": self.power,
+            "details": dict(self.details),
+        }
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return Holm's adjusted p-values: rejecting those <= a errs with probability <= a over the whole family.
+
+    Valid whatever the dependence of the tests (holm1979).
+
+    Parameters
+    ----------
+    p_values : array_like, shape (tests,)
+    """
+    raw = np.asarray(p_values, dtype=np.float64)
+    if raw.ndim != 1 or not ((raw >= 0) & (raw <= 1)).all():
+        raise ValueError("p_values must be a vector of numbers in [0, 1].")
+    order = np.argsort(raw, kind="stable")
+    scaled = raw[order] * (raw.size - np.arange(raw.size))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return adjusted
+
+
+def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95) -> tuple[AuditResult, ...]:
+    """Return the results with their verdicts: at most `level` of false alarms over all of them together, by Holm.
+
+    Parameters
+    ----------
+    results : sequence of AuditResult
+        All tests of one audit; leaving one out after seeing it voids the level.
+    level : float
+        In (0, 1): the family-wise error rate.
+    power : float
+        A test that refutes nothing is `consistent` if its power against its fault is at least this, else `undecided`.
+        A test without a stated power counts as `undecided`.
+    """
+    check_probability("level", level)
+    check_probability("power", power)
+    adjusted = holm([result.p_value for result in results])
+    decided = []
+    for result, p_value in zip(results, adjusted, strict=True):
+        sharp = result.power is not None and result.power >= power
+        quiet = Verdict.CONSISTENT if sharp else Verdict.UNDECIDED
+        verdict = Verdict.VIOLATES if p_value <= level else quiet
+        details = {**result.details, "adjusted_p_value": float(p_value)}
+        decided.append(replace(result, verdict=verdict, details=details))
+    return tuple(decided)
+
+
+def overall(results: Sequence[AuditResult]) -> Verdict:
+    """Return the verdict of a whole audit: violates if any test does, else undecided if any is, else consistent."""
+    verdicts = {result.verdict for result in results}
+    for verdict in (Verdict.VIOLATES, Verdict.UNDECIDED):
+        if verdict in verdicts or not verdicts:
+            return verdict if verdicts else Verdict.UNDECIDED
+    return Verdict.CONSISTENT

@@ -1,0 +1,81 @@
+"""Exact confidence limits for probabilities, and for many at once (clopper1934)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from protocols.validation import check_integer, check_real
+
+__all__ = ["clopper_pearson", "lower_limit", "simultaneous_intervals", "upper_limit"]
+
+_ROUNDING = 1e-11
+"""Relative error charged for the inverse of the incomplete beta function."""
+
+
+def _counts(successes: ArrayLike, trials: int) -> NDArray[np.float64]:
+    check_integer("trials", trials, low=1)
+    counts = np.asarray(successes)
+    if not np.issubdtype(counts.dtype, np.integer):
+        raise TypeError(f"successes has dtype {counts.dtype}, but must hold integers in [0, {trials}].")
+    outside = (counts < 0) | (counts > trials)
+    if outside.any():
+        raise ValueError(f"successes={counts[outside].flat[0]} must be in [0, {trials}].")
+    return counts.astype(np.float64)
+
+
+def _level(level: float) -> float:
+    return check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+
+
+def lower_limit(successes: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+    """Return the largest p with `P(Bin(trials, p) >= successes) <= level`: above the truth with probability <= level.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (...)
+        In [0, trials].
+    trials : int
+        At least 1.
+    level : float
+        The error probability, in (0, 1).
+    """
+    counts, level = _counts(successes, trials), _level(level)
+    limit = special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, level)
+    return np.where(counts == 0, 0.0, limit * (1.0 - _ROUNDING))
+
+
+def upper_limit(successes: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+    """Return the smallest p with `P(Bin(trials, p) <= successes) <= level`: below the truth with probability <= level.
+
+    The parameters are those of `lower_limit`.
+    """
+    counts, level = _counts(successes, trials), _level(level)
+    limit = special.betainccinv(counts + 1.0, np.maximum(trials - counts, 1.0), level)
+    return np.where(counts == trials, 1.0, np.minimum(1.0, limit * (1.0 + _ROUNDING)))
+
+
+def clopper_pearson(successes: ArrayLike, trials: int, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two-sided interval (lower, upper) that misses the truth with probability <= level, half at each side.
+
+    The parameters are those of `lower_limit`.
+    """
+    return lower_limit(successes, trials, _level(level) / 2.0), upper_limit(successes, trials, level / 2.0)
+
+
+def simultaneous_intervals(
+    successes: ArrayLike, trials: int, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return intervals that all cover their truths at once but for probability <= level: the union bound.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (..., events)
+        Counts of events of the same trials, of any dependence.
+    trials, level
+        As for `lower_limit`.
+    """
+    counts = np.asarray(successes)
+    events = counts.shape[-1] if counts.ndim else 1
+    return clopper_pearson(counts, trials, _level(level) / max(1, events))

@@ -1,0 +1,147 @@
+"""What is audited: a target, the datasets it runs on, and the exact laws of what it should put out there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from dpverify.audit.law import DiscreteLaw
+from dpverify.audit.target import Target
+
+__all__ = ["Dataset", "Messages", "Neighbours", "Subject", "narrowed"]
+
+Sent = Callable[[NDArray[Any], np.random.Generator], tuple[NDArray[Any], NDArray[np.int64]]]
+"""Maps a dataset to the messages in the order of arrival at the shuffler, and to their senders."""
+Arrived = Callable[[NDArray[Any], np.random.Generator], NDArray[Any]]
+"""Maps a dataset to the messages in the order of arrival at the analyzer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """An input of the target, and what its outputs follow.
+
+    Parameters
+    ----------
+    name : str
+        As in a report.
+    inputs : ndarray
+        What the target is given.
+    laws : mapping of int to (str, DiscreteLaw)
+        By column of the output (0 for a number): its name and exact law. Columns without one are not tested.
+    view : (slice, DiscreteLaw), optional
+        The columns that together are the adversary's view, and their joint law: what a privacy claim is tested on.
+        Each column by itself when omitted, which cannot see all that the view shows.
+    """
+
+    name: str
+    inputs: NDArray[Any]
+    laws: Mapping[int, tuple[str, DiscreteLaw]] = field(default_factory=dict)
+    view: tuple[slice, DiscreteLaw] | None = None
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two datasets that the claim compares, by their places in `Subject.datasets`."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """What can be watched of users and shuffler, for the structural checks.
+
+    Parameters
+    ----------
+    sent, arrived : callable
+        See `Sent` and `Arrived`.
+    inputs : ndarray, shape (users, ...)
+        A dataset sorted by value, so that a forgotten shuffle shows.
+    symbol : int
+        The symbol whose number per user is tested.
+    piece : DiscreteLaw, optional
+        The law of that number for the users of `quiet`.
+    quiet : ndarray, shape (users, ...)
+        A dataset of users with the same input.
+    fewest, most : number
+        Messages that every user must send.
+    """
+
+    sent: Sent
+    arrived: Arrived
+    inputs: NDArray[Any]
+    quiet: NDArray[Any]
+    symbol: int
+    piece: DiscreteLaw | None = None
+    fewest: int = 0
+    most: float = math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An implementation, ready to be audited.
+
+    Parameters
+    ----------
+    name : str
+        As in a report.
+    target : Target
+        Its outputs are numbers, or rows of columns.
+    datasets : sequence of Dataset
+        What it runs on.
+    neighbours : sequence of Neighbours
+        The pairs that a privacy claim compares.
+    messages : Messages, optional
+        Where users and shuffler can be watched.
+    """
+
+    name: str
+    target: Target
+    datasets: Sequence[Dataset]
+    neighbours: Sequence[Neighbours] = ()
+    messages: Messages | None = None
+
+
+def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:
+    """Return the law nearest to this one with a standard deviation smaller by a share, and what it is called.
+
+    Nearest in Kullback-Leibler divergence, so the hardest to see of all faults of that size: weights
+    `e^(-theta (z - mean)^2)`. Where that cannot be (two outcomes), the mean is shifted by that share of the standard
+    deviation instead; None for a constant.
+    """
+    deviation = math.sqrt(law.variance)
+    if deviation <= 1e-9 * (1.0 + abs(law.mean)):
+        return None
+    z = (law.points - law.mean) / deviation
+
+    def tilted(theta: float, direction: NDArray[np.float64]) -> NDArray[np.float64]:
+        exponent = theta * direction
+        weights = law.pmf * np.exp(exponent - exponent.max())
+        return np.asarray(weights / weights.sum())
+
+    def solve(direction: NDArray[np.float64], moment: Callable[[NDArray[np.float64]], float]) -> float | None:
+        end = 1.0
+        while moment(tilted(-end, direction)) > 0.0:
+            end *= 2.0
+            if end > 1e4:
+                return None
+        return float(brentq(lambda theta: moment(tilted(-theta, direction)), 0.0, end))
+
+    def variance(weights: NDArray[np.float64]) -> float:
+        return float(weights @ z**2 - (weights @ z) ** 2) - (1.0 - share) ** 2
+
+    for direction, moment, name in (
+        (z**2, variance, f"standard deviation {100 * share:g} % smaller"),
+        (z, lambda weights: float(weights @ z) + share, f"mean off by {share:g} standard deviations"),
+    ):
+        theta = solve(direction, moment)
+        if theta is not None:
+            weights = tilted(-theta, direction)
+            return DiscreteLaw.of(law.points, weights / weights.sum(), law.outside), name
+    return None

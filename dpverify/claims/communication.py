@@ -1,0 +1,157 @@
+"""What the bitsums cost in communication (wagner2025, section 4.2): exact laws of messages, and bits.
+
+**What the bits of density estimation are.** For `GaussianFeatures` and `RandomSigns` the features of every point have
+mean 0 over the public randomness and are independent from instance to instance. So the rounded bits of a user are I
+independent fair coins, and `fraction_of_ones=0.5` gives the exact law of her messages; 1 is the worst case over
+datasets and public randomness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpverify.claims.bitsum import claims_of
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.guarantee import Interval
+from protocols.bitsum import BitsumProtocol
+from protocols.validation import check_integer
+
+__all__ = ["THEOREMS", "Communication", "communication", "communication_rows", "message_bits"]
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        name="wagner2025-section-4.2-rr",
+        source="wagner2025, section 4.2",
+        statement="With RR each user sends exactly d messages for d bitsum instances",
+        hypotheses=(),
+        verdict=Verdict.HOLDS,
+        finding="Holds: one message per bitsum, whatever the bit.",
+    ),
+    Theorem(
+        name="wagner2025-section-4.2-3nb",
+        source="wagner2025, section 4.2",
+        statement="With 3NB a user sends (1 + o(1)) d messages in expectation; the o(1) vanishes as n or eps grows",
+        hypotheses=(),
+        verdict=Verdict.HOLDS_WITH_CONDITION,
+        finding="As n grows. As epsilon grows at fixed n the flood r' p' / (1-p') first shrinks and then grows like "
+        "3 eps0 / (e^c - 1), since r' has the term ln(e^(0.99 eps0)). And 1 is the worst case, a one in every "
+        "instance: rounded features are fair coins over the public randomness, so the mean is (1/2 + o(1)) d.",
+    ),
+    Theorem(
+        name="wagner2025-section-4.2-pure",
+        source="wagner2025, section 4.2",
+        statement="With Pure a user sends O(d^2 log(n) / eps0) messages in expectation",
+        hypotheses=(),
+        verdict=Verdict.OPEN,
+        finding="The flood that it counts is not stated. With the least flood at which an instance of the published "
+        "noise is (eps0, delta0)-DP for a delta0 > 0, Pure sends fewer than 3NB as published; no flood makes it pure.",
+    ),
+    Theorem(
+        name="wagner2025-section-4.2-bits",
+        source="wagner2025, section 4.2",
+        statement="With RR, 3NB and Pure each message has ceil(log2 d) + 1 bits",
+        hypotheses=(),
+        verdict=Verdict.HOLDS,
+        finding="Holds for I Q = d: a tag of the instance and one bit. In general it is ceil(log2(I Q)) + 1.",
+    ),
+)
+"""The claims of the section."""
+
+
+@dataclass(frozen=True)
+class Communication:
+    """What one user sends over all instances together.
+
+    Parameters
+    ----------
+    bitsum : str
+        The protocol's short name.
+    bitsums : int
+        I Q, the number of instances.
+    expected_messages, deviation : float
+        Mean and standard deviation of her number of messages.
+    likely_most : int
+        Exceeded with probability at most `chance`, proved.
+    chance : float
+        See there.
+    silence : Interval
+        The probability that she sends nothing at all.
+    bits_per_message : int
+        Content and tag of the instance.
+    expected_bits : float
+        Of all her messages.
+    """
+
+    bitsum: str
+    bitsums: int
+    expected_messages: float
+    deviation: float
+    likely_most: int
+    chance: float
+    silence: Interval
+    bits_per_message: int
+    expected_bits: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return asdict(self)
+
+
+def message_bits(protocol: BitsumProtocol, bitsums: int) -> int:
+    """Return the bits of a message: ceil(log2(bitsums)) for the tag of the instance, and its content.
+
+    Messages of a one-symbol alphabet have no content; a message is counted as one bit at least.
+    """
+    tag = (check_integer("bitsums", bitsums, low=1) - 1).bit_length()
+    content = 0 if len(protocol.alphabet) == 1 else claims_of(protocol).bits_per_message()
+    return max(1, tag + content)
+
+
+def communication(
+    protocol: BitsumProtocol, bitsums: int = 1, *, fraction_of_ones: float = 1.0, chance: float = 1e-6
+) -> Communication:
+    """Return what one user sends in `bitsums` independent instances of a protocol.
+
+    Parameters
+    ----------
+    protocol : BitsumProtocol
+        The protocol of every instance.
+    bitsums : int
+        I Q, at least 1.
+    fraction_of_ones : float
+        The probability with which each of her bits is 1 (for `Estimate.UNDER`: 0), independently; 1 is the worst case.
+    chance : float
+        In (1e-15, 1), for `likely_most`.
+
+    Raises
+    ------
+    TypeError
+        If the protocol has no claims.
+    ValueError
+        If an argument is out of range.
+    """
+    claims = claims_of(protocol)
+    law = claims.messages_law(protocol, bitsums, fraction_of_ones)
+    expected = bitsums * claims.messages_per_user(protocol, fraction_of_ones)
+    bits, above = message_bits(protocol, bitsums), law.chance_above(0)
+    return Communication(
+        claims.name,
+        bitsums,
+        expected,
+        math.sqrt(law.variance),
+        law.exceeded_with_chance(chance),
+        chance,
+        Interval(max(0.0, math.nextafter(1.0 - above.upper, 0.0)), math.nextafter(1.0 - above.lower, 1.0)),
+        bits,
+        expected * bits,
+    )
+
+
+def communication_rows(
+    protocols: Iterable[BitsumProtocol], bitsums: int = 1, *, fraction_of_ones: float = 1.0, chance: float = 1e-6
+) -> tuple[Communication, ...]:
+    """Return `communication` of every protocol, in order."""
+    return tuple(communication(p, bitsums, fraction_of_ones=fraction_of_ones, chance=chance) for p in protocols)

@@ -1,0 +1,68 @@
+"""The command line: parses arguments, calls the library, prints what it returns. One module per group of commands."""
+
+# Everything heavy is imported inside the commands, so that --help and a mistyped option answer at once.
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from dpverify.cli import account, audit, certify, demo, ledger, plan
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpverify {version('dpverify')}")
+        raise typer.Exit
+
+
+@app.callback()
+def dpverify(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Design, calibrate and check shuffle-model differential-privacy protocols."""
+
+
+for _group in (plan, account, audit, certify, ledger, demo):
+    _group.register(app)
+
+
+def _usage_error() -> type[Exception]:
+    """Return the base class of typer's usage errors, which moved from click into typer."""
+    return next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; an error is one sentence on the standard error output and exit status 2.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process when omitted.
+
+    Returns
+    -------
+    int
+        The exit status: 0, 2 for any error, or what `audit` says.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return int(app(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
+    except _usage_error() as error:
+        message = error.format_message()  # type: ignore[attr-defined]
+    except ValueError as error:
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename or 'The output'} cannot be written: {error.strerror}."
+    typer.echo(message, err=True)
+    return 2

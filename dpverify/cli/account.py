@@ -1,0 +1,191 @@
+"""The commands `dpverify account ...`: what a protocol's parameters really guarantee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, Users, print_result
+from dpverify.cli.output import threat_model as named_threat_model
+
+if TYPE_CHECKING:
+    from protocols.bitsum import BitsumProtocol
+
+__all__ = ["register"]
+
+account = typer.Typer(rich_markup_mode=None)
+
+AnyUsers = Annotated[int, typer.Option(help="n; it does not matter for the privacy of this noise.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(
+        account, name="account", help="Compute what a protocol's parameters really guarantee, as an interval."
+    )
+
+
+def _account(
+    protocol: BitsumProtocol,
+    instances: int,
+    delta: float | None,
+    epsilon: float | None,
+    as_json: bool,
+    threat_model: str | None = None,
+) -> None:
+    from dpverify.calibrate import account
+    from dpverify.report.tables import account_table
+
+    result = account(
+        protocol, instances=instances, delta=delta, epsilon=epsilon, threat_model=named_threat_model(threat_model)
+    )
+    print_result(result.to_dict(), account_table(result), as_json)
+
+
+@account.command("rr")
+def account_randomized_response(
+    users: Users,
+    instances: Instances,
+    flip_probability: Annotated[float, typer.Option(help="p, in (0, 1/2).")],
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Randomized response."""
+    from protocols.bitsum import RandomizedResponse
+
+    _account(RandomizedResponse(users, flip_probability), instances, delta, epsilon, as_json)
+
+
+@account.command("3nb")
+def account_three_nb(
+    users: Users,
+    instances: Instances,
+    p: Annotated[float, typer.Option(help="p of the geometric noise, in (0, 1): the larger, the more noise.")],
+    flood_shape: Annotated[float, typer.Option(help="r', positive.")],
+    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")],
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correlated noise from three negative binomials."""
+    from protocols.bitsum import ThreeNB
+
+    _account(ThreeNB(users, p, flood_shape, flood_p), instances, delta, epsilon, as_json)
+
+
+@account.command("nb")
+def account_negative_binomial(
+    instances: Instances,
+    shape: Annotated[float, typer.Option(help="r, positive.")],
+    p: Annotated[float, typer.Option(help="p, in (0, 1): the larger, the more noise.")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """One negative binomial noise."""
+    from protocols.bitsum import NegativeBinomial
+
+    _account(NegativeBinomial(users, shape, p), instances, delta, epsilon, as_json)
+
+
+@account.command("poisson")
+def account_poisson(
+    instances: Instances,
+    mean: Annotated[float, typer.Option(help="The mean of the noise, positive.")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """One Poisson noise."""
+    from protocols.bitsum import Poisson
+
+    _account(Poisson(users, mean), instances, delta, epsilon, as_json)
+
+
+@account.command("pure")
+def account_pure(
+    instances: Instances,
+    p: Annotated[float, typer.Option(help="p of the discrete Laplace noise, in (0, 1): the larger, the more noise.")],
+    drop_probability: Annotated[float, typer.Option(help="q, in [0, 1).")] = 0.0,
+    flood_shape: Annotated[float, typer.Option(help="r', positive.")] = 1.0,
+    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")] = 0.0,
+    threat_model: Annotated[
+        str, typer.Option(help="communication (the counts of +1 and -1) or model (their difference alone).")
+    ] = "communication",
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Drop bits, and add discrete Laplace noise and a flood; --delta 0 gives the largest privacy loss."""
+    from protocols.bitsum import Pure
+
+    protocol = Pure(users, p, drop_probability, flood_shape, flood_p)
+    _account(protocol, instances, delta, epsilon, as_json, threat_model)
+
+
+@account.command("gaussian")
+@account.command("central-gaussian", hidden=True)
+def account_gaussian(
+    instances: Instances,
+    sigma: Annotated[float, typer.Option(help="The noise's standard deviation, positive.")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Central normal noise, added by a trusted curator."""
+    from protocols.bitsum import CentralGaussian
+
+    _account(CentralGaussian(users, sigma), instances, delta, epsilon, as_json)
+
+
+@account.command("discrete-gaussian")
+@account.command("central-discrete-gaussian", hidden=True)
+def account_discrete_gaussian(
+    instances: Instances,
+    sigma: Annotated[float, typer.Option(help="The noise's parameter, about its standard deviation.")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Central discrete Gaussian noise, added by a trusted curator."""
+    from protocols.bitsum import CentralDiscreteGaussian
+
+    _account(CentralDiscreteGaussian(users, sigma), instances, delta, epsilon, as_json)
+
+
+@account.command("discrete-laplace")
+@account.command("central-discrete-laplace", hidden=True)
+def account_discrete_laplace(
+    instances: Instances,
+    p: Annotated[float, typer.Option(help="p in (0, 1): the noise's pmf is proportional to p^|z|.")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Central discrete Laplace noise, added by a trusted curator."""
+    from protocols.bitsum import CentralDiscreteLaplace
+
+    _account(CentralDiscreteLaplace(users, p), instances, delta, epsilon, as_json)
+
+
+@account.command("local-rr")
+def account_local_randomized_response(
+    instances: Instances,
+    flip_probability: Annotated[float, typer.Option(help="p, in (0, 1/2).")],
+    users: AnyUsers = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Randomized response without a shuffler."""
+    from protocols.bitsum import LocalRandomizedResponse
+
+    _account(LocalRandomizedResponse(users, flip_probability), instances, delta, epsilon, as_json)

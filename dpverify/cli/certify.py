@@ -1,0 +1,130 @@
+"""The commands `dpverify certify ...`: one instance's hockey-stick divergence, enclosed to any number of digits."""
+
+# Everything heavy is imported inside the commands, as in dpverify.cli.
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dpverify.privacy_loss.certify import Pair
+
+__all__ = ["register"]
+
+certify = typer.Typer(rich_markup_mode=None)
+
+# Numbers arrive as strings: a decimal or a quotient such as 1/3 is then exact.
+Epsilon = Annotated[str, typer.Option(help="Where, in nats: any real number; a decimal or a quotient is exact.")]
+Digits = Annotated[int, typer.Option(help="Relative decimal digits to certify, 1 to 1000.")]
+Toward = Annotated[
+    str, typer.Option(help="up: the user's bit is 1 under the first law and 0 under the second; down: the reverse.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a line.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(certify, name="certify", help="Enclose one instance's delta to any number of certified digits.")
+
+
+def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_json: bool) -> None:
+    from dpverify.privacy_loss.certify import Direction, hockey_stick
+
+    if direction not in set(Direction):
+        raise ValueError(f"direction={direction!r} must be one of {', '.join(Direction)}.")
+    try:
+        found = hockey_stick(pair, epsilon, Direction(direction), digits=digits)
+    except ArithmeticError as error:
+        raise ValueError(str(error)) from error
+    if as_json:
+        result = {
+            "pair": type(pair).__name__,
+            "parameters": asdict(pair),  # type: ignore[call-overload]
+            "direction": direction,
+            "epsilon": epsilon,
+            "delta": {"lower": found.lower, "upper": found.upper},
+            "digits": found.digits,
+            "enclosure": found.text,
+        }
+        typer.echo(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        typer.echo(f"delta: {found.text} at epsilon = {epsilon}, {direction} ({found.digits} digits certified)")
+
+
+@certify.command("rr")
+def certify_randomized_response(
+    epsilon: Epsilon,
+    users: Annotated[int, typer.Option(help="n, the number of users; at most 4096 unless --ones is 0.")],
+    flip_probability: Annotated[str, typer.Option(help="p, in (0, 1/2).")],
+    ones: Annotated[int, typer.Option(help="How many of the other n - 1 users hold a 1.")] = 0,
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Shuffled randomized response."""
+    from dpverify.privacy_loss.certify import RandomizedResponsePair
+
+    _print_enclosure(RandomizedResponsePair(users, flip_probability, ones), epsilon, digits, direction, as_json)
+
+
+@certify.command("nb")
+def certify_negative_binomial(
+    epsilon: Epsilon,
+    shape: Annotated[str, typer.Option(help="r, positive.")],
+    p: Annotated[str, typer.Option(help="p, in (0, 1): the larger, the more noise.")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """One negative binomial noise."""
+    from dpverify.privacy_loss.certify import NegativeBinomialPair
+
+    _print_enclosure(NegativeBinomialPair(shape, p), epsilon, digits, direction, as_json)
+
+
+@certify.command("3nb")
+def certify_three_nb(
+    epsilon: Epsilon,
+    p: Annotated[str, typer.Option(help="p of the geometric noise, in (0, 1): the larger, the more noise.")],
+    flood_shape: Annotated[str, typer.Option(help="r', positive.")],
+    flood_p: Annotated[str, typer.Option(help="p', in (0, 1).")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Correlated noise from three negative binomials (both counts)."""
+    from dpverify.privacy_loss.certify import ThreeNBPair
+
+    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p), epsilon, digits, direction, as_json)
+
+
+@certify.command("discrete-laplace")
+def certify_discrete_laplace(
+    epsilon: Epsilon,
+    rate: Annotated[str, typer.Option(help="The noise's pmf is proportional to exp(-rate |z|); positive.")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Discrete Laplace noise on a sum."""
+    from dpverify.privacy_loss.certify import DiscreteLaplacePair
+
+    _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction, as_json)
+
+
+@certify.command("gaussian")
+def certify_gaussian(
+    epsilon: Epsilon,
+    sigma: Annotated[str, typer.Option(help="The noise's standard deviation, positive.")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Gaussian noise on a sum."""
+    from dpverify.privacy_loss.certify import GaussianPair
+
+    _print_enclosure(GaussianPair(sigma), epsilon, digits, direction, as_json)

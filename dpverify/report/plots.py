@@ -1,0 +1,168 @@
+"""Rows as matplotlib figures, drawn without a display and without pyplot's global state."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from dpverify.guarantee import Budget, Interval
+
+if TYPE_CHECKING:
+    from dpverify.demo import DemoResult
+
+__all__ = ["Curve", "demo_figure", "privacy_profile", "save"]
+
+# Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
+_STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A privacy profile, as points.
+
+    Parameters
+    ----------
+    label : str
+        The legend's text.
+    deltas : sequence of float
+        Where it was evaluated, positive.
+    epsilons : sequence of float or Interval
+        In nats; of an interval the whole width is drawn.
+    """
+
+    label: str
+    deltas: Sequence[float]
+    epsilons: Sequence[float | Interval]
+
+
+def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> None:
+    """Write a text to the right of a point."""
+    axis.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center", color=color)
+
+
+def privacy_profile(curves: Sequence[Curve], *, budget: Budget | None = None, title: str | None = None) -> Figure:
+    """Draw epsilon against delta.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        At most four.
+    budget : Budget, optional
+        Marked with a cross.
+    title : str, optional
+        Above the axes.
+
+    Raises
+    ------
+    ValueError
+        For more curves than there are styles to tell them apart.
+    """
+    if len(curves) > len(_STYLES):
+        raise ValueError(f"curves holds {len(curves)} curves, but at most {len(_STYLES)} can be told apart.")
+    figure, (axis,) = _figure(6.4, 4.0)
+    for curve, (colour, dash, marker) in zip(curves, _STYLES, strict=False):
+        ends = [value if isinstance(value, Interval) else Interval(value, value) for value in curve.epsilons]
+        upper = [end.upper for end in ends]
+        axis.fill_between(curve.deltas, [end.lower for end in ends], upper, color=colour, alpha=0.3, linewidth=0)
+        axis.plot(curve.deltas, upper, color=colour, linestyle=dash, marker=marker, markersize=3.5, label=curve.label)
+    if budget is not None:
+        axis.plot(budget.delta, budget.epsilon, "kx", markersize=9, label=f"budget {budget}", linestyle="none")
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel(r"$\delta$")
+    axis.set_ylabel(r"$\varepsilon$ (nats)")
+    axis.grid(which="major", alpha=0.3)
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(frameon=False)
+    if title is not None:
+        axis.set_title(title, loc="left", fontsize="medium")
+    return figure
+
+
+def demo_figure(result: DemoResult) -> Figure:
+    """Draw the demonstration: the accuracy and the noise of every row that ran.
+
+    Parameters
+    ----------
+    result : DemoResult
+        As `dpverify.demo.run` returns it.
+    """
+    rows = [row for row in result.rows if row.accuracies]
+    places = range(len(rows))
+    figure, (accuracy, noise) = _figure(9.0, 1.7 + 0.45 * len(rows), 2)
+    for place, row in zip(places, rows, strict=True):
+        colour, _, marker = _STYLES[0 if row.method is None else 1 if row.method == "published" else 2]
+        accuracy.barh(place, row.accuracy, color=colour, alpha=0.35, height=0.6)
+        accuracy.plot(row.accuracies, [place] * len(row.accuracies), marker, color=colour, markersize=4)
+        if row.rmse is not None:
+            noise.plot(row.rmse, place, marker, color=colour)
+            _write(noise, f"{row.rmse:,.3g}" if row.rmse < 1000 else f"{row.rmse:,.0f}", row.rmse, place)
+    for axis, reference, text in (
+        (accuracy, 1 / result.classes, "chance"),
+        (noise, result.users_per_class, "class size"),
+    ):
+        axis.axvline(reference, color="0.4", linestyle=":")
+        _write(axis, text, reference, -0.6, color="0.4")
+        axis.set_ylim(len(rows) - 0.5, -0.9)
+    accuracy.set_yticks(places, [f"{row.name}   {row.accuracy:.0%}" for row in rows])
+    accuracy.set_xlim(0, 1)
+    accuracy.set_xlabel("test accuracy (bar: mean; marks: runs)")
+    noise.set_yticks([])
+    noise.set_xscale("log")
+    noise.margins(x=0.3)
+    noise.set_xlabel("noise of one bitsum, RMSE in users")
+    figure.suptitle(
+        f"Digits, about {result.users_per_class} users per class: features {result.budget}-DP, labels "
+        f"({result.label_epsilon:g}, 0)-DP, replace-one",
+        x=0.01,
+        ha="left",
+        fontsize="medium",
+    )
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, all of it or nothing: a reader never sees half a file.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to write.
+    path : Path
+        Where; its folder is made if there is none, and a file there is replaced.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made or written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".png", dir=path.parent)
+    os.close(handle)
+    try:
+        figure.savefig(name, format="png", metadata={"Software": None})
+        # mkstemp makes a private file; a figure has the permissions that any new file has.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

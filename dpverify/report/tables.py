@@ -1,0 +1,198 @@
+"""Rows as terminal tables: at most 100 columns wide, and readable without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpverify.comparison import FailedPlan
+from dpverify.guarantee import Side
+
+if TYPE_CHECKING:
+    from dpverify.calibrate import AccountResult, PlanRow
+    from dpverify.comparison import Comparison
+    from dpverify.demo import DemoResult
+    from dpverify.guarantee import Guarantee
+
+__all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
+
+WIDTH = 100
+"""The width in columns that every table fits into."""
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    """Return a number to a few digits, with thousands separators rather than an exponent where it is large."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.{digits}g}"
+
+
+def _table(*columns: str, numbers: Sequence[str] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in (*columns, *numbers):
+        table.add_column(header, justify="right" if header in numbers else "left", overflow="fold")
+    return table
+
+
+class _Notes:
+    """Footnotes, each text numbered once."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def mark(self, *texts: str) -> str:
+        """Return the marks of some texts, such as " [1,3]"; empty for none."""
+        for text in texts:
+            if text not in self._texts:
+                self._texts.append(text)
+        return f" [{','.join(str(self._texts.index(text) + 1) for text in texts)}]" if texts else ""
+
+    def lines(self) -> list[Text]:
+        return [Text(f"[{number}] {text}") for number, text in enumerate(self._texts, 1)]
+
+
+def _title(text: str) -> Text:
+    # Not the table's own title, which would be folded to the width of a narrow table.
+    return Text(text, style="bold")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.8g}"
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_text(value)}" for name, value in parameters.items())
+
+
+def _reading(guarantees: Sequence[Guarantee]) -> str:
+    """Return what the guarantees of a table have in common besides their numbers."""
+    return "; ".join(sorted({f"{g.side.value}, {g.adjacency.value} adjacency" for g in guarantees}))
+
+
+def _epsilon(guarantee: Guarantee) -> str:
+    return _number(guarantee.epsilon, 5) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
+
+
+def plan_table(comparison: Comparison) -> RenderableType:
+    """Return one row per plan, and the reason of every plan that failed.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As `dpverify.comparison.compare` returns it.
+    """
+    notes = _Notes()
+    title = f"Budget {comparison.budget}, n = {comparison.users:,} users, I = {comparison.instances:,} instances"
+    numbers = ("RMSE", "messages", "epsilon")
+    table = _table("bitsum", "method", "threat model", numbers=numbers)
+    for row in comparison.rows:
+        if isinstance(row, FailedPlan):
+            table.add_row(row.bitsum, row.method, Text(f"no plan{notes.mark(row.error)}"), *["-"] * len(numbers))
+            continue
+        table.add_row(
+            row.bitsum,
+            Text(row.method + notes.mark(*row.notes)),
+            row.guarantee.threat_model.value,
+            _number(row.bitsum_rmse),
+            _number(row.messages_per_user),
+            _epsilon(row.guarantee),
+        )
+    lines = ["RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon: of the whole."]
+    if comparison.plans:
+        reading = _reading([row.guarantee for row in comparison.plans])
+        lines.append(f"At delta = {comparison.budget.delta:g}: {reading}.")
+    # Below the table: their names and number differ from protocol to protocol.
+    lines += [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
+    return Group(_title(title), table, *map(Text, lines), *notes.lines())
+
+
+def _found(row: PlanRow) -> str:
+    """Return what was set for one instance."""
+    share = "" if row.epsilon0 is None else f", epsilon0={row.epsilon0:.4g}, delta0={row.delta0:.3g}"
+    return f"{_parameters(row.parameters)} ({row.composition} composition{share})"
+
+
+def account_table(result: AccountResult) -> RenderableType:
+    """Return the point of the privacy curve that was computed, as an interval.
+
+    Parameters
+    ----------
+    result : AccountResult
+        As `dpverify.calibrate.account` returns it.
+    """
+    sizes = f"n = {result.protocol.users:,} users, I = {result.instances:,} instances"
+    title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"
+    table = _table("", numbers=("at least", "at most"))
+    for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
+        table.add_row(name, f"{interval.lower:.10g}", f"{interval.upper:.10g}")
+    return Group(
+        _title(title),
+        table,
+        Text(f"At most: {_reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
+        *(Text(f"Datasets: {note}.") for note in result.notes),
+    )
+
+
+def demo_table(result: DemoResult) -> RenderableType:
+    """Return one row per classifier, what each costs, and what the whole run guarantees.
+
+    Parameters
+    ----------
+    result : DemoResult
+        As `dpverify.demo.run` returns it.
+    """
+    notes = _Notes()
+    title = f"Digits: {result.users:,} users, about {result.users_per_class} per class; {result.repeats} runs each"
+    numbers = ("accuracy", "RMSE", "messages", "spent", "epsilon", "delta")
+    table = _table("classifier", numbers=numbers)
+    for row in result.rows:
+        name = Text(row.name + notes.mark(*row.notes))
+        if row.error is not None:
+            table.add_row(name + Text(f": no plan{notes.mark(row.error)}"), *["-"] * len(numbers))
+            continue
+        table.add_row(
+            name,
+            f"{row.accuracy:.1%}",
+            _number(row.rmse, 3),
+            _number(row.messages, 3),
+            "-" if row.exact_epsilon is None else _number(row.exact_epsilon.upper, 3),
+            "inf" if row.guarantee is None else _epsilon(row.guarantee),
+            "-" if row.guarantee is None else _number(row.guarantee.delta),
+        )
+    guarantees = [row.guarantee for row in result.rows if row.guarantee is not None]
+    legend = [
+        Text(
+            f"accuracy: mean over the runs on {result.queries} held-out digits; chance is {1 / result.classes:.0%}. "
+            "RMSE: of one bitsum, in users. messages: expected per user in all. spent: the exact epsilon of the "
+            f"features in a class of {result.users_per_class} users; {result.budget.epsilon:g} is allowed."
+        ),
+    ]
+    if guarantees:
+        legend.append(
+            Text(
+                f"epsilon, delta: of all that reaches the analyzer, features and label together "
+                f"({_reading(guarantees)}, {guarantees[0].threat_model.value} threat model); the published labels "
+                f"spend {result.label_epsilon:g} of epsilon, and given them the features spend at most "
+                f"{result.budget.epsilon:g}."
+            )
+        )
+    return Group(_title(title), table, *legend, *notes.lines())
+
+
+def ledger_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = False) -> RenderableType:
+    """Return theorems, as dictionaries, with their verdicts; with `findings`, with what they say and what was found."""
+    if not findings:
+        table = _table("theorem", "verdict")
+        for theorem in theorems:
+            table.add_row(theorem["name"], theorem["verdict"])
+        return Group(table, Text("One in full: dpverify ledger NAME. As data: --json."))
+    lines = (
+        (f"{theorem['name']}: {theorem['verdict']}", theorem["source"], f"{theorem['statement']}.", theorem["finding"])
+        for theorem in theorems
+    )
+    return Group(*(Text("\n  ".join(parts) + "\n") for parts in lines))

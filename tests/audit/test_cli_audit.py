@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import cli
+
+RR = ["audit", "rr", "--users", "20", "--flip-probability", "0.25", "--trials", "4000"]
+CLAIM = ["--claim-epsilon", "0.78", "--claim-delta", "1e-3"]
+HERE = "tests.audit.test_cli_audit"
+
+
+def reported(bits: np.ndarray, rng: np.random.Generator) -> float:
+    """Randomized response with the wrong flip probability."""
+    return float((np.sum(bits ^ (rng.random(bits.size) < 0.1)) - 0.25 * bits.size) / 0.5)
+
+
+def not_a_number(bits: np.ndarray, rng: np.random.Generator) -> float:
+    return float("nan")
+
+
+def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*RR, *CLAIM, "--json", "--seed", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "consistent"
+    assert found["claim"] == {"epsilon": pytest.approx(0.78), "delta": pytest.approx(1e-3)}
+    assert found["seed"] == 1
+    assert {"check", "p_value", "power", "fault", "evidence", "verdict"} <= set(found["results"][0])
+
+
+def test_a_violation_is_status_1_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*RR, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Violates: conformance of estimate" in text
+
+
+def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*RR, "--trials", "100"]) == 3
+    assert "Undecided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([*RR, "--claim-epsilon", "1"], "must be given together"),
+        ([*RR, "--claim-epsilon", "-1", "--claim-delta", "0.1"], "epsilon='-1'"),
+        ([*RR, "--claim-epsilon", "1", "--claim-delta", "2"], "delta='2'"),
+        ([*RR, "--flip-probability", "0.5"], "flip_probability=0.5"),
+        ([*RR, "--trials", "0"], "trials=0"),
+        ([*RR, "--workers", "0"], "workers=0"),
+        ([*RR, "--target", "nothing"], "target='nothing'"),
+        ([*RR, "--target", f"{HERE}:missing"], "cannot be imported"),
+        ([*RR, "--target", f"{HERE}:not_a_number"], "target returned nan in trials [0, 1000) of dataset 0"),
+        (["audit", "4nb"], "4nb"),
+        (["audit", "rr", "--users", "20"], "--flip-probability"),
+    ],
+)
+def test_bad_input_is_status_2_and_one_sentence(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert named in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "audit.npz"
+    words = ["audit", "nb", "--users", "300", "--shape", "5", "--p", "0.3", "--trials", "500", "--json"]
+    status = cli.main([*words, "--resume", str(file)])
+    first = capsys.readouterr().out
+    before = file.read_bytes()
+    assert cli.main([*words, "--resume", str(file)]) == status
+    assert capsys.readouterr().out == first
+    assert cli.main([*words, "--seed", "9", "--resume", str(file)]) == 2
+    assert "another seed; it is left as it is" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_a_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tmp_path / "audit.png"
+    words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
+    assert cli.main(words) in (0, 1, 3)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_other_protocols_have_their_command(capsys: pytest.CaptureFixture[str]) -> None:
+    flood = ["--flood-shape", "2", "--flood-p", "0.5"]
+    for words in (["3nb", "--p", "0.6", *flood], ["pure", "--p", "0.6", "--drop-probability", "0.2", *flood]):
+        assert cli.main(["audit", *words, "--users", "300", "--trials", "100"]) == 3
+        assert "count of -1" in capsys.readouterr().out

@@ -1,0 +1,96 @@
+"""Distortion of norms: the exact variance by enumeration of all maps and by simulation, and tails that do hold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.claims.lsq.johnson_lindenstrauss import distortion_chance, gaussian_distortion, squared_norm_variance
+from protocols.lsq import FastProjection
+from tests.laws import FALSE_ALARM, assert_mean
+
+RUNS = 4000
+
+
+def squared_norms(x: np.ndarray, target: int, seed: int) -> np.ndarray:
+    """||y||^2 over independent maps."""
+    rng = np.random.default_rng(seed)
+    return np.array([np.square(FastProjection.sample(x.size, target, rng)(x[np.newaxis])).sum() for _ in range(RUNS)])
+
+
+def unit(size: int, seed: int) -> np.ndarray:
+    x = np.random.default_rng(seed).normal(size=size)
+    return x / np.linalg.norm(x)
+
+
+@pytest.mark.parametrize("x", [[0.6, -0.8, 0.0], [1.0, 0.0, 0.0], [0.5, 0.1, -0.7, 0.2]], ids=str)
+@pytest.mark.parametrize("target", [1, 2, 3, 4])
+def test_moments_by_enumeration_of_all_maps(x: list[float], target: int) -> None:
+    norms = [
+        float(np.square(FastProjection(np.array(signs), np.array(kept))([x])).sum())
+        for signs in itertools.product((-1.0, 1.0), repeat=len(x))
+        for kept in itertools.combinations(range(4), target)
+    ]
+    projection = FastProjection(np.ones(len(x)), np.arange(target))
+    assert np.mean(norms) == pytest.approx(np.square(x).sum(), rel=1e-12)
+    assert np.var(norms) == pytest.approx(squared_norm_variance(projection, [x])[0], rel=1e-12, abs=1e-15)
+    for eta in (0.3, 0.9):
+        beyond = np.mean(np.abs(np.array(norms) / np.square(x).sum() - 1) > eta)
+        assert beyond <= distortion_chance(projection, eta)
+
+
+@pytest.mark.parametrize("target", [4, 16, 64])
+def test_distortion_shrinks_like_the_root_of_the_target(target: int) -> None:
+    x = unit(300, 1)
+    norms = squared_norms(x, target, target)
+    projection = FastProjection.sample(300, target, np.random.default_rng(0))
+    variance = squared_norm_variance(projection, x[np.newaxis])[0]
+    assert variance == pytest.approx(2 / target * (512 - target) / 511, rel=0.02)
+    assert_mean(norms, 1.0)
+    assert_mean((norms - 1.0) ** 2, variance)
+
+
+@pytest.mark.parametrize(("target", "eta"), [(256, 0.3), (64, 0.5), (16, 1.0)])
+def test_tails_hold(target: int, eta: float) -> None:
+    x = unit(600, 2)
+    bound = distortion_chance(FastProjection.sample(600, target, np.random.default_rng(0)), eta)
+    beyond = int((np.abs(squared_norms(x, target, 3) - 1.0) > eta).sum())
+    assert stats.binomtest(beyond, RUNS, bound, alternative="greater").pvalue > FALSE_ALARM
+    assert 0.0 < bound < 1.0
+
+
+def test_tails_are_exponential_and_exact_at_the_ends() -> None:
+    projection = FastProjection.sample(2**14, 2**12, np.random.default_rng(0))
+    assert distortion_chance(projection, 0.9) < 1e-8
+    chances = [distortion_chance(projection, eta) for eta in np.geomspace(1e-4, 10, 40)]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] == 1.0
+    assert distortion_chance(FastProjection.sample(5, 8, np.random.default_rng(0)), 1e-9) == 0.0
+    with pytest.raises(ValueError, match=r"^eta=0\.0 must be a finite number in \(0, inf\)\.$"):
+        distortion_chance(projection, 0.0)
+
+
+@pytest.mark.parametrize("eta", [-1.0, -0.999, -0.5, -1e-3, 0.0, 1e-3, 0.7, 50.0])
+def test_gaussian_distortion_is_the_supremum_and_at_most_eta(eta: float) -> None:
+    a = np.geomspace(1e-9, 1e9, 200_001)
+    searched = float(np.abs(np.exp(-a * (1 + eta)) - np.exp(-a)).max())
+    assert searched * (1 - 1e-12) <= gaussian_distortion(eta) <= searched + 1e-6
+    assert gaussian_distortion(eta) <= abs(eta)
+    if 0 < abs(eta) < 0.01:
+        assert gaussian_distortion(eta) == pytest.approx(abs(eta) / math.e, rel=0.01)
+
+
+def test_two_over_alpha_squared_dimensions_are_enough() -> None:
+    # wagner2025-a2-fast-projection, for a density of 20 users at one query.
+    rng, alpha, d = np.random.default_rng(4), 0.25, 200
+    x, y = rng.normal(size=(20, d)) / 15, rng.normal(size=(1, d)) / 15
+    truth, errors = np.exp(-np.square(x - y).sum(axis=1)).mean(), []
+    for _ in range(1000):
+        projection = FastProjection.sample(d, math.ceil(2 / alpha**2), rng)
+        errors.append(np.exp(-np.square(projection(x) - projection(y)).sum(axis=1)).mean() - truth)
+    squares = np.square(errors)
+    assert squares.mean() + 5 * squares.std() / math.sqrt(1000) <= alpha**2

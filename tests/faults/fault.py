@@ -1,0 +1,36 @@
+"""What is recorded about a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpverify.auditing import Subject
+
+__all__ = ["Fault"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One faulty implementation.
+
+    Parameters
+    ----------
+    name, protocol : str
+        The fault, and the protocol it is a fault of.
+    wrong : str
+        What is wrong.
+    reason : str
+        Where it was seen, or why it is likely.
+    caught_by : str
+        The check of the audit that should see it, the first word of its name.
+    build : callable
+        Returns the faulty implementation as a subject for `dpverify.auditing.audit`.
+    """
+
+    name: str
+    protocol: str
+    wrong: str
+    reason: str
+    caught_by: str
+    build: Callable[[], Subject]

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from dpverify import cli, comparison, demo
+from dpverify.calibrate import plan
+from dpverify.guarantee import Budget, Interval
+from tests.test_demo import small_demo  # noqa: F401 (a fixture)
+
+PLAN = ["plan", "--epsilon", "2", "--delta", "1e-6", "--users", "1000", "--instances", "8"]
+RR = ["account", "rr", "--users", "1", "--instances", "1", "--flip-probability", "0.25"]
+THREE_NB = [
+    "account",
+    "3nb",
+    "--users",
+    "9",
+    "--instances",
+    "1",
+    "--p",
+    "0.5",
+    "--flood-shape",
+    "1",
+    "--flood-p",
+    "0.1",
+]
+
+
+def refuse(constant: str) -> NoReturn:
+    raise AssertionError(f"{constant} is no JSON.")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return a function that runs the command line and returns its JSON, or its text without --json."""
+
+    def run(*arguments: str) -> Any:
+        assert cli.main(arguments) == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return json.loads(printed.out, parse_constant=refuse) if "--json" in arguments else printed.out
+
+    return run
+
+
+def test_plan_prints_what_the_library_returns(run: Any) -> None:
+    found = run(*PLAN, "--bitsum", "3nb", "--json")
+    expected = [
+        plan("3nb", Budget("2", "1e-6"), users=1000, instances=8, method=method).to_dict()
+        for method in ("published", "exact")
+    ]
+    assert found == {"budget": {"epsilon": 2.0, "delta": 1e-6}, "users": 1000, "instances": 8, "rows": expected}
+    needed = "bitsum method composition epsilon0 delta0 parameters bitsum_rmse messages_per_user guarantee"
+    assert set(needed.split()) <= set(found["rows"][0])
+    assert {"epsilon", "delta", "adjacency", "threat_model", "side"} <= set(found["rows"][0]["guarantee"])
+
+
+def test_every_option_of_plan_reaches_the_library(run: Any) -> None:
+    options = ["--composition", "optimal", "--sparsity", "3", "--max-messages", "1e5", "--method", "published"]
+    rows = run(*PLAN, "--bitsum", "3nb", *options, "--json")["rows"]
+    budget = Budget("2", "1e-6")
+    expected = plan(
+        "3nb",
+        budget,
+        users=1000,
+        instances=8,
+        method="published",
+        composition="optimal",
+        sparsity=3,
+        max_messages_per_user=1e5,
+    )
+    assert rows == [expected.to_dict()]
+    # Each of them changes something, or the comparison would say nothing.
+    assert rows != [plan("3nb", budget, users=1000, instances=8, method="published").to_dict()]
+
+
+def test_budgets_are_exact_decimals(run: Any) -> None:
+    # The float nearest to 0.1 is above it, so the largest float within the budget is the one before.
+    words = ["plan", "--epsilon", "0.1", "--delta", "1e-6", "--users", "1000", "--instances", "4"]
+    assert run(*words, "--bitsum", "3nb", "--method", "published", "--json")["budget"]["epsilon"] == math.nextafter(
+        0.1, 0
+    )
+
+
+def test_a_failed_plan_is_a_row_with_its_reason(run: Any) -> None:
+    words = [
+        "plan",
+        "--epsilon",
+        "200",
+        "--delta",
+        "1e-6",
+        "--users",
+        "30",
+        "--instances",
+        "10",
+        "--method",
+        "published",
+    ]
+    rows = {row["bitsum"]: row for row in run(*words, "--json")["rows"]}
+    failed, worked = rows["rr"], rows["3nb"]
+    assert failed["method"] == worked["method"] == "published"
+    assert "epsilon0" in failed["error"]
+    assert "error" not in worked
+    text = run(*words)
+    assert "no plan [1]" in text
+    assert f"[1] {failed['error']}" in " ".join(text.split())
+
+
+def test_account_contains_the_closed_form(run: Any) -> None:
+    # One user: delta(eps) = (1 - p) - e^eps p.
+    at_delta = run(*RR, "--delta", "0.1", "--json")
+    assert math.log(0.65 / 0.25) in Interval(**at_delta["epsilon"])
+    assert at_delta["epsilon"]["upper"] - at_delta["epsilon"]["lower"] < 1e-3
+    assert at_delta["delta"] == {"lower": 0.1, "upper": 0.1}
+    assert at_delta["guarantee"]["epsilon"] == at_delta["epsilon"]["upper"]
+    at_epsilon = run(*RR, "--epsilon", "0", "--json")
+    assert 0.5 in Interval(**at_epsilon["delta"])
+    assert at_epsilon["epsilon"] == {"lower": 0.0, "upper": 0.0}
+
+
+def test_an_infinite_epsilon_is_strict_json(run: Any) -> None:
+    # No count of ones at all, probability 0.45, happens for the bit 0 only: no epsilon is enough.
+    assert run(*THREE_NB, "--delta", "1e-6", "--json")["epsilon"]["upper"] == "inf"
+    assert "inf" in run(*THREE_NB, "--delta", "1e-6")
+
+
+def test_tables_fit_a_hundred_columns(run: Any) -> None:
+    words = ["plan", "--epsilon", "2", "--delta", "1e-6", "--users", "30000", "--instances", "768"]
+    texts = [run(*words, "--method", "published"), run(*RR, "--delta", "0.1"), run(*THREE_NB, "--epsilon", "1")]
+    assert [line for text in texts for line in text.splitlines() if len(line) > 100] == []
+    assert "3,921" in texts[0]
+    assert "replace-one" in texts[0]
+    assert "communication" in texts[0]
+
+
+def replaced(words: list[str], option: str, value: str) -> list[str]:
+    place = words.index(option) + 1
+    return [*words[:place], value, *words[place + 1 :]]
+
+
+FULL_RR = [*RR, "--delta", "0.1"]
+FULL_3NB = [*THREE_NB, "--delta", "0.1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        *((replaced(PLAN, "--epsilon", value), f"epsilon='{value}'") for value in ("0", "-1", "nan", "inf", "", "x")),
+        *((replaced(PLAN, "--delta", value), f"delta='{value}'") for value in ("1", "2", "-1e-9", "nan", "inf", "")),
+        (replaced(PLAN, "--users", "0"), "users=0"),
+        (replaced(PLAN, "--users", "1.5"), "'--users'"),
+        (replaced(PLAN, "--instances", "-3"), "instances=-3"),
+        ([*PLAN, "--sparsity", "0"], "sparsity=0"),
+        ([*PLAN, "--max-messages", "nan"], "max_messages_per_user=nan"),
+        ([*PLAN, "--max-messages", "inf"], "max_messages_per_user=inf"),
+        ([*PLAN, "--bitsum", "4nb"], "bitsum='4nb' must be one of rr, 3nb, "),
+        ([*PLAN, "--method", ""], "method='' must be one of published, exact, all"),
+        ([*PLAN, "--composition", "both"], "composition='both'"),
+        ([*PLAN, "--epsilno", "2"], "--epsilno"),
+        (PLAN[:-2], "'--instances'"),
+        ([*replaced(PLAN, "--delta", "0"), "--bitsum", "3nb"], "delta=0"),
+        (replaced(FULL_RR, "--flip-probability", "0.5"), "flip_probability=0.5"),
+        (replaced(FULL_RR, "--flip-probability", "nan"), "flip_probability=nan"),
+        (replaced(FULL_RR, "--users", "0"), "users=0"),
+        (replaced(FULL_RR, "--instances", "0"), "instances=0"),
+        *((replaced(FULL_RR, "--delta", value), f"delta={float(value)}") for value in ("1", "-1", "1.5", "nan", "inf")),
+        (replaced(FULL_RR, "--delta", ""), "'--delta'"),
+        ([*RR, "--epsilon", "-1"], "epsilon=-1.0"),
+        ([*FULL_RR, "--epsilon", "1"], "exactly one"),
+        (RR, "exactly one"),
+        (replaced(FULL_3NB, "--p", "1"), "p=1.0"),
+        (replaced(FULL_3NB, "--flood-shape", "inf"), "flood_shape=inf"),
+        (replaced(FULL_3NB, "--flood-p", "nan"), "flood_p=nan"),
+        (["account", "4nb"], "4nb"),
+        (["account"], "Missing command"),
+        (["demo", "--seed", "-1", "--output", "."], "seed=-1"),
+        (["plot"], "plot"),
+    ],
+    ids=lambda value: " ".join(value[:1] + value[-2:]) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str],
+    named: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert named in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_works_every_reason_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "BITSUMS", ("3nb", "nb"))
+    assert cli.main(replaced(PLAN, "--delta", "0")) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert [line.split()[0] for line in printed.err.splitlines()] == ["delta=0", "delta=0"]
+
+
+def test_an_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert cli.main(["demo", "--output", str(tmp_path / "file" / "folder")]) == 2
+    assert capsys.readouterr().err.endswith("cannot be written: Not a directory.\n")
+
+
+def test_demo_prints_and_writes(
+    small_demo: demo.DemoResult,  # noqa: F811
+    run: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demo, "run", lambda **_: small_demo)
+    monkeypatch.setattr(
+        demo, "many_users", lambda: demo.compare(demo.BUDGET, users=30_000, instances=768, methods=["published"])
+    )
+    text = run("demo", "--output", str(tmp_path / "new" / "folder"))
+    figure = tmp_path / "new" / "folder" / "dpverify-demo.png"
+    assert [path.name for path in figure.parent.iterdir()] == [figure.name]
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert str(figure) in text
+    assert "n = 30,000 users" in text
+    assert [line for line in text.splitlines() if len(line) > 100 and not line.startswith("Figure")] == []
+
+
+def test_the_console_script_starts_without_the_heavy_packages() -> None:
+    code = (
+        "import sys; from dpverify.cli import main; code = main(sys.argv[1:]);"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'flint'} & set(sys.modules))); sys.exit(code)"
+    )
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, cwd=root, check=True, timeout=60
+    )
+    assert "plan" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stderr == ""

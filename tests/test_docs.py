@@ -1,0 +1,107 @@
+"""README, architecture and notation say what is there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import protocols.lsq
+from protocols.classifier import HighestDensityClassifier
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_screen_has_the_two_commands() -> None:
+    first_screen = "\n".join(README.splitlines()[:24])
+    assert blocks(first_screen, "sh") == ["pip install . && dpverify demo\n", "pip install '.[test]' && pytest\n"]
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    code, _ = blocks(README, "python")
+    names: dict[str, object] = {}
+    lines: list[str] = []
+    exec(compile(code, "README.md", "exec"), {"print": lambda value: lines.append(str(value))}, names)
+    guarantee, interval, estimate = lines
+    assert guarantee.endswith("upper bound, replace-one, communication threat model")
+    assert re.fullmatch(r"\[1\.9\d+, (1\.9\d+|2)\]", interval)
+    # Two-sided geometric noise, with tails below e^(-30) at 30 standard deviations.
+    assert abs(float(estimate) - 250) < 30 * names["row"].bitsum_rmse  # type: ignore[attr-defined]
+
+
+def test_the_audit_of_the_readme_runs_and_finds_the_exchanged_convention(capsys: pytest.CaptureFixture[str]) -> None:
+    _, code = blocks(README, "python")
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("Consistent: nothing was found")
+    exec(compile(code.replace("1.0 / n, 1 - p", "1.0 / n, p"), "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("Violates: ")
+
+
+def test_every_link_leads_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) >= 5
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def tree() -> list[str]:
+    """Return the paths of the tree in docs/architecture.md, from its indentation."""
+    (block,) = blocks((ROOT / "docs/architecture.md").read_text(encoding="utf-8"), "")
+    folders: list[str] = []
+    paths = []
+    for line in block.splitlines():
+        name = line.split()[0]
+        depth = (len(line) - len(line.lstrip())) // 2
+        folders[depth:] = [name]
+        paths.append("".join(folders))
+    return paths
+
+
+def test_the_architecture_shows_the_tree_as_it_is() -> None:
+    shown = tree()
+    assert [path for path in shown if not (ROOT / path).exists()] == []
+    there = {
+        f"{package}/{path.name}{'/' if path.is_dir() else ''}"
+        for package in ("protocols", "dpverify")
+        for path in (ROOT / package).iterdir()
+        if path.name not in {"__init__.py", "__pycache__", "py.typed"}
+    }
+    assert there - set(shown) == set()
+
+
+def test_the_notation_names_things_that_exist() -> None:
+    text = (ROOT / "docs/notation.md").read_text(encoding="utf-8")
+    modules = [
+        importlib.import_module(module.name)
+        for package in ("protocols", "dpverify")
+        for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")
+    ]
+    dotted = re.findall(r"`([A-Z]\w+)\.(\w+)", text)
+    assert len(dotted) > 10
+    for owner, attribute in dotted:
+        (cls,) = {vars(module)[owner] for module in modules if owner in vars(module)}
+        assert hasattr(cls, attribute) or attribute in cls.__annotations__, f"{owner}.{attribute}"
+    assert hasattr(protocols.lsq.LSQFamily, "beta")
+    sources = "\n".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
+    for name in re.findall(r"\| `([a-z]\w+)`", text):
+        assert re.search(rf"\b{name}\b", sources), name
+    assert {"bitsum", "label_epsilon"} <= set(HighestDensityClassifier().get_params())
+
+
+def test_every_cite_key_has_an_entry() -> None:
+    entries = set(re.findall(r"^\| ([a-z_]+\d{4}) \|", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.M))
+    sources = [path for package in ("protocols", "dpverify") for path in (ROOT / package).rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in [*sources, *(ROOT / "docs").glob("*.md")]]
+    cited = {key for text in texts for key in re.findall(r"\b([a-z_]+(?:19|20)\d{2})\b", text)}
+    assert len(cited) > 15
+    assert cited - entries == set()
