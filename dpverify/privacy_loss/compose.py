@@ -23,7 +23,7 @@ from scipy.signal import lfilter
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.privacy_loss.inversion import crossing
-from dpverify.privacy_loss.rounding import UNIT, fft_error
+from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error
 from dpverify.privacy_loss.splitting import lower_bound
 from protocols.validation import check_integer, check_real
 
@@ -36,8 +36,6 @@ _TILT_REACH = 2.0
 _BYTES_PER_CELL = 64
 _UNDERFLOW = 1e-280
 """Charged to every scaled value for products that may have fallen out of the float range."""
-_SUBNORMAL = 1e-307
-"""Charged to every answer: floats below 2.3e-308 are rounded to 5e-324, not relatively."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +299,7 @@ class Composition:
                 share = math.expm1(query - (law.first + cell) * self.step) / math.expm1(self.step)
                 share = min(max(share, 0.0), 1.0)
                 value = (1.0 - share) * self._at(law, cell, sign) + share * self._at(law, cell + 1, sign)
-            bounds.append(max(value * (1.0 + sign * 64.0 * UNIT) + sign * _SUBNORMAL, 0.0))
+            bounds.append(max(value * (1.0 + sign * 64.0 * UNIT) + sign * SUBNORMAL, 0.0))
         return bounds[0], bounds[1]
 
     @staticmethod

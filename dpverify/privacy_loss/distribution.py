@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.rounding import UNIT, summation_error
+from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
 __all__ = ["PrivacyLossDistribution"]
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ class PrivacyLossDistribution:
         Raises
         ------
         ValueError
-            For shapes that differ, negative or non-finite entries, or sums off 1 by more than the stated errors.
+            For shapes that differ, negative, non-finite or subnormal entries, or sums off 1 beyond the stated errors.
         """
         p_mass, q_mass = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
         if p_mass.ndim != 1 or p_mass.shape != q_mass.shape:
@@ -121,6 +123,10 @@ class PrivacyLossDistribution:
         for name, mass in (("p", p_mass), ("q", q_mass)):
             if not np.isfinite(mass).all() or (mass < 0).any():
                 raise ValueError(f"{name} must hold finite non-negative probabilities.")
+            if ((mass > 0) & (mass < _SMALLEST)).any():
+                raise ValueError(
+                    f"{name} must hold no positive probability below {_SMALLEST:g}: floats lose digits there."
+                )
         if q_mass.sum() > 1.0 + relative_error + 1e-9:
             raise ValueError(f"q sums to {float(q_mass.sum())!r}, but must sum to at most 1.")
         both = (p_mass > 0) & (q_mass > 0)
@@ -152,8 +158,8 @@ class PrivacyLossDistribution:
         # The subtraction eps - loss rounds: charged as an error of the loss.
         shift = self.loss_error + 2.0 * UNIT * (abs(epsilon) + self.largest_loss)
         relative = self.relative_error + summation_error(self.losses.size) + 8.0 * UNIT
-        lower = self._finite_part(epsilon + shift) * (1.0 - relative)
-        upper = self._finite_part(epsilon - shift) * (1.0 + relative)
+        lower = self._finite_part(epsilon + shift) * (1.0 - relative) - SUBNORMAL
+        upper = self._finite_part(epsilon - shift) * (1.0 + relative) + SUBNORMAL
         infinite = self.infinite_mass * (1.0 - self.relative_error - UNIT)
         return Interval(
             min(1.0, max(0.0, lower + infinite) * (1.0 - 2.0 * UNIT)),

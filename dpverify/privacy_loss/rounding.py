@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["UNIT", "fft_error", "summation_error"]
+__all__ = ["SUBNORMAL", "UNIT", "fft_error", "summation_error"]
 
 UNIT = 2.0**-53
 """The unit roundoff of IEEE double precision."""
+SUBNORMAL = 1e-307
+"""Charged to every answer: floats below 2.3e-308 are rounded to 5e-324, not relatively."""
 
 
 def summation_error(terms: int) -> float:

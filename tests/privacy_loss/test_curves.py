@@ -100,5 +100,5 @@ def test_bad_input_is_refused() -> None:
     pair = PrivacyLossDistribution(np.array([0.0]), np.array([1.0]))
     with pytest.raises(ValueError, match="order=1"):
         renyi_divergence(pair, 1.0)
-    with pytest.raises(ValueError, match="type_one=1.5"):
+    with pytest.raises(ValueError, match=r"type_one=1\.5"):
         TradeOff.of(pair)(1.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_missing_mass_counts_above_and_not_below() -> None:
         ([0.5, 0.4], [0.5, 0.5], "masses sum to 0.9"),
         ([0.5, 0.6], [0.5, 0.5], "masses sum to 1.1"),
         ([0.5, 0.5], [0.5, 0.7], "q sums to 1.2"),
+        ([1.0, 1e-310], [0.5, 0.5], "p must hold no positive probability below"),
     ],
 )
 def test_bad_pmfs_are_refused(p: list[float], q: list[float], message: str) -> None:
@@ -68,3 +70,14 @@ def test_bad_atoms_are_refused() -> None:
         PrivacyLossDistribution(np.array([0.0]), np.array([1.0]), relative_error=-1.0)
     with pytest.raises(ValueError, match="epsilon=nan"):
         PrivacyLossDistribution(np.array([0.0]), np.array([1.0])).delta(math.nan)
+
+
+@given(st.integers(-305, -250), st.integers(-305, -250), st.floats(-3, 60))
+def test_rare_masses_near_the_end_of_the_float_range_are_bounded(first: int, second: int, epsilon: float) -> None:
+
+    a, b = Fraction(1, 10**-first), Fraction(1, 10**-second)
+    pair = ([a, 1 - a], [b, 1 - b])
+    exact = truth([pair], [1], epsilon)
+    found = floats(pair).delta(epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper

@@ -106,7 +106,7 @@ def test_messages_trade_against_error() -> None:
     assert tight.messages_per_user <= bound < free.messages_per_user
     assert tight.bitsum_rmse > free.bitsum_rmse
     assert tight.guarantee.epsilon <= 2
-    with pytest.raises(InfeasibleBudgetError, match="max_messages_per_user=1.01"):
+    with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=1\.01"):
         plan("3nb", budget, users=300, instances=64, max_messages_per_user=1.01)
 
 
