@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -31,7 +32,7 @@ def test_gap_shrinks_with_the_square_of_the_step() -> None:
     gaps = [
         1 - Composition([(law.on_grid(step), count)]).delta(epsilon).lower / exact for step in (8e-4, 4e-4, 2e-4, 1e-4)
     ]
-    for coarse, fine in zip(gaps, gaps[1:], strict=False):
+    for coarse, fine in itertools.pairwise(gaps):
         assert math.log2(coarse / fine) == pytest.approx(2, abs=0.15)
     # A fixed multiple of what connect-the-dots itself overshoots.
     overshoot = Composition([(law.on_grid(1e-4), count)]).delta(epsilon).upper / exact - 1
