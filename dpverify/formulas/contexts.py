@@ -29,6 +29,8 @@ __all__ = [
     "enclosure",
     "less",
     "lower_float",
+    "open_unit",
+    "positive",
     "positive_part",
     "upper_float",
 ]
@@ -191,6 +193,16 @@ def check_range(
     if below or above:
         raise FormulaRangeError(f"{name}={value} must be in {describe_range(low, high, low_open, high_open)}.")
     return value
+
+
+def positive(name: str, value: Any) -> Any:
+    """Return a number after checking that it is certainly positive; see `check_range`."""
+    return check_range(name, value, low=0, low_open=True)
+
+
+def open_unit(name: str, value: Any) -> Any:
+    """Return a number after checking that it certainly lies in (0, 1); see `check_range`."""
+    return check_range(name, value, low=0, high=1, low_open=True, high_open=True)
 
 
 def upper_float(ball: flint.arb) -> float:

@@ -10,13 +10,9 @@ import math
 from typing import Any
 
 from dpverify.formulas import Hypothesis
-from dpverify.formulas.contexts import Context, check_range, upper_float
+from dpverify.formulas.contexts import Context, check_range, open_unit, upper_float
 
 __all__ = ["HYPOTHESES", "mean", "p", "shape", "tail_shape", "variance"]
-
-
-def _open_unit(name: str, value: Any) -> Any:
-    return check_range(name, value, low=0, high=1, low_open=True, high_open=True)
 
 
 def p(ctx: Context, epsilon0: Any) -> Any:
@@ -52,7 +48,7 @@ def shape(ctx: Context, delta0: Any) -> Any:
     FormulaRangeError
         If delta0 is out of range.
     """
-    return 3 * (1 - ctx.log(_open_unit("delta0", ctx.convert(delta0))))
+    return 3 * (1 - ctx.log(open_unit("delta0", ctx.convert(delta0))))
 
 
 def tail_shape(ctx: Context, delta0: Any, beta: Any) -> int:
@@ -70,8 +66,8 @@ def tail_shape(ctx: Context, delta0: Any, beta: Any) -> int:
     FormulaRangeError
         If an argument is out of range.
     """
-    delta0 = _open_unit("delta0", ctx.convert(delta0))
-    beta = _open_unit("beta", ctx.convert(beta))
+    delta0 = open_unit("delta0", ctx.convert(delta0))
+    beta = open_unit("beta", ctx.convert(beta))
     exact = 1000 * (1 - ctx.log(beta * delta0))
     # The upper end of a ball: an r that is too large by one is still private, and an r too small is not.
     return math.ceil(upper_float(exact) if hasattr(exact, "upper") else exact)

@@ -10,17 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range
+from dpverify.formulas.contexts import Context, check_range, open_unit, positive
 
 __all__ = ["expected_messages_per_user", "flood_p", "flood_shape", "noise_p", "rmse"]
-
-
-def _positive(name: str, value: Any) -> Any:
-    return check_range(name, value, low=0, low_open=True)
-
-
-def _open_unit(name: str, value: Any) -> Any:
-    return check_range(name, value, low=0, high=1, low_open=True, high_open=True)
 
 
 def noise_p(ctx: Context, epsilon0: Any) -> Any:
@@ -38,7 +30,7 @@ def noise_p(ctx: Context, epsilon0: Any) -> Any:
     FormulaRangeError
         If epsilon0 is not positive.
     """
-    return ctx.exp(-99 * _positive("epsilon0", ctx.convert(epsilon0)) / 100)
+    return ctx.exp(-99 * positive("epsilon0", ctx.convert(epsilon0)) / 100)
 
 
 def flood_shape(ctx: Context, epsilon0: Any, delta0: Any) -> Any:
@@ -56,8 +48,8 @@ def flood_shape(ctx: Context, epsilon0: Any, delta0: Any) -> Any:
     FormulaRangeError
         If an argument is out of range.
     """
-    epsilon0 = _positive("epsilon0", ctx.convert(epsilon0))
-    delta0 = _open_unit("delta0", ctx.convert(delta0))
+    epsilon0 = positive("epsilon0", ctx.convert(epsilon0))
+    delta0 = open_unit("delta0", ctx.convert(delta0))
     return 3 * (1 + ctx.log(2 / delta0) + 99 * epsilon0 / 100)
 
 
@@ -79,9 +71,9 @@ def flood_p(ctx: Context, epsilon0: Any, delta0: Any, c: Any) -> Any:
     FormulaRangeError
         If an argument is out of range.
     """
-    epsilon0 = _positive("epsilon0", ctx.convert(epsilon0))
-    delta0 = _open_unit("delta0", ctx.convert(delta0))
-    c = _positive("c", ctx.convert(c))
+    epsilon0 = positive("epsilon0", ctx.convert(epsilon0))
+    delta0 = open_unit("delta0", ctx.convert(delta0))
+    c = positive("c", ctx.convert(c))
     return ctx.exp(-c * epsilon0 / (epsilon0 + ctx.log(1 / delta0)))
 
 
@@ -103,7 +95,7 @@ def rmse(ctx: Context, p: Any, shape: Any = 1) -> Any:
         If an argument is out of range.
     """
     p = check_range("p", ctx.convert(p), low=0, high=1, high_open=True)
-    shape = _positive("shape", ctx.convert(shape))
+    shape = positive("shape", ctx.convert(shape))
     return ctx.sqrt(2 * shape * p) / (1 - p)
 
 
@@ -134,8 +126,8 @@ def expected_messages_per_user(
     """
     n = check_range("n", ctx.convert(n), low=1)
     p = check_range("p", ctx.convert(p), low=0, high=1, high_open=True)
-    flood_shape = _positive("flood_shape", ctx.convert(flood_shape))
+    flood_shape = positive("flood_shape", ctx.convert(flood_shape))
     flood_p = check_range("flood_p", ctx.convert(flood_p), low=0, high=1, high_open=True)
     fraction_of_ones = check_range("fraction_of_ones", ctx.convert(fraction_of_ones), low=0, high=1)
-    shape = _positive("shape", ctx.convert(shape))
+    shape = positive("shape", ctx.convert(shape))
     return fraction_of_ones + 2 * (shape * p / (1 - p) + flood_shape * flood_p / (1 - flood_p)) / n
