@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 from collections.abc import Callable, Sequence
@@ -92,6 +93,7 @@ class FamilyComposition:
         every = _distinct([pair for group in groups for pair in group])
         lower_pairs = every if attained is None else _distinct(attained)
 
+        @functools.cache
         def step_for(width: float) -> float:
             if step is not None:
                 return check_real("step", step, low=0.0, low_open=True)
@@ -113,7 +115,12 @@ class FamilyComposition:
         )
         self._supremum = dominating_grid(self._ends or every, mix_step)
         self._mixes: dict[tuple[int, int], Composition] = {}
-        self._lower = [Composition([(connect_the_dots(pair, self.step), instances)]) for pair in lower_pairs]
+        self._lower_pairs = lower_pairs
+
+    @functools.cached_property
+    def _lower(self) -> list[Composition]:
+        """The compositions of the attained pairs, made when a lower bound is first asked for."""
+        return [Composition([(connect_the_dots(pair, self.step), self.instances)]) for pair in self._lower_pairs]
 
     def _mix(self, low: int, high: int) -> Composition:
         """Return a composition that dominates every mix with `low` to `high` instances of the first pair."""

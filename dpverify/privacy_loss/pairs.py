@@ -203,7 +203,7 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     """
     check_probability("p", p, high_open=True)
     check_real("p", p, low=0.0, low_open=True)
-    flood = laws.negative_binomial(flood_shape, flood_p, tail * 1e-20)
+    flood = laws.negative_binomial(flood_shape, flood_p, tail * 1e-8)
     decay = p * p
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
     beyond = math.ceil(math.log(tail) / (2.0 * math.log(p))) + 1

@@ -148,7 +148,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         best: tuple[float, float] | None = None
         for shape in _SHAPES:
             ceiling = _MOST_FLOOD if best is None else best[1] * 0.98
-            mean = smallest(functools.partial(meets, shape), 8.0 * spread, ceiling, 2e-2)
+            mean = smallest(functools.partial(meets, shape), 8.0 * spread, ceiling, 4e-2)
             best = best if mean is None else (shape, mean)
         return None if best is None else protocol(*best)
 
@@ -186,5 +186,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
 
     @staticmethod
     def _meets(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, target: float) -> bool:
-        pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p)
+        # What is cut counts as infinite loss: nothing beside the budget's delta, and shorter windows are quicker.
+        tail = max(1e-40, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
+        pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail)
         return composed_epsilon(pairs, decide=True) <= target
