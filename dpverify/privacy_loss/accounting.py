@@ -6,9 +6,10 @@ import functools
 import heapq
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.compose import Composition, WindowTooLargeError
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.inversion import crossing
@@ -16,6 +17,7 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["Entry", "FamilyComposition", "choose_step"]
 
+Answer = TypeVar("Answer")
 Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
 """One pair, or a group of pairs of which an instance may present any."""
 
@@ -57,7 +59,8 @@ class FamilyComposition:
         Pairs that a single dataset attains in every instance at once, for the lower bound; when omitted, `pairs`, which
         must then hold no groups.
     step : float, optional
-        Grid step in nats; chosen for `relative_width` at `reference_delta` when omitted.
+        Grid step in nats; chosen for `relative_width` at `reference_delta` when omitted, and coarsened if a heavy
+        tail would need more memory than a composition may take.
     relative_width, reference_delta : float
         The accuracy wanted: see `choose_step`. Also the gap at which the search over mixes of two pairs stops, but no
         less than 1e-4: each halving of that gap costs another composition.
@@ -106,21 +109,38 @@ class FamilyComposition:
         if self._single is not None:
             self.step = 0.0
             return
-        self.step = step_for(relative_width)
         # The search over mixes stops at a gap of 1e-4: a grid for a tenth of that is fine enough, and quicker.
         self._mix_gap = max(relative_width, 1e-4)
-        mix_step = step_for(max(relative_width, 1e-5)) if len(groups) > 1 else self.step
-        self._ends = (
-            [dominating_grid(group, mix_step) for group in groups] if len(groups) == 2 and len(every) > 1 else []
-        )
-        self._supremum = dominating_grid(self._ends or every, mix_step)
-        self._mixes: dict[tuple[int, int], Composition] = {}
-        self._lower_pairs = lower_pairs
+        self._groups, self._every, self._lower_pairs = groups, every, lower_pairs
+        self._may_coarsen = step is None
+        self._build(step_for(relative_width), step_for(max(relative_width, 1e-5)))
 
-    @functools.cached_property
+    def _build(self, step: float, mix_step: float) -> None:
+        """Put everything on grids: `step` for the lower bounds, `mix_step` for the search over mixes."""
+        self.step = step
+        self._mix_step = mix_step if len(self._groups) > 1 else step
+        two = len(self._groups) == 2 and len(self._every) > 1
+        self._ends = [dominating_grid(group, self._mix_step) for group in self._groups] if two else []
+        self._supremum = dominating_grid(self._ends or self._every, self._mix_step)
+        self._mixes: dict[tuple[int, int], Composition] = {}
+        self._lower_compositions: list[Composition] = []
+
+    def _answer(self, question: Callable[[], Answer]) -> Answer:
+        """Ask, on coarser and coarser grids until the windows fit in memory, unless the step was given."""
+        while True:
+            try:
+                return question()
+            except WindowTooLargeError:
+                if not self._may_coarsen:
+                    raise
+                self._build(4.0 * self.step, 4.0 * self._mix_step)
+
     def _lower(self) -> list[Composition]:
-        """The compositions of the attained pairs, made when a lower bound is first asked for."""
-        return [Composition([(connect_the_dots(pair, self.step), self.instances)]) for pair in self._lower_pairs]
+        """Return the compositions of the attained pairs, made when a lower bound is first asked for."""
+        if not self._lower_compositions:
+            grids = [connect_the_dots(pair, self.step) for pair in self._lower_pairs]
+            self._lower_compositions = [Composition([(grid, self.instances)]) for grid in grids]
+        return self._lower_compositions
 
     def _mix(self, low: int, high: int) -> Composition:
         """Return a composition that dominates every mix with `low` to `high` instances of the first pair."""
@@ -159,21 +179,29 @@ class FamilyComposition:
         """Return the largest hockey-stick divergence over every mix of the pairs, as a proved interval."""
         if self._single is not None:
             return self._single.delta(epsilon)
-        upper = self._worst_mix(lambda mix: mix.delta(epsilon).upper)
-        return Interval(min(max(c.delta(epsilon).lower for c in self._lower), upper), upper)
+
+        def ask() -> Interval:
+            upper = self._worst_mix(lambda mix: mix.delta(epsilon).upper)
+            return Interval(min(max(c.delta(epsilon).lower for c in self._lower()), upper), upper)
+
+        return self._answer(ask)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
         if self._single is not None:
             return self._single.epsilon(delta)
-        upper = self.epsilon_upper(delta)
-        return Interval(min(max(c.epsilon(delta).lower for c in self._lower), upper), upper)
+
+        def ask() -> Interval:
+            upper = self.epsilon_upper(delta)
+            return Interval(min(max(c.epsilon(delta).lower for c in self._lower()), upper), upper)
+
+        return self._answer(ask)
 
     def epsilon_upper(self, delta: float, *, decide: float | None = None) -> float:
         """Return only the upper bound of `epsilon`; with `decide`, stop once it is known to be above that or not."""
         if self._single is not None:
             return self._single.epsilon_upper(delta)
-        return self._worst_mix(lambda mix: mix.epsilon_upper(delta), decide)
+        return self._answer(lambda: self._worst_mix(lambda mix: mix.epsilon_upper(delta), decide))
 
 
 class _OneInstance:

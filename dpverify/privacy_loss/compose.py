@@ -27,7 +27,7 @@ from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error
 from dpverify.privacy_loss.splitting import lower_bound
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Composition"]
+__all__ = ["Composition", "WindowTooLargeError"]
 
 _LOG_ALIAS = math.log(1e-18)
 """Tilted mass that may wrap around the window, as a logarithm: well below what the queries can tell apart."""
@@ -57,6 +57,10 @@ class _Tilted:
     relative_error: float
 
 
+class WindowTooLargeError(ValueError):
+    """A composition needs more memory at this step than it may take."""
+
+
 class Composition:
     """The composition of independent mechanisms, each used a number of times.
 
@@ -71,8 +75,9 @@ class Composition:
     Raises
     ------
     ValueError
-        If the steps differ, a count is below 1, or the window needs more memory than `max_bytes` (the message says how
-        much, and which step fits).
+        If the steps differ or a count is below 1.
+    WindowTooLargeError
+        On a query, if its window needs more memory than `max_bytes`: the message says how much, and which step fits.
     """
 
     def __init__(self, factors: Sequence[tuple[GridPrivacyLoss, int]], *, max_bytes: int = 2**31) -> None:
@@ -200,7 +205,7 @@ class Composition:
         length = 2 ** max(6, math.ceil(math.log2(last - first + 1)))
         if length * _BYTES_PER_CELL > self._max_bytes:
             fitting = (last - first + 1) * self.step / (self._max_bytes // _BYTES_PER_CELL) * 2.0
-            raise ValueError(
+            raise WindowTooLargeError(
                 f"step={self.step:g} needs about {length * _BYTES_PER_CELL / 2**20:.0f} MiB, but max_bytes allows "
                 f"{self._max_bytes / 2**20:.0f} MiB; a step of {fitting:.2g} fits."
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpverify.privacy_loss.accounting import FamilyComposition, choose_step
-from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.compose import Composition, WindowTooLargeError
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
@@ -89,3 +91,14 @@ def test_bad_input_is_refused() -> None:
         FamilyComposition([[pair, floats(([Fraction(1)], [Fraction(1)]))]], 2)
     with pytest.raises(ValueError, match="relative_width=0"):
         FamilyComposition([pair], 2, relative_width=0.0)
+
+
+def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
+    # Three users, almost fair coins, and one report in 1e9 that gives everything away.
+    heavy = PrivacyLossDistribution.from_atoms(
+        np.array([-1e-3, 0.0, 1e-3, 20.0]), np.array([0.3, 0.4, 0.3 - 1e-9, 1e-9])
+    )
+    found = FamilyComposition([heavy], 5000, relative_width=1e-9).epsilon(1e-7)
+    assert 0 < found.lower < found.upper < math.inf
+    with pytest.raises(WindowTooLargeError, match="a step of"):
+        FamilyComposition([heavy], 5000, step=1e-9).epsilon(1e-7)
