@@ -144,6 +144,7 @@ class _ComposedEpsilon:
     mechanisms: int
     target: Budget
     threat_model: ThreatModel
+    only_decide: bool = False
 
     @property
     def delta(self) -> float:
@@ -153,7 +154,7 @@ class _ComposedEpsilon:
         family = FamilyComposition(
             pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
         )
-        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide else None)
+        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
 
 
 def plan(
@@ -264,9 +265,8 @@ def plan(
             )
     else:
         composed_epsilon = _ComposedEpsilon(mechanisms, target, adversary)
-        protocol = claims.least_error(users, composed_epsilon, target.epsilon, max_messages_per_user)
+        protocol, epsilon = _least_error(claims, users, composed_epsilon, max_messages_per_user)
         if guarantee is None:
-            epsilon = claims.guaranteed_epsilon(protocol, composed_epsilon)
             guarantee = _guarantee(epsilon, budget.delta, adversary, "exact parameters, exact composition", _PROOF)
     assert guarantee is not None
     messages = claims.messages_per_user(protocol)
@@ -283,6 +283,29 @@ def plan(
         messages * claims.bits_per_message(),
         guarantee,
         notes,
+    )
+
+
+def _least_error(
+    claims: BitsumClaims[Any], users: int, composed_epsilon: _ComposedEpsilon, max_messages_per_user: float | None
+) -> tuple[BitsumProtocol, float]:
+    """Return the protocol of least error within the target, and the epsilon that is proved for it.
+
+    The proof is made again for what the search returned: a search may settle whether its own bound is below the target
+    on another grid, or with other tails.
+    """
+    target = aim = composed_epsilon.target.epsilon
+    for _ in range(8):
+        protocol: BitsumProtocol = claims.least_error(users, composed_epsilon, aim, max_messages_per_user)
+        if composed_epsilon.delta == 0.0:
+            return protocol, target
+        for bound in (composed_epsilon, replace(composed_epsilon, only_decide=True)):
+            proved = claims.guaranteed_epsilon(protocol, bound)
+            if proved <= target:
+                return protocol, proved
+        aim *= 1.0 - 1e-4
+    raise InfeasibleBudgetError(
+        f"epsilon={target!r} cannot be proved for any parameters of {claims.name} that were tried."
     )
 
 

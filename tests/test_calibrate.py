@@ -119,3 +119,13 @@ def test_account_wants_exactly_one_point_and_a_known_protocol() -> None:
             account(protocol, delta=bad)
     with pytest.raises(TypeError, match="has no claims"):
         account(ExactSum(10), delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bitsum", "users", "instances", "delta"),
+    [("pure", 2, 5, "1e-10"), ("3nb", 30, 5, "1e-10"), ("nb", 100, 8, "1e-6"), ("rr", 7, 5, "1e-3")],
+)
+def test_the_guarantee_never_exceeds_the_budget(bitsum: str, users: int, instances: int, delta: str) -> None:
+    # The bound that is stated, not only the one that the search decided by.
+    row = plan(bitsum, Budget(2, delta), users=users, instances=instances)
+    assert 1.9 < row.guarantee.epsilon <= 2

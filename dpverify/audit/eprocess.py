@@ -15,9 +15,10 @@ from scipy import special
 
 from dpverify.audit.conformance import Bins, with_unlisted
 from dpverify.audit.family import AuditResult
+from dpverify.audit.law import DiscreteLaw
 from protocols.validation import check_real
 
-__all__ = ["ConformanceProcess", "log_evidence_path"]
+__all__ = ["ConformanceProcess", "evidence_power", "log_evidence_path"]
 
 _CONCENTRATIONS = (30.0, 300.0, 3000.0, 30000.0)
 """Priors for deviations of some 1/sqrt(concentration) relative; their e-values are averaged."""
@@ -59,12 +60,7 @@ class ConformanceProcess:
         """The log of the current e-value."""
         if self._unlisted:
             return math.inf
-        likelihood = float(special.xlogy(self._counts, self.bins.probabilities).sum())
-        prior, counts = self._priors, self._counts
-        total = prior.sum(axis=1)
-        marginal = (special.gammaln(prior + counts) - special.gammaln(prior)).sum(axis=1)
-        marginal += special.gammaln(total) - special.gammaln(total + counts.sum())
-        return float(special.logsumexp(marginal - likelihood) - math.log(len(prior)))
+        return float(_log_evidence(self._counts, self._priors, self.bins.probabilities))
 
     def result(self, *, check: str = "conformance, anytime") -> AuditResult:
         """Return the finding so far: p = 1 / (largest e-value after an `update`), valid at any stopping time."""
@@ -83,6 +79,36 @@ def _priors(bins: Bins, concentrations: Sequence[float]) -> NDArray[np.float64]:
     for concentration in concentrations:
         check_real("concentrations", concentration, low=0.0, low_open=True)
     return np.outer(np.asarray(concentrations, dtype=np.float64), bins.probabilities)
+
+
+def _log_evidence(
+    counts: NDArray[np.int64], priors: NDArray[np.float64], probabilities: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log of the e-value of each row of counts, shape (..., cells), averaged over the priors."""
+    likelihood = special.xlogy(counts, probabilities).sum(axis=-1)
+    total, cells = priors.sum(axis=1), counts[..., np.newaxis, :]
+    marginal = (special.gammaln(priors + cells) - special.gammaln(priors)).sum(axis=-1)
+    marginal += special.gammaln(total) - special.gammaln(total + cells.sum(axis=-1))
+    return np.asarray(special.logsumexp(marginal, axis=-1) - likelihood - math.log(len(priors)))
+
+
+def evidence_power(
+    bins: Bins,
+    alternative: DiscreteLaw,
+    trials: int,
+    level: float,
+    rng: np.random.Generator,
+    *,
+    simulations: int = 1000,
+    concentrations: Sequence[float] = _CONCENTRATIONS,
+) -> float:
+    """Return how likely the e-value after `trials` samples of another law is at least 1 / level: an estimate.
+
+    By simulation, and low: the process may also have been there before.
+    """
+    counts = rng.multinomial(trials, bins.probabilities_under(alternative), simulations)
+    evidence = _log_evidence(counts, _priors(bins, concentrations), bins.probabilities)
+    return float(np.mean(evidence >= -math.log(level)))
 
 
 def log_evidence_path(
