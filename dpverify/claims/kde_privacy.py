@@ -35,8 +35,9 @@ from dpverify.privacy_loss.accounting import choose_step
 from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-from dpverify.privacy_loss.mixture import bit_probability_change, product
+from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.product import product
 from protocols.bitsum import BitsumProtocol, RandomizedResponse
 from protocols.lsq import LSQFamily
 from protocols.lsq.hashing import HashedPartition

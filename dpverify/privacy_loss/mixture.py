@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.privacy_loss.rounding import UNIT, summation_error
 from protocols.validation import check_probability
 
-__all__ = ["bit_probability_change", "product"]
+__all__ = ["bit_probability_change"]
 
 
 def bit_probability_change(pair: PrivacyLossDistribution, first: float, second: float) -> PrivacyLossDistribution:
@@ -55,29 +53,4 @@ def bit_probability_change(pair: PrivacyLossDistribution, first: float, second: 
         a * pair.missing_mass + (1.0 - a) * unlisted,
         relative_error=growth,
         loss_error=2.0 * growth,
-    )
-
-
-def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:
-    """Return two independent grid pairs, of one step, as one."""
-    if first.step != second.step:
-        raise ValueError(f"first and second have steps {first.step!r} and {second.step!r}, but must share one.")
-
-    def dense(grid: GridPrivacyLoss) -> NDArray[np.float64]:
-        cells = np.zeros(int(grid.indices[-1] - grid.indices[0]) + 1)
-        cells[grid.indices - grid.indices[0]] = grid.masses
-        return cells
-
-    left, right = dense(first), dense(second)
-    masses = np.convolve(left, right)
-    occupied = np.flatnonzero(masses)
-    return GridPrivacyLoss(
-        first.step,
-        occupied + int(first.indices[0] + second.indices[0]),
-        masses[occupied],
-        1.0 - (1.0 - first.infinite_mass) * (1.0 - second.infinite_mass),
-        first.missing_mass + second.missing_mass,
-        first.relative_error + second.relative_error + (min(left.size, right.size) + 4.0) * UNIT,
-        first.loss_error + second.loss_error,
-        first.split_width + second.split_width,
     )

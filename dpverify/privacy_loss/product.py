@@ -1,15 +1,22 @@
-"""The composition of just two pairs, from their atoms: no grid and no transform."""
+"""Products of just two pairs: their divergence from the atoms, and their law on a grid; no transform."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["delta_of_two"]
+__all__ = ["delta_of_two", "product"]
+
+
+def _either(first: float, second: float) -> float:
+    """Return `1 - (1-a)(1-b)` without its cancellation: infinite loss of either is infinite loss of both together."""
+    return first + second * (1.0 - min(first, 1.0))
 
 
 def delta_of_two(first: PrivacyLossDistribution, second: PrivacyLossDistribution, epsilon: float) -> Interval:
@@ -40,8 +47,32 @@ def delta_of_two(first: PrivacyLossDistribution, second: PrivacyLossDistribution
         gained, lost = p_mass[above], np.exp(left) * q_mass[above]
         error = relative * (gained + lost)
         ends.append(float(first.masses @ np.maximum(gained - lost + sign * error, 0.0)) * (1.0 + sign * relative))
-    # Infinite loss of either is infinite loss of both together; `known` without the cancellation of 1 - (1-a)(1-b).
-    known = first.infinite_mass + second.infinite_mass * (1.0 - min(first.infinite_mass, 1.0))
+    known = _either(first.infinite_mass, second.infinite_mass)
     unbounded = first.unbounded_mass + second.unbounded_mass
     upper = min(1.0, (ends[1] + unbounded) * (1.0 + 4.0 * UNIT))
     return Interval(min((ends[0] + known * (1.0 - relative)) * (1.0 - 4.0 * UNIT), upper), upper)
+
+
+def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:
+    """Return two independent grid pairs, of one step, as one."""
+    if first.step != second.step:
+        raise ValueError(f"first and second have steps {first.step!r} and {second.step!r}, but must share one.")
+
+    def dense(grid: GridPrivacyLoss) -> NDArray[np.float64]:
+        cells = np.zeros(int(grid.indices[-1] - grid.indices[0]) + 1)
+        cells[grid.indices - grid.indices[0]] = grid.masses
+        return cells
+
+    left, right = dense(first), dense(second)
+    masses = np.convolve(left, right)
+    occupied = np.flatnonzero(masses)
+    return GridPrivacyLoss(
+        first.step,
+        occupied + int(first.indices[0] + second.indices[0]),
+        masses[occupied],
+        _either(first.infinite_mass, second.infinite_mass),
+        first.missing_mass + second.missing_mass,
+        first.relative_error + second.relative_error + (min(left.size, right.size) + 4.0) * UNIT,
+        first.loss_error + second.loss_error,
+        first.split_width + second.split_width,
+    )

@@ -12,7 +12,7 @@ from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import negative_binomial, three_nb
-from dpverify.privacy_loss.product import delta_of_two
+from dpverify.privacy_loss.product import delta_of_two, product
 
 
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.4, 1.5])
@@ -38,3 +38,11 @@ def test_product_agrees_with_the_engine(directions: tuple[PrivacyLossDistributio
         assert first.lower <= second.upper
         assert second.lower <= first.upper
         assert first.width <= 1e-9 * first.upper
+
+
+def test_rare_infinite_losses_are_not_lost_by_cancellation() -> None:
+    # 1 - (1 - a)(1 - b) is 0 in floats for a = b = 1e-20.
+    pair = PrivacyLossDistribution.from_atoms(np.array([0.0]), np.array([1.0]), 1e-20)
+    grid = connect_the_dots(pair, 0.1)
+    assert product(grid, grid).infinite_mass == pytest.approx(2e-20, rel=1e-12)
+    assert delta_of_two(pair, pair, 1.0).lower == pytest.approx(2e-20, rel=1e-12)
