@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_integer, check_probability
 
 __all__ = ["LatticeSum", "lattice_scores"]
 
 _CUT = 1e-15
 """Mass of the sum that may wrap around at each side of the window."""
-_UNIT = 2.0**-53
 
 
 def lattice_scores(
@@ -88,7 +88,7 @@ class LatticeSum:
         wrapped = np.fft.irfft(transform**n, length)
         masses = np.roll(wrapped, -(start % length))[: stop - start]
         # Each factor is off by some log2(length) units; the n-th power multiplies that by n |transform|^(n-1).
-        error = 8.0 * _UNIT * math.log2(length) * n * float(2.0 * np.sum(size ** (n - 1)) + 1.0)
+        error = 8.0 * UNIT * math.log2(length) * n * float(2.0 * np.sum(size ** (n - 1)) + 1.0)
         return start, np.cumsum(masses[::-1])[::-1], error + 2.0 * _CUT
 
     def tail(self, threshold: int) -> tuple[float, float]:

@@ -71,11 +71,15 @@ class GridPrivacyLoss:
         low, high = min(first, int(self.indices[0])), max(last + 1, int(self.indices[-1]))
         cells = np.zeros(high - low + 1)
         cells[self.indices - low] = self.masses
-        # slopes[i] = sum_{j >= i} m_j e^{-(j-i) h};  delta_i = (1 - e^{-h}) sum_{j > i} slopes[j].
-        slopes = lfilter([1.0], [1.0, -np.exp(-self.step)], cells[::-1])
-        above = -np.expm1(-self.step) * np.cumsum(slopes)[::-1]
-        deltas = np.append(above[1:], 0.0)
-        return np.asarray(deltas[first - low : last - low + 1])
+        return _profile(cells, self.step)[first - low : last - low + 1]
+
+
+def _profile(cells: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """Return the divergence at each of consecutive grid points, from their masses; nothing lies above the last."""
+    # slopes[i] = sum_{j >= i} m_j e^{-(j-i) h};  delta_i = (1 - e^{-h}) sum_{j > i} slopes[j].
+    slopes = lfilter([1.0], [1.0, -np.exp(-step)], cells[::-1])
+    above = -np.expm1(-step) * np.cumsum(slopes)[::-1]
+    return np.append(above[1:], 0.0)
 
 
 def _cells(what: str, count: float) -> int:
@@ -200,7 +204,8 @@ def _masses_of_supremum(
     """Return the masses whose profile is `best` (at consecutive grid points).
 
     Where one pair is the maximum at a point and at both neighbours, the mass is that pair's own: no differences. Only
-    where the maximum changes hands is the mass computed from second differences.
+    where the maximum changes hands is the mass computed from second differences. The first point lies below every atom
+    and carries none: up to the second, each profile is a line in e^eps.
     """
     shrink = -np.expm1(-step)
     # delta_{i-1} - delta_i = (1 - e^{-h}) slope_i, and slope_i = m_i + e^{-h} slope_{i+1}.
@@ -212,15 +217,12 @@ def _masses_of_supremum(
     changes[:-1] |= owner[:-1] != owner[1:]
     inner = np.flatnonzero(changes[1:]) + 1
     masses[inner] = from_differences[inner - 1]
-    # Below the first point every profile is 1 - e^eps (P and Q both have all their mass above it).
-    masses[0] = max(masses[0], 0.0)
     return masses
 
 
 def _shortfall(best: NDArray[np.float64], masses: NDArray[np.float64], step: float) -> float:
     """Return by how much the masses must grow, relatively, for their profile to reach `best` at every grid point."""
-    slopes = lfilter([1.0], [1.0, -np.exp(-step)], masses[::-1])
-    reached = np.append((-np.expm1(-step) * np.cumsum(slopes)[::-1])[1:], 0.0)
+    reached = _profile(masses, step)
     needed = best > 0
     rounding = 4.0 * best.size * UNIT
     if (needed & (reached <= 0)).any():

@@ -17,6 +17,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dpverify.formulas.contexts import upper_float
+from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
@@ -40,7 +41,6 @@ _BLOCK = 128
 _EXACT = 2**53
 _SMALLEST_TAIL = 1e-290
 _SMALLEST_ATOM = 1e-300
-_UNIT_ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _anchored(f: _UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float6
     # can underflow: in the window every partial product is a pmf value of at least 1e-300.
     table[:, 1:] = f.blocks_of_ratios(first, np.arange(block - 1, dtype=np.float64))
     np.multiply.accumulate(table, axis=1, out=table)
-    errors = (f.roundings + 1) * (block - 1) * arb(_UNIT_ROUNDOFF)
+    errors = (f.roundings + 1) * (block - 1) * arb(UNIT)
     relative_error = (1 + anchor_error) * (1 + errors / (1 - errors)) - 1
     return table.reshape(-1)[:atoms].copy(), upper_float(relative_error)
 

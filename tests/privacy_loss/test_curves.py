@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -89,9 +90,7 @@ def test_trade_off_and_profile_are_duals() -> None:
         assert dual == pytest.approx(pair.delta(epsilon).midpoint, abs=1e-12)
 
 
-def rng_pmf(seed: int) -> list:
-    from fractions import Fraction
-
+def rng_pmf(seed: int) -> list[Fraction]:
     weights = [int(w) for w in np.random.default_rng(seed).integers(1, 30, 12)]
     return [Fraction(w, sum(weights)) for w in weights]
 
