@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.signal import lfilter
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.privacy_loss.inversion import crossing
+from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error
 from dpverify.privacy_loss.splitting import lower_bound
 from protocols.validation import check_integer, check_real
@@ -217,9 +217,12 @@ class Composition:
         masses, mass_error, relative_error = self._convolve(tilt, first, length)
         # scaled_i = sum_{j>i} m_j (r^(j-i) - (rs)^(j-i)) with r = e^(-th), s = e^(-h), by two recurrences downwards:
         # u_i = m_i + rs u_{i+1};  scaled_{i-1} = r (scaled_i + (1-s) u_i).
-        decay, inner = math.exp(-tilt * self.step), math.exp(-(tilt + 1.0) * self.step)
-        sums = lfilter([1.0], [1.0, -inner], masses[::-1])
-        scaled = lfilter([0.0, -decay * math.expm1(-self.step)], [1.0, -decay], sums)[::-1]
+        decay = math.exp(-tilt * self.step)
+        sums = decayed_sums(masses[::-1], (tilt + 1.0) * self.step)
+        scaled = np.zeros(length)
+        scaled[:-1] = -decay * math.expm1(-self.step) * decayed_sums(sums[:-1], tilt * self.step)[::-1]
+        # The sums, their rates (two units of each exponent (t+1) h k), and the constant before them.
+        recurrence_error = 2.0 * decayed_sums_error(length) + UNIT * (8.0 + 2.0 * (tilt + 1.0) * self.step * length)
         # Errors of the masses reach `scaled` through its weights: their 2-norm, and the largest for aliased mass.
         weight_norm, highest = math.sqrt(length), 1.0
         if tilt > 0:
@@ -236,7 +239,7 @@ class Composition:
             first,
             scaled,
             (mass_error * weight_norm + alias * highest) * (1.0 + 1e-6) + _UNDERFLOW,
-            math.expm1(relative_error + 6.0 * UNIT * length),
+            math.expm1(relative_error + recurrence_error),
         )
 
     def _convolve(self, tilt: float, first: int, length: int) -> tuple[NDArray[np.float64], float, float]:

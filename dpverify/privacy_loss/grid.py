@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.recurrence import decayed_sums
 from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_real
 
@@ -77,8 +77,8 @@ class GridPrivacyLoss:
 def _profile(cells: NDArray[np.float64], step: float) -> NDArray[np.float64]:
     """Return the divergence at each of consecutive grid points, from their masses; nothing lies above the last."""
     # slopes[i] = sum_{j >= i} m_j e^{-(j-i) h};  delta_i = (1 - e^{-h}) sum_{j > i} slopes[j].
-    slopes = lfilter([1.0], [1.0, -np.exp(-step)], cells[::-1])
-    above = -np.expm1(-step) * np.cumsum(slopes)[::-1]
+    slopes = decayed_sums(cells[::-1], step)
+    above = -np.expm1(-step) * decayed_sums(slopes, 0.0)[::-1]
     return np.append(above[1:], 0.0)
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from dpverify.privacy_loss import laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.laws import DEFAULT_TAIL, IntegerLaw
+from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
@@ -204,7 +204,7 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     check_probability("p", p, high_open=True)
     check_real("p", p, low=0.0, low_open=True)
     flood = laws.negative_binomial(flood_shape, flood_p, tail * 1e-8)
-    decay = p * p
+    rate = -2.0 * math.log(p)
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
     beyond = math.ceil(math.log(tail) / (2.0 * math.log(p))) + 1
     if flood.pmf.size + beyond > laws.DEFAULT_MAX_ATOMS:
@@ -212,16 +212,16 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
             f"{laws.DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
         )
-    masses = lfilter([1.0], [1.0, -decay], np.append(flood.pmf, np.zeros(beyond)))
+    masses = decayed_sums(np.append(flood.pmf, np.zeros(beyond)), rate)
     # Entries that the flood's cut lower tail could change are charged as missing.
     start = 0
     if flood.tail_below > 0.0:
         reach = flood.tail_below * np.exp(2.0 * math.log(p) * np.arange(1, masses.size + 1))
         start = int(np.argmax(reach <= 1e-16 * masses))
     keep = masses[start:]
-    # Each step of the recurrence, and p^2 itself, round: H(u) errs by that times the mean age of what it is made of.
-    ages = lfilter([0.0, decay], [1.0, -decay], masses)[start:] / keep
-    errors = flood.relative_error + 4.0 * (ages + 4.0) * UNIT + 1e-16
+    # The rate rounds by three units: H(u) errs by that times the mean age of what it is made of.
+    ages = p * p * np.append(0.0, decayed_sums(masses, rate)[:-1])[start:] / keep
+    errors = flood.relative_error + 4.0 * (rate * ages + 4.0) * UNIT + decayed_sums_error(masses.size) + 1e-16
     relative_error = float(errors.max())
     omitted = (
         (1.0 - p) * float(masses[:start].sum()) + (flood.tail_below + flood.tail_above) / (1.0 + p) + tail / (1.0 + p)
