@@ -23,7 +23,8 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error
+from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error, norm
+from dpverify.privacy_loss.saddle import TotalLoss
 from dpverify.privacy_loss.splitting import lower_bound
 from protocols.validation import check_integer, check_real
 
@@ -87,7 +88,7 @@ class Composition:
         self.step = self._factors[0][0].step
         if any(grid.step != self.step for grid, _ in self._factors):
             raise ValueError(f"factors have steps {sorted({g.step for g, _ in self._factors})}, but must share one.")
-        self._atoms = [(grid.losses, np.log(grid.masses)) for grid, _ in self._factors]
+        self._total = TotalLoss([(grid.moments, count) for grid, count in self._factors], self.step)
         self._max_bytes = check_integer("max_bytes", max_bytes, low=2**16)
         self._tilted: list[_Tilted] = []
         # A factor whose laws are disjoint leaves no finite loss.
@@ -116,44 +117,6 @@ class Composition:
     def _largest(grid: GridPrivacyLoss) -> float:
         return float(np.abs(grid.losses[[0, -1]]).max()) if grid.indices.size else 0.0
 
-    # ------------------------------------------------------------------ moments of the tilted factors
-
-    def _moments(self, tilt: float) -> tuple[float, float, float]:
-        """Return the logarithm of the moment generating function of the total loss, and its two derivatives."""
-        log_mgf = mean = variance = 0.0
-        for (losses, log_masses), (_, count) in zip(self._atoms, self._factors, strict=True):
-            exponents = tilt * losses + log_masses
-            shift = float(exponents.max())
-            weights = np.exp(exponents - shift)
-            total = float(weights.sum())
-            weights *= losses
-            first = float(weights.sum()) / total
-            weights *= losses
-            log_mgf += count * (shift + math.log(total))
-            mean += count * first
-            variance += count * max(float(weights.sum()) / total - first * first, 0.0)
-        return log_mgf, mean, variance
-
-    def _solve_tilt(self, condition: Callable[[float, float, float, float], float]) -> float:
-        """Return the tilt >= 0 at which an increasing `condition(tilt, log_mgf, mean, variance)` crosses zero."""
-        # A tilt beyond one per step tells no more cells apart.
-        low, high, steepest = 0.0, min(1.0, 1.0 / self.step), 1.0 / self.step
-        if condition(0.0, *self._moments(0.0)) >= 0:
-            return 0.0
-        while condition(high, *self._moments(high)) < 0:
-            if high == steepest:
-                return high
-            low, high = high, min(2.0 * high, steepest)
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            if condition(middle, *self._moments(middle)) < 0:
-                low = middle
-            else:
-                high = middle
-            if high - low < 1e-2 * high:
-                break
-        return high
-
     # ------------------------------------------------------------------ the tilted law
 
     def _tilted_for(self, epsilon: float) -> _Tilted:
@@ -162,8 +125,7 @@ class Composition:
                 known.tilt == 0.0 and epsilon <= known.mean
             ):
                 return known
-        tilt = self._solve_tilt(lambda _t, _k, mean, _v: mean - epsilon)
-        made = self._transform(tilt)
+        made = self._transform(self._total.tilt_at(epsilon))
         self._tilted = [made, *self._tilted[:3]]
         return made
 
@@ -177,7 +139,7 @@ class Composition:
         deviation = math.sqrt(max(variance, self.step**2))
 
         def exponent(shift: float) -> tuple[float, float]:
-            shifted, mean, _ = self._moments(tilt + side * shift)
+            shifted, mean, _ = self._total.moments(tilt + side * shift)
             return shifted - log_mgf - side * shift * mean, mean
 
         low, high = 0.0, 8.0 / deviation
@@ -212,7 +174,7 @@ class Composition:
         return first - (length - (last - first + 1)) // 2, length, outside
 
     def _transform(self, tilt: float) -> _Tilted:
-        log_mgf, mean, variance = self._moments(tilt)
+        log_mgf, mean, variance = self._total.moments(tilt)
         first, length, alias = self._window(tilt, log_mgf, variance)
         masses, mass_error, relative_error = self._convolve(tilt, first, length)
         # scaled_i = sum_{j>i} m_j (r^(j-i) - (rs)^(j-i)) with r = e^(-th), s = e^(-h), by two recurrences downwards:
@@ -248,25 +210,18 @@ class Composition:
         By Parseval's identity the error of a transform is bounded in the 2-norm. All moduli are at most 1, so an error
         d of a factor's transform moves the product of powers by at most count * d.
         """
-        level = fft_error(length)
         alive = np.arange(length // 2 + 1)
         log_modulus, phase = np.zeros(alive.size), np.zeros(alive.size)
         # Frequencies whose power is below this are set to zero, and charged.
         negligible = math.log(1e-20 / length)
         relative_error, moved = self._relative_error, 0.0
-        for (losses, log_masses), (grid, count) in zip(self._atoms, self._factors, strict=True):
-            exponents = tilt * losses + log_masses
-            # Both terms, as they may cancel.
-            largest = float(np.abs(log_masses).max()) + tilt * self._largest(grid)
-            weights = np.exp(exponents - exponents.max())
-            weights /= weights.sum()
-            relative_error += count * UNIT * (16.0 + 4.0 * largest + math.log2(weights.size + 2.0))
-            folded = np.bincount(grid.indices % length, weights=weights, minlength=length).astype(np.float64)
-            error = level * math.sqrt(length) * _norm(folded)
-            moved += count * error
-            values = fft.rfft(folded)[alive]
+        for grid, count in self._factors:
+            factor = grid.transforms.at(tilt, length)
+            relative_error += count * factor.relative_error
+            moved += count * factor.error
+            values = factor.values[alive]
             square = values.real**2 + values.imag**2
-            floor = math.exp(max(negligible / count, -700.0)) - error
+            floor = math.exp(max(negligible / count, -700.0)) - factor.error
             kept = np.flatnonzero(square >= max(floor, 0.0) ** 2 * (1.0 - 1e-12))
             alive, log_modulus, phase = alive[kept], log_modulus[kept], phase[kept]
             log_modulus += count * 0.5 * np.log(np.clip(square[kept], 1e-300, 1.0))
@@ -279,8 +234,8 @@ class Composition:
         masses = fft.irfft(spectrum, length)
         counts = sum(count for _, count in self._factors)
         rounding = sizes * (np.abs(phase) + np.abs(log_modulus) + counts + 16.0) * 8.0 * UNIT
-        error = moved * math.exp(min(moved, 700.0)) + 1.5 * _norm(rounding) + math.exp(negligible) * length
-        error += level * 1.5 * _norm(sizes)
+        error = moved * math.exp(min(moved, 700.0)) + 1.5 * norm(rounding) + math.exp(negligible) * length
+        error += fft_error(length) * 1.5 * norm(sizes)
         return masses, error / math.sqrt(length), relative_error
 
     # ------------------------------------------------------------------ queries
@@ -375,19 +330,7 @@ class Composition:
 
     def saddle_point(self, delta: float) -> tuple[float, float, float]:
         """Return estimates of epsilon at delta, of its tilt, and of the total loss's standard deviation there."""
-        target = math.log(delta)
-        if self._singular:
-            return 0.0, 0.0, 0.0
-
-        def excess(tilt: float, log_mgf: float, mean: float, variance: float) -> float:
-            prefactor = math.log(
-                max(tilt, 1e-3) * (1.0 + tilt) * math.sqrt(2.0 * math.pi * max(variance, self.step**2))
-            )
-            return target - (log_mgf - tilt * mean - max(prefactor, 0.0))
-
-        tilt = self._solve_tilt(excess)
-        _, mean, variance = self._moments(tilt)
-        return max(mean, 0.0), tilt, math.sqrt(max(variance, 0.0))
+        return (0.0, 0.0, 0.0) if self._singular else self._total.saddle_point(delta)
 
     def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
         return crossing(
@@ -398,8 +341,3 @@ class Composition:
             above=above,
             scale=self.step,
         )
-
-
-def _norm(values: NDArray[np.float64]) -> float:
-    """Return an upper bound on the 2-norm (without a threaded library, whose start-up costs more than the sum)."""
-    return math.sqrt(float(np.sum(values * values))) * (1.0 + 1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums
 from dpverify.privacy_loss.rounding import UNIT
+from dpverify.privacy_loss.saddle import LossMoments
+from dpverify.privacy_loss.tilting import FactorTransforms
 from protocols.validation import check_real
 
 __all__ = ["GridPrivacyLoss", "connect_the_dots", "dominating_grid"]
@@ -62,6 +65,16 @@ class GridPrivacyLoss:
     def losses(self) -> NDArray[np.float64]:
         """The losses in nats, shape (atoms,)."""
         return np.asarray(self.indices * self.step, dtype=np.float64)
+
+    @cached_property
+    def moments(self) -> LossMoments:
+        """The moment generating function of the loss."""
+        return LossMoments(self.losses, np.log(self.masses))
+
+    @cached_property
+    def transforms(self) -> FactorTransforms:
+        """The tilted Fourier transforms of the loss."""
+        return FactorTransforms(self.indices, self.moments)
 
     def profile(self, first: int, last: int) -> NDArray[np.float64]:
         """Return `H_eps(P||Q)`, without infinite mass, at eps = first*step, ..., last*step, shape (last - first + 1,).
