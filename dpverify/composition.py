@@ -23,7 +23,7 @@ from typing import Any
 import flint
 
 from dpverify.formulas import composition as closed_forms
-from dpverify.formulas.contexts import arb_context, lower_float, upper_float
+from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Number
 from protocols.validation import check_integer, check_real
 
@@ -388,9 +388,12 @@ def per_instance_budget(
         return rule.within(epsilon0, instances, sparsity, delta_slack, budget.epsilon)
 
     epsilon0 = largest_float(epsilon_within, rule.guess(budget.epsilon, instances, sparsity, delta_slack))
+
+    def composes(epsilon0: float) -> bool:
+        return upper_float(rule.epsilon(epsilon0, instances, sparsity, delta_slack)) <= budget.epsilon
+
     # `within` may be sharper than `compose` by a rounding: what is returned must pass the latter.
-    while epsilon0 > 0.0 and upper_float(rule.epsilon(epsilon0, instances, sparsity, delta_slack)) > budget.epsilon:
-        epsilon0 = math.nextafter(epsilon0, 0.0)
+    epsilon0 = nudged(composes, epsilon0, 0.0) if epsilon0 > 0.0 else 0.0
     if epsilon0 == 0.0:
         raise InfeasibleBudgetError(
             f"epsilon={budget.epsilon!r} over instances={instances} with sparsity={sparsity} leaves no positive float "

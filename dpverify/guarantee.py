@@ -66,6 +66,25 @@ class Interval:
         if not self.lower <= self.upper:
             raise ValueError(f"Interval({self.lower!r}, {self.upper!r}) must have lower <= upper, and no nan.")
 
+    @classmethod
+    def proved(cls, lower: float, upper: float) -> Interval:
+        """Return the interval between a proved lower and a proved upper bound on one number.
+
+        Bounds that were computed apart confirm each other: if they cross, a proof or its code is wrong. Nothing is
+        clipped and no tolerance allowed, as either bound includes its own rounding.
+
+        Raises
+        ------
+        ArithmeticError
+            If `lower > upper`, or either is nan.
+        """
+        if not lower <= upper:
+            raise ArithmeticError(
+                f"the proved lower bound {lower!r} is above the proved upper bound {upper!r}: one of them is wrong, so "
+                "neither is returned; please report this as a bug."
+            )
+        return cls(lower, upper)
+
     @property
     def width(self) -> float:
         """The distance between the ends."""

@@ -63,6 +63,20 @@ def test_the_reader_of_imports_sees_them() -> None:
     assert offending("dpverify.composition", ("protocols",)) == ["dpverify.composition imports protocols.validation"]
 
 
+def clipped(module: str) -> Iterator[str]:
+    """Yield every interval of a module whose one end is clipped to the other: a contradiction would be hidden."""
+    for node in ast.walk(ast.parse(ALL_MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Interval", "Interval.proved"):
+            ends = [ast.dump(argument) for argument in node.args]
+            for argument, other in zip(node.args, ends[::-1], strict=True):
+                if isinstance(argument, ast.Call) and ast.unparse(argument.func) in ("min", "max"):
+                    yield from (f"{module}: {ast.unparse(node)}" for part in argument.args if ast.dump(part) == other)
+
+
+def test_no_interval_hides_that_its_ends_cross() -> None:
+    assert [found for module in ALL_MODULES for found in clipped(module)] == []
+
+
 def test_protocols_can_be_audited_alone() -> None:
     assert offending("protocols", ("dpverify",)) == []
 

@@ -67,6 +67,16 @@ def test_intervals_are_ordered_and_contain_their_ends() -> None:
             Interval(*bad)
 
 
+def test_proved_bounds_that_cross_are_an_error_that_names_both() -> None:
+    assert Interval.proved(1.0, math.inf) == Interval(1.0, math.inf)
+    above = math.nextafter(1.0, 2.0)
+    with pytest.raises(ArithmeticError, match=r"lower bound 1\.0000000000000002 is above the proved upper bound 1\.0"):
+        Interval.proved(above, 1.0)
+    for bad in ((math.nan, 1.0), (1.0, math.nan)):
+        with pytest.raises(ArithmeticError, match="nan"):
+            Interval.proved(*bad)
+
+
 def test_a_guarantee_says_everything_as_plain_json() -> None:
     guarantee = Guarantee(
         1.0, 1e-6, Adjacency.REPLACE_ONE, ThreatModel.COMMUNICATION, Side.UPPER_BOUND, "exact", "here"

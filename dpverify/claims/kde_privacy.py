@@ -190,11 +190,11 @@ class _SparseCurve:
 
     def delta(self, epsilon: float) -> Interval:
         upper = self._upper.delta(epsilon).upper
-        return Interval(min(max((c.delta(epsilon).lower for c in self._lower), default=0.0), upper), upper)
+        return Interval.proved(max((c.delta(epsilon).lower for c in self._lower), default=0.0), upper)
 
     def epsilon(self, delta: float) -> Interval:
         upper = self._upper.epsilon_upper(delta)
-        return Interval(min(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper), upper)
+        return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
 
 
 @dataclass(frozen=True)

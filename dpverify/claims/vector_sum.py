@@ -109,7 +109,7 @@ class VectorSumClaims(VectorSumError):
         dominating, attained = self.dominating_pair(protocol), self.attained_pairs(protocol)
         if protocol.sampled == 1:
             upper = dominating.delta(epsilon).upper
-            return Interval(min(max(pair.delta(epsilon).lower for pair in attained), upper), upper)
+            return Interval.proved(max(pair.delta(epsilon).lower for pair in attained), upper)
         _, shortage = self._others(protocol)
         found = FamilyComposition([dominating], protocol.sampled, attained=attained or None).delta(epsilon)
         return Interval(found.lower if attained else 0.0, min(1.0, (found.upper + shortage) * (1.0 + 1e-15)))

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +29,7 @@ __all__ = [
     "enclosure",
     "less",
     "lower_float",
+    "nudged",
     "open_unit",
     "positive",
     "positive_part",
@@ -215,6 +216,35 @@ def upper_float(ball: flint.arb) -> float:
 def lower_float(ball: flint.arb) -> float:
     """Return the largest float that is certainly not above the ball (-inf where there is none)."""
     return -upper_float(-ball)
+
+
+def nudged(accepts: Callable[[float], bool], start: float, towards: float) -> float:
+    """Return the first of `start` and the floats 1, 2, 4, ... units in its last place from it that is accepted.
+
+    For a parameter that is right in real numbers and wrong by a few roundings. How many is not known beforehand (of
+    e^-x near 1, a unit is many of a small x): hence twice as far each time.
+
+    Parameters
+    ----------
+    accepts : callable
+        Takes a float.
+    start, towards : float
+        Where to start, finite and not 0, and a number in the direction that makes acceptance likelier; it is not
+        passed.
+
+    Raises
+    ------
+    ArithmeticError
+        If none is accepted up to `towards`, or 2^53 units away.
+    """
+    unit = math.copysign(math.ulp(start), towards - start)
+    for units in (0, *(1 << power for power in range(54))):
+        tried = start + units * unit
+        if (towards - tried) * unit < 0.0:
+            break
+        if accepts(tried):
+            return tried
+    raise ArithmeticError(f"no float from {start!r} towards {towards!r} is accepted: more than roundings is amiss.")
 
 
 def enclosure(ball: flint.arb) -> Interval:

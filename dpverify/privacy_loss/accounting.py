@@ -182,7 +182,7 @@ class FamilyComposition:
 
         def ask() -> Interval:
             upper = self._worst_mix(lambda mix: mix.delta(epsilon).upper)
-            return Interval(min(max(c.delta(epsilon).lower for c in self._lower()), upper), upper)
+            return Interval.proved(max(c.delta(epsilon).lower for c in self._lower()), upper)
 
         return self._answer(ask)
 
@@ -193,7 +193,7 @@ class FamilyComposition:
 
         def ask() -> Interval:
             upper = self.epsilon_upper(delta)
-            return Interval(min(max(c.epsilon(delta).lower for c in self._lower()), upper), upper)
+            return Interval.proved(max(c.epsilon(delta).lower for c in self._lower()), upper)
 
         return self._answer(ask)
 
@@ -218,14 +218,13 @@ class _OneInstance:
         return max(pair.delta(epsilon).lower for pair in self._attained)
 
     def delta(self, epsilon: float) -> Interval:
-        upper = self._upper(epsilon)
-        return Interval(min(self._lower(epsilon), upper), upper)
+        return Interval.proved(self._lower(epsilon), self._upper(epsilon))
 
     def epsilon(self, delta: float) -> Interval:
         upper = self.epsilon_upper(delta)
         if max(pair.infinite_mass * (1.0 - pair.relative_error) for pair in self._attained) > delta:
             return Interval(math.inf, math.inf)
-        return Interval(min(self._crossing(delta, min(upper, self._largest), self._lower, above=False), upper), upper)
+        return Interval.proved(self._crossing(delta, min(upper, self._largest), self._lower, above=False), upper)
 
     def epsilon_upper(self, delta: float) -> float:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)

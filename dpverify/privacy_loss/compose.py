@@ -295,7 +295,7 @@ class Composition:
         upper = min(1.0, (numeric_upper + unbounded) * (1.0 + 2.0 * UNIT))
         # H_eps >= 1 - e^eps holds for every pair.
         floor = -math.expm1(epsilon) * (1.0 - 4.0 * UNIT) if epsilon < 0 else 0.0
-        return Interval(min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), upper), upper)
+        return Interval.proved(min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0), upper)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 with `H_eps <= delta`, with its proved error.
@@ -317,7 +317,7 @@ class Composition:
             return Interval(0.0, upper)
         guess = min(upper, self.saddle_point(delta)[0])
         lower = self._crossing(delta, guess, lambda e: self.delta(e).lower, above=False)
-        return Interval(min(lower, upper), upper)
+        return Interval.proved(lower, upper)
 
     def epsilon_upper(self, delta: float) -> float:
         """Return only the upper bound of `epsilon`, at half the cost."""

@@ -105,7 +105,7 @@ class _ComposedGaussian:
             # Far out the two tails nearly cancel: more bits until the enclosure is tight or below the float range.
             if upper - lower <= 1e-12 * upper or upper < 1e-300:
                 break
-        return Interval(lower, max(upper, lower))
+        return Interval.proved(lower, upper)
 
     def _ball(self, epsilon: arb) -> arb:
         mu = arb(self.mu) * arb(self.count).sqrt()
@@ -131,7 +131,8 @@ class _ComposedGaussian:
                 low = middle
             else:
                 high = middle
-        lower = low
+        lower, shrink = low, 1e-12
+        # Twice as far each time: below 1e-300 the divergence has no tight lower bound.
         while lower > 0.0 and self.delta(lower).lower <= delta:
-            lower *= 1.0 - 1e-12
+            lower, shrink = lower * (1.0 - shrink), min(2.0 * shrink, 0.5)
         return Interval(lower, high)

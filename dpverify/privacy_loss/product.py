@@ -50,7 +50,7 @@ def delta_of_two(first: PrivacyLossDistribution, second: PrivacyLossDistribution
     known = _either(first.infinite_mass, second.infinite_mass)
     unbounded = first.unbounded_mass + second.unbounded_mass
     upper = min(1.0, (ends[1] + unbounded) * (1.0 + 4.0 * UNIT))
-    return Interval(min((ends[0] + known * (1.0 - relative)) * (1.0 - 4.0 * UNIT), upper), upper)
+    return Interval.proved(min((ends[0] + known * (1.0 - relative)) * (1.0 - 4.0 * UNIT), 1.0), upper)
 
 
 def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:

@@ -26,6 +26,7 @@ from dpverify.formulas.contexts import (
     check_range,
     less,
     lower_float,
+    nudged,
     upper_float,
 )
 
@@ -196,3 +197,16 @@ def test_optimal_composition_is_the_extremal_product(mechanisms: int) -> None:
             delta = comp.optimal_delta(ctx, delta0, slack.nonnegative_part(), mechanisms)
             assert (delta - ctx.convert(exact)).contains(0)
             assert delta.rad() < 1e-30
+
+
+@pytest.mark.parametrize(("start", "towards"), [(1.0, 0.0), (1e-9, 0.0), (0.25, 0.5)])
+@pytest.mark.parametrize("needed", [1, 5, 10**6])
+def test_nudging_ends_and_stays_within_twice_what_is_needed(start: float, towards: float, needed: int) -> None:
+    found = nudged(lambda value: abs(value - start) >= needed * math.ulp(start), start, towards)
+    assert needed <= abs(found - start) / math.ulp(start) <= 2 * needed
+
+
+def test_nudging_where_nothing_is_accepted_is_an_error() -> None:
+    assert nudged(lambda value: True, 0.3, 1.0) == 0.3
+    with pytest.raises(ArithmeticError, match=r"no float from 0\.5 towards 0\.4"):
+        nudged(lambda value: False, 0.5, 0.4)

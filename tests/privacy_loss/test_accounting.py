@@ -93,6 +93,16 @@ def test_bad_input_is_refused() -> None:
         FamilyComposition([pair], 2, relative_width=0.0)
 
 
+@pytest.mark.parametrize("instances", [1, 3])
+def test_a_lower_bound_above_the_upper_one_is_not_clipped(instances: int) -> None:
+    # Nobody attains the stronger pair: as if a claim were wrong.
+    family = FamilyComposition([discrete_laplace(0.1).up], instances, attained=[discrete_laplace(0.2).up])
+    with pytest.raises(ArithmeticError, match="one of them is wrong"):
+        family.delta(0.0)
+    with pytest.raises(ArithmeticError, match="one of them is wrong"):
+        family.epsilon(1e-3)
+
+
 def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
     # Three users, almost fair coins, and one report in 1e9 that gives everything away.
     heavy = PrivacyLossDistribution.from_atoms(

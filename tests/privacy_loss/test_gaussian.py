@@ -77,3 +77,9 @@ def test_bad_input_is_refused() -> None:
         GaussianPrivacyLoss(1.0).composed(0)
     with pytest.raises(ValueError, match="step=-1"):
         GaussianPrivacyLoss(1.0).on_grid(-1.0)
+
+
+def test_a_delta_without_a_tight_enclosure_ends() -> None:
+    # Below 1e-300 the lower bound of the divergence is 0, so epsilon's lower end has to go back to where it is not.
+    found = GaussianPrivacyLoss(1.0).composed(1).epsilon(1e-305)
+    assert 0.98 * found.upper < found.lower < found.upper

@@ -17,7 +17,7 @@ from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
-from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.privacy_loss import laws, pairs
 from dpverify.privacy_loss.erasure import two_valued
@@ -212,12 +212,11 @@ class _TwoValued(_Baseline[P]):
 
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
         """Return the protocol that is epsilon0-DP, on the safe side of all rounding; delta0 is not used."""
-        aim = epsilon0
-        while True:
-            protocol = self._at(users, aim)
-            if self.pure_epsilon(protocol, self.threat_models[0]).upper <= epsilon0:
-                return protocol
-            aim = math.nextafter(aim, 0.0)
+
+        def meets(aim: float) -> bool:
+            return self.pure_epsilon(self._at(users, aim), self.threat_models[0]).upper <= epsilon0
+
+        return self._at(users, nudged(meets, epsilon0, 0.0))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
         if composed_epsilon.delta == 0.0:

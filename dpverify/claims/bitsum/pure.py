@@ -31,7 +31,7 @@ from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
 from dpverify.formulas import pure as formulas
-from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.erasure import erased
@@ -222,11 +222,9 @@ class PureClaims(BitsumClaims[Pure]):
         """Return the pure protocol of least error: both terms of its variance grow with q, and p is set by q."""
         if math.exp(-target) in (0.0, 1.0):
             raise InfeasibleBudgetError(f"epsilon={target!r} is out of the range of floats for Pure.")
-        aim = target
-        while True:
+
+        def at(aim: float) -> Pure:
             q = 0.0 if threat_model is ThreatModel.MODEL else math.exp(-aim)
-            protocol = Pure(users, (1.0 - q) / (math.exp(aim) - q), q)
-            if self.pure_epsilon(protocol, threat_model).upper <= target:
-                return protocol
-            # One rounding too little.
-            aim = math.nextafter(aim, 0.0)
+            return Pure(users, (1.0 - q) / (math.exp(aim) - q), q)
+
+        return at(nudged(lambda aim: self.pure_epsilon(at(aim), threat_model).upper <= target, target, 0.0))

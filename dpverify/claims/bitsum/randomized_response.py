@@ -19,7 +19,7 @@ from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.messages import MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import randomized_response as formulas
-from dpverify.formulas.contexts import arb_context, lower_float, upper_float
+from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum.base import BitsumProtocol
@@ -162,10 +162,12 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
     def _least_pure(self, users: int, target: float) -> RandomizedResponse:
         """Return the least flip probability that is pure target-DP: that of local randomized response."""
-        p = 1.0 / (1.0 + math.exp(min(target, 700.0)))
-        while p < 0.5:
-            protocol = RandomizedResponse(users, p)
-            if self.pure_epsilon(protocol, self.threat_models[0]).upper <= target:
-                return protocol
-            p = math.nextafter(p, 1.0)
-        raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
+        most = math.nextafter(0.5, 0.0)
+        least = min(1.0 / (1.0 + math.exp(min(target, 700.0))), most)
+
+        def meets(p: float) -> bool:
+            return self.pure_epsilon(RandomizedResponse(users, p), self.threat_models[0]).upper <= target
+
+        if not meets(most):
+            raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
+        return RandomizedResponse(users, nudged(meets, least, most))

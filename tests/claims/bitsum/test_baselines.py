@@ -147,3 +147,12 @@ def test_other_threats_are_refused() -> None:
         account(CentralGaussian(10, 3.0), delta=1e-6, threat_model=ThreatModel.COMMUNICATION)
     with pytest.raises(ValueError, match="composition='exact' must be 'basic' at delta=0"):
         plan("local-rr", Budget(1, 0), users=10, instances=1, composition="exact")
+
+
+@pytest.mark.parametrize("name", ["central-discrete-laplace", "local-rr"])
+@pytest.mark.parametrize("epsilon0", [1e-12, 3e-9, 1.0, 30.0])
+def test_rounding_to_the_safe_side_ends_and_costs_roundings_only(name: str, epsilon0: float) -> None:
+    # Next to p = 1 one unit of p is millions of units of a small epsilon0.
+    claims = BITSUM_CLAIMS[name]
+    loss = claims.pure_epsilon(claims.published(10, epsilon0, 0.0), claims.threat_models[0])
+    assert epsilon0 * (1 - 1e-14) - 1e-15 <= loss.upper <= epsilon0
