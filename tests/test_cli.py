@@ -11,6 +11,7 @@ import pytest
 
 from dpverify import cli, comparison, demo
 from dpverify.calibrate import plan
+from dpverify.cli import messages
 from dpverify.guarantee import Budget, Interval
 from tests.test_demo import small_demo  # noqa: F401 (a fixture)
 
@@ -151,35 +152,59 @@ FULL_3NB = [*THREE_NB, "--delta", "0.1"]
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        *((replaced(PLAN, "--epsilon", value), f"epsilon='{value}'") for value in ("0", "-1", "nan", "inf", "", "x")),
-        *((replaced(PLAN, "--delta", value), f"delta='{value}'") for value in ("1", "2", "-1e-9", "nan", "inf", "")),
-        (replaced(PLAN, "--users", "0"), "users=0"),
-        (replaced(PLAN, "--users", "1.5"), "'--users'"),
-        (replaced(PLAN, "--instances", "-3"), "instances=-3"),
-        ([*PLAN, "--sparsity", "0"], "sparsity=0"),
-        ([*PLAN, "--max-messages", "nan"], "max_messages_per_user=nan"),
-        ([*PLAN, "--max-messages", "inf"], "max_messages_per_user=inf"),
-        ([*PLAN, "--bitsum", "4nb"], "bitsum='4nb' must be one of rr, 3nb, "),
-        ([*PLAN, "--method", ""], "method='' must be one of published, exact, all"),
-        ([*PLAN, "--composition", "both"], "composition='both'"),
+        *(
+            (replaced(PLAN, "--epsilon", value), f"--epsilon='{value}' must be a finite number in (0, inf)")
+            for value in ("0", "-1", "nan", "inf", "", "x", "1/0", "1,5")
+        ),
+        *(
+            (replaced(PLAN, "--delta", value), f"--delta='{value}' must be a finite number in [0, 1)")
+            for value in ("1", "2", "-1e-9", "nan", "inf", "")
+        ),
+        (replaced(PLAN, "--delta", "1e-400"), "--delta='1e-400' must be a number in [0, 1) that is 0 or of a size"),
+        (replaced(PLAN, "--epsilon", "1e999999999"), "--epsilon='1e999999999' must be a number"),
+        *(
+            (replaced(PLAN, "--users", value), f"--users='{value}' must be an integer in [1, inf)")
+            for value in ("0", "-1e999999999", "1.5", "1e-1", "nan", "", "x", "0x10")
+        ),
+        (replaced(PLAN, "--users", "50,000"), "--users='50,000' must be an integer in [1, inf), without commas."),
+        (replaced(PLAN, "--users", "1e19"), "--users='1e19' must be at most 2^63 - 1."),
+        (replaced(PLAN, "--users", "1e999999999"), "--users='1e999999999' must be at most 2^63 - 1."),
+        (replaced(PLAN, "--instances", "-3"), "--instances='-3' must be an integer in [1, inf)"),
+        ([*PLAN, "--sparsity", "0"], "--sparsity='0'"),
+        ([*PLAN, "--max-messages", "nan"], "--max-messages='nan'"),
+        ([*PLAN, "--max-messages", "inf"], "--max-messages='inf'"),
+        ([*PLAN, "--bitsum", "4nb"], "--bitsum='4nb' must be one of rr, 3nb, "),
+        ([*PLAN, "--method", ""], "--method='' must be one of published, exact, all"),
+        ([*PLAN, "--composition", "both"], "--composition='both' must be one of basic, advanced, optimal, exact"),
+        ([*PLAN, "--composition", ""], "--composition=''"),
+        ([*PLAN, "--threat-model", "all"], "--threat-model='all' must be one of communication, model, central, local"),
         ([*PLAN, "--epsilno", "2"], "--epsilno"),
+        ([*PLAN, "--users", "1000"], "--users must be given once, not 2 times."),
+        ([*PLAN, "--users=1000"], "--users must be given once, not 2 times."),
         (PLAN[:-2], "'--instances'"),
-        ([*replaced(PLAN, "--delta", "0"), "--bitsum", "3nb"], "delta=0"),
-        (replaced(FULL_RR, "--flip-probability", "0.5"), "flip_probability=0.5"),
-        (replaced(FULL_RR, "--flip-probability", "nan"), "flip_probability=nan"),
-        (replaced(FULL_RR, "--users", "0"), "users=0"),
-        (replaced(FULL_RR, "--instances", "0"), "instances=0"),
-        *((replaced(FULL_RR, "--delta", value), f"delta={float(value)}") for value in ("1", "-1", "1.5", "nan", "inf")),
-        (replaced(FULL_RR, "--delta", ""), "'--delta'"),
-        ([*RR, "--epsilon", "-1"], "epsilon=-1.0"),
-        ([*FULL_RR, "--epsilon", "1"], "exactly one"),
-        (RR, "exactly one"),
-        (replaced(FULL_3NB, "--p", "1"), "p=1.0"),
-        (replaced(FULL_3NB, "--flood-shape", "inf"), "flood_shape=inf"),
-        (replaced(FULL_3NB, "--flood-p", "nan"), "flood_p=nan"),
-        (["account", "4nb"], "4nb"),
-        (["account"], "Missing command"),
-        (["demo", "--seed", "-1", "--output", "."], "seed=-1"),
+        ([*replaced(PLAN, "--delta", "0"), "--bitsum", "3nb"], "--delta=0"),
+        (["account", "pure", "--p", ".5", "--instances", "1", "--delta", "0", "--threat-model", "local"], "='local'"),
+        *(
+            (replaced(FULL_RR, "--flip-probability", value), f"--flip-probability='{value}' must be a finite number in")
+            for value in ("0.5", "0", "nan", "")
+        ),
+        (replaced(FULL_RR, "--flip-probability", "1e-400"), "--flip-probability='1e-400' must be a number in (0, 1/2)"),
+        (replaced(FULL_RR, "--users", "0"), "--users='0'"),
+        (replaced(FULL_RR, "--instances", "0"), "--instances='0'"),
+        *(
+            (replaced(FULL_RR, "--delta", value), f"--delta='{value}' must be a finite number in [0, 1)")
+            for value in ("1", "-1", "1.5", "nan", "inf", "")
+        ),
+        ([*RR, "--epsilon", "-1"], "--epsilon='-1'"),
+        ([*FULL_RR, "--epsilon", "1"], "exactly one of --delta and --epsilon"),
+        (RR, "exactly one of --delta and --epsilon"),
+        (replaced(FULL_3NB, "--p", "1"), "--p='1'"),
+        (replaced(FULL_3NB, "--flood-shape", "inf"), "--flood-shape='inf'"),
+        (replaced(FULL_3NB, "--flood-p", "nan"), "--flood-p='nan'"),
+        (["account", "poisson", "--mean", "0", "--instances", "1", "--delta", ".1"], "--mean='0'"),
+        (["account", "4nb"], "'4nb' must be a command of `dpverify account`: rr, 3nb, nb, "),
+        (["account"], "`dpverify account` must be followed by a command: rr, 3nb, nb, "),
+        (["demo", "--seed", "-1", "--output", "."], "--seed='-1'"),
         (["plot"], "plot"),
     ],
     ids=lambda value: " ".join(value[:1] + value[-2:]) if isinstance(value, list) else None,
@@ -200,6 +225,22 @@ def test_bad_input_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_integers_may_be_written_in_any_exact_way(run: Any) -> None:
+    texts = ("1000", "1e3", "1_000", "1000.0", "100e1")
+    words = ["account", "gaussian", "--sigma", "7", "--instances", "1", "--delta", "0.1"]
+    tables = {run(*words, "--users", text) for text in texts}
+    assert len(tables) == 1
+    assert "n = 1,000 users" in tables.pop()
+
+
+def test_the_librarys_messages_name_what_was_typed() -> None:
+    options = {"p": "--p", "flood_p": "--flood-p", "as_json": "--json", "adversary": "--threat-model"}
+    said = "flood_p=1 is more than p=0.5, unlike xp=3 and epsilon0=2; threat_model=<ThreatModel.MODEL: 'model'> is one."
+    assert messages.as_typed(said, options) == (
+        "--flood-p=1 is more than --p=0.5, unlike xp=3 and epsilon0=2; threat_model='model' is one."
+    )
+
+
 def test_nothing_works_every_reason_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +248,7 @@ def test_nothing_works_every_reason_is_told(
     assert cli.main(replaced(PLAN, "--delta", "0")) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert [line.split()[0] for line in printed.err.splitlines()] == ["delta=0", "delta=0"]
+    assert [line.split()[0] for line in printed.err.splitlines()] == ["--delta=0", "--delta=0"]
 
 
 def test_an_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

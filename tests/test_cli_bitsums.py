@@ -47,7 +47,7 @@ def test_the_two_views_of_pure(capsys: pytest.CaptureFixture[str]) -> None:
         assert found["epsilon"]["upper"] == pytest.approx(2 * loss)  # type: ignore[index]
         assert found["guarantee"]["threat_model"] == threat_model  # type: ignore[index]
     assert cli.main([*words, "--threat-model", "nobody"]) == 2
-    assert "threat_model='nobody' must be one of communication, model" in capsys.readouterr().err
+    assert "--threat-model='nobody' must be one of communication, model" in capsys.readouterr().err
 
 
 def test_plan_prints_every_kind_of_parameter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,15 +66,14 @@ def test_certified_digits_are_those_of_the_closed_form(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["rr", "--users", "0", "--flip-probability", "0.1"], "users=0"),
-        (["rr", "--users", "5000", "--flip-probability", "0.1", "--ones", "1"], "users=5000"),
-        (["rr", "--users", "9", "--flip-probability", "0.5"], "p='0.5'"),
-        (["nb", "--shape", "nan", "--p", "0.5"], "shape='nan'"),
-        (["3nb", "--p", "1", "--flood-shape", "2", "--flood-p", "0.5"], "p='1'"),
-        (["discrete-laplace", "--rate", "-1"], "rate='-1'"),
-        (["gaussian", "--sigma", "3", "--digits", "0"], "digits=0"),
-        (["gaussian", "--sigma", "3", "--direction", "sideways"], "direction='sideways' must be one of up, down"),
-        (["gaussian", "--sigma", "3", "--epsilon", "inf"], "epsilon='inf'"),
+        (["rr", "--users", "0", "--flip-probability", "0.1"], "--users='0'"),
+        (["rr", "--users", "5000", "--flip-probability", "0.1", "--ones", "1"], "--users=5000"),
+        (["rr", "--users", "9", "--flip-probability", "0.5"], "--flip-probability='0.5'"),
+        (["nb", "--shape", "nan", "--p", "0.5"], "--shape='nan'"),
+        (["3nb", "--p", "1", "--flood-shape", "2", "--flood-p", "0.5"], "--p='1'"),
+        (["discrete-laplace", "--rate", "-1"], "--rate='-1'"),
+        (["gaussian", "--sigma", "3", "--digits", "0"], "--digits='0' must be an integer in [1, 1000]"),
+        (["gaussian", "--sigma", "3", "--direction", "sideways"], "--direction='sideways' must be one of up, down"),
         (["gaussian"], "'--sigma'"),
     ],
 )
@@ -84,6 +83,11 @@ def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.C
     assert printed.out == ""
     assert said in printed.err
     assert len(printed.err.strip().splitlines()) == 1
+
+
+def test_epsilon_must_be_finite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["certify", "gaussian", "--sigma", "3", "--epsilon", "-inf"]) == 2
+    assert "--epsilon='-inf' must be a finite number" in capsys.readouterr().err
 
 
 def test_too_many_bits_are_an_error_and_no_traceback(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli import account, audit, certify, demo, ledger, plan
+from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 
 __all__ = ["app", "main"]
 
@@ -42,6 +44,20 @@ def _usage_error() -> type[Exception]:
     return next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
+def _run(words: list[str]) -> int:
+    """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
+    command = invoked(typer.main.get_command(app), words)
+    options = options_of(command)
+    refuse_repeated(words, options.values())
+    try:
+        status = int(app(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
+    except ValueError as error:
+        raise ValueError(as_typed(str(error), options)) from error
+    # Here, not at the interpreter's end: a full disk can still be told.
+    sys.stdout.flush()
+    return status
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; an error is one sentence on the standard error output and exit status 2.
 
@@ -53,16 +69,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 2 for any error, or what `audit` says.
+        The exit status: 0, 2 for any error, 130 when interrupted, or what `audit` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return int(app(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
+        return _run(words)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("Interrupted.", err=True)
+        return 130
     except _usage_error() as error:
         message = error.format_message()  # type: ignore[attr-defined]
     except ValueError as error:
         message = str(error)
+    except MemoryError:
+        message = "This needs more memory than there is; ask for fewer users or instances."
     except OSError as error:
+        if error.filename is None:
+            # What is left in the buffer would fail again, with a traceback, when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         message = f"{error.filename or 'The output'} cannot be written: {error.strerror}."
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        message = (
+            f"dpverify has a fault, {type(error).__name__}: {str(error) or 'no message'}; "
+            "`python -X dev -m dpverify` with the same words shows where."
+        )
     typer.echo(message, err=True)
     return 2

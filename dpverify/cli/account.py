@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, Users, print_result
-from dpverify.cli.output import threat_model as named_threat_model
+from dpverify.cli.options import integer, number
+from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, Users, print_result, threat_model
+from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
     from protocols.bitsum import BitsumProtocol
@@ -16,7 +17,7 @@ __all__ = ["register"]
 
 account = typer.Typer(rich_markup_mode=None)
 
-AnyUsers = Annotated[int, typer.Option(help="n; it does not matter for the privacy of this noise.")]
+AnyUsers = Annotated[int, integer(within="[1, inf)", help="n; it does not matter for the privacy of this noise.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,14 +33,14 @@ def _account(
     delta: float | None,
     epsilon: float | None,
     as_json: bool,
-    threat_model: str | None = None,
+    adversary: ThreatModel | None = None,
 ) -> None:
     from dpverify.calibrate import account
     from dpverify.report.tables import account_table
 
-    result = account(
-        protocol, instances=instances, delta=delta, epsilon=epsilon, threat_model=named_threat_model(threat_model)
-    )
+    if (delta is None) == (epsilon is None):
+        raise ValueError("exactly one of --delta and --epsilon must be given.")
+    result = account(protocol, instances=instances, delta=delta, epsilon=epsilon, threat_model=adversary)
     print_result(result.to_dict(), account_table(result), as_json)
 
 
@@ -47,7 +48,7 @@ def _account(
 def account_randomized_response(
     users: Users,
     instances: Instances,
-    flip_probability: Annotated[float, typer.Option(help="p, in (0, 1/2).")],
+    flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -62,9 +63,9 @@ def account_randomized_response(
 def account_three_nb(
     users: Users,
     instances: Instances,
-    p: Annotated[float, typer.Option(help="p of the geometric noise, in (0, 1): the larger, the more noise.")],
-    flood_shape: Annotated[float, typer.Option(help="r', positive.")],
-    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")],
+    p: Annotated[float, number(within="(0, 1)", help="p of the geometric noise, in {}: the larger, the more noise.")],
+    flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")],
+    flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")],
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -78,8 +79,8 @@ def account_three_nb(
 @account.command("nb")
 def account_negative_binomial(
     instances: Instances,
-    shape: Annotated[float, typer.Option(help="r, positive.")],
-    p: Annotated[float, typer.Option(help="p, in (0, 1): the larger, the more noise.")],
+    shape: Annotated[float, number(within="(0, inf)", help="r, in {}.")],
+    p: Annotated[float, number(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -94,7 +95,7 @@ def account_negative_binomial(
 @account.command("poisson")
 def account_poisson(
     instances: Instances,
-    mean: Annotated[float, typer.Option(help="The mean of the noise, positive.")],
+    mean: Annotated[float, number(within="(0, inf)", help="The mean of the noise, in {}.")],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -109,13 +110,15 @@ def account_poisson(
 @account.command("pure")
 def account_pure(
     instances: Instances,
-    p: Annotated[float, typer.Option(help="p of the discrete Laplace noise, in (0, 1): the larger, the more noise.")],
-    drop_probability: Annotated[float, typer.Option(help="q, in [0, 1).")] = 0.0,
-    flood_shape: Annotated[float, typer.Option(help="r', positive.")] = 1.0,
-    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")] = 0.0,
-    threat_model: Annotated[
-        str, typer.Option(help="communication (the counts of +1 and -1) or model (their difference alone).")
-    ] = "communication",
+    p: Annotated[
+        float, number(within="(0, 1)", help="p of the discrete Laplace noise, in {}: the larger, the more noise.")
+    ],
+    drop_probability: Annotated[float, number(within="[0, 1)", help="q, in {}.")] = 0.0,
+    flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")] = 1.0,
+    flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")] = 0.0,
+    adversary: Annotated[
+        ThreatModel, threat_model("communication (the counts of +1 and -1) or model (their difference alone).")
+    ] = ThreatModel.COMMUNICATION,
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -125,14 +128,14 @@ def account_pure(
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p)
-    _account(protocol, instances, delta, epsilon, as_json, threat_model)
+    _account(protocol, instances, delta, epsilon, as_json, adversary)
 
 
 @account.command("gaussian")
 @account.command("central-gaussian", hidden=True)
 def account_gaussian(
     instances: Instances,
-    sigma: Annotated[float, typer.Option(help="The noise's standard deviation, positive.")],
+    sigma: Annotated[float, number(within="(0, inf)", help="The noise's standard deviation, in {}.")],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -148,7 +151,9 @@ def account_gaussian(
 @account.command("central-discrete-gaussian", hidden=True)
 def account_discrete_gaussian(
     instances: Instances,
-    sigma: Annotated[float, typer.Option(help="The noise's parameter, about its standard deviation.")],
+    sigma: Annotated[
+        float, number(within="(0, inf)", help="The noise's parameter, about its standard deviation, in {}.")
+    ],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -164,7 +169,7 @@ def account_discrete_gaussian(
 @account.command("central-discrete-laplace", hidden=True)
 def account_discrete_laplace(
     instances: Instances,
-    p: Annotated[float, typer.Option(help="p in (0, 1): the noise's pmf is proportional to p^|z|.")],
+    p: Annotated[float, number(within="(0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -179,7 +184,7 @@ def account_discrete_laplace(
 @account.command("local-rr")
 def account_local_randomized_response(
     instances: Instances,
-    flip_probability: Annotated[float, typer.Option(help="p, in (0, 1/2).")],
+    flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
     users: AnyUsers = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,

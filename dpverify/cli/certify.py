@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpverify.cli.options import choice, exact, integer
+
 if TYPE_CHECKING:
     from dpverify.privacy_loss.certify import Pair
 
@@ -18,10 +20,14 @@ __all__ = ["register"]
 certify = typer.Typer(rich_markup_mode=None)
 
 # Numbers arrive as strings: a decimal or a quotient such as 1/3 is then exact.
-Epsilon = Annotated[str, typer.Option(help="Where, in nats: any real number; a decimal or a quotient is exact.")]
-Digits = Annotated[int, typer.Option(help="Relative decimal digits to certify, 1 to 1000.")]
+Epsilon = Annotated[str, exact(within="(-inf, inf)", help="Where, in nats; a decimal or a quotient is exact.")]
+Digits = Annotated[int, integer(within="[1, 1000]", help="Relative decimal digits to certify, in {}.")]
 Toward = Annotated[
-    str, typer.Option(help="up: the user's bit is 1 under the first law and 0 under the second; down: the reverse.")
+    str,
+    choice(
+        known=lambda: ("up", "down"),
+        help="up: the user's bit is 1 under the first law and 0 under the second; down: the reverse.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a line.")]
 
@@ -34,8 +40,6 @@ def register(app: typer.Typer) -> None:
 def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_json: bool) -> None:
     from dpverify.privacy_loss.certify import Direction, hockey_stick
 
-    if direction not in set(Direction):
-        raise ValueError(f"direction={direction!r} must be one of {', '.join(Direction)}.")
     try:
         found = hockey_stick(pair, epsilon, Direction(direction), digits=digits)
     except ArithmeticError as error:
@@ -58,9 +62,9 @@ def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_j
 @certify.command("rr")
 def certify_randomized_response(
     epsilon: Epsilon,
-    users: Annotated[int, typer.Option(help="n, the number of users; at most 4096 unless --ones is 0.")],
-    flip_probability: Annotated[str, typer.Option(help="p, in (0, 1/2).")],
-    ones: Annotated[int, typer.Option(help="How many of the other n - 1 users hold a 1.")] = 0,
+    users: Annotated[int, integer(within="[1, inf)", help="n, the number of users; at most 4096 unless --ones is 0.")],
+    flip_probability: Annotated[str, exact(within="(0, 1/2)", help="p, in {}.")],
+    ones: Annotated[int, integer(within="[0, inf)", help="How many of the other n - 1 users hold a 1.")] = 0,
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -74,8 +78,8 @@ def certify_randomized_response(
 @certify.command("nb")
 def certify_negative_binomial(
     epsilon: Epsilon,
-    shape: Annotated[str, typer.Option(help="r, positive.")],
-    p: Annotated[str, typer.Option(help="p, in (0, 1): the larger, the more noise.")],
+    shape: Annotated[str, exact(within="(0, inf)", help="r, in {}.")],
+    p: Annotated[str, exact(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -89,9 +93,9 @@ def certify_negative_binomial(
 @certify.command("3nb")
 def certify_three_nb(
     epsilon: Epsilon,
-    p: Annotated[str, typer.Option(help="p of the geometric noise, in (0, 1): the larger, the more noise.")],
-    flood_shape: Annotated[str, typer.Option(help="r', positive.")],
-    flood_p: Annotated[str, typer.Option(help="p', in (0, 1).")],
+    p: Annotated[str, exact(within="(0, 1)", help="p of the geometric noise, in {}: the larger, the more noise.")],
+    flood_shape: Annotated[str, exact(within="(0, inf)", help="r', in {}.")],
+    flood_p: Annotated[str, exact(within="(0, 1)", help="p', in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -105,7 +109,7 @@ def certify_three_nb(
 @certify.command("discrete-laplace")
 def certify_discrete_laplace(
     epsilon: Epsilon,
-    rate: Annotated[str, typer.Option(help="The noise's pmf is proportional to exp(-rate |z|); positive.")],
+    rate: Annotated[str, exact(within="(0, inf)", help="The noise's pmf is proportional to exp(-rate |z|), in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -119,7 +123,7 @@ def certify_discrete_laplace(
 @certify.command("gaussian")
 def certify_gaussian(
     epsilon: Epsilon,
-    sigma: Annotated[str, typer.Option(help="The noise's standard deviation, positive.")],
+    sigma: Annotated[str, exact(within="(0, inf)", help="The noise's standard deviation, in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.options import integer
 from dpverify.cli.output import console
 
 __all__ = ["register"]
@@ -21,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     output: Annotated[Path, typer.Option(help=f"The folder that {_FIGURE} is written to.")] = Path(),
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same numbers.")] = 0,
 ) -> None:
     """Learn digits from 1,347 users, without privacy and with it, in less than a minute."""
     # Before the work, not after it: an unwritable folder is known at once.

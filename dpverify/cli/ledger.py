@@ -26,6 +26,6 @@ def _ledger(
 
     theorems = [theorem for theorem in ledger() if name is None or name in theorem.name]
     if not theorems:
-        raise typer.BadParameter(f"name={name!r} is part of no theorem's name; run `dpverify ledger` for all of them.")
+        raise ValueError(f"NAME={name!r} must be part of a theorem's name; `dpverify ledger` lists all of them.")
     rows = [theorem.to_dict() for theorem in theorems]
     print_result({"theorems": rows}, ledger_table(rows, findings=name is not None), as_json)

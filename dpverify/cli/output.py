@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.options import choice, integer, number
+from dpverify.guarantee import ThreatModel
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from dpverify.guarantee import ThreatModel
-
 __all__ = ["AsJson", "AtDelta", "AtEpsilon", "Instances", "Users", "console", "print_result", "threat_model"]
 
-Users = Annotated[int, typer.Option(help="n, the number of users; public.")]
-Instances = Annotated[int, typer.Option(help="I, the bitsum instances that each user takes part in.")]
+Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
+Instances = Annotated[int, integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-AtDelta = Annotated[float | None, typer.Option("--delta", help="Compute epsilon at this delta.")]
-AtEpsilon = Annotated[float | None, typer.Option("--epsilon", help="Compute delta at this epsilon instead.")]
+AtDelta = Annotated[float | None, number("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}.")]
+AtEpsilon = Annotated[
+    float | None, number("--epsilon", within="[0, inf)", help="Compute delta at this epsilon, in {}.")
+]
 
 
 def _plain(value: Any) -> Any:
@@ -50,10 +53,6 @@ def print_result(result: dict[str, Any], table: RenderableType, as_json: bool) -
         console().print(table)
 
 
-def threat_model(name: str | None) -> ThreatModel | None:
-    """Return the threat model of this name, or None for None."""
-    from dpverify.guarantee import ThreatModel
-
-    if name is not None and name not in set(ThreatModel):
-        raise ValueError(f"threat_model={name!r} must be one of {', '.join(ThreatModel)}.")
-    return None if name is None else ThreatModel(name)
+def threat_model(help: str) -> Any:
+    """Return the option `--threat-model`."""
+    return choice("--threat-model", known=lambda: tuple(ThreatModel), help=help)

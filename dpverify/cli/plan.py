@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.output import AsJson, Instances, Users, print_result
-from dpverify.cli.output import threat_model as named_threat_model
+from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.output import AsJson, Instances, Users, print_result, threat_model
+from dpverify.guarantee import Budget, ThreatModel
 
 __all__ = ["register"]
 
@@ -20,51 +21,73 @@ def register(app: typer.Typer) -> None:
     app.command()(plan)
 
 
-def _chosen(name: str, value: str, known: Sequence[str]) -> tuple[str, ...]:
-    if value not in (*known, _ALL):
-        raise ValueError(f"{name}={value!r} must be one of {', '.join((*known, _ALL))}.")
-    return tuple(known) if value == _ALL else (value,)
+def _bitsums() -> tuple[str, ...]:
+    from dpverify.comparison import BITSUMS
+
+    return BITSUMS
+
+
+def _methods() -> tuple[str, ...]:
+    from dpverify.calibrate import METHODS
+
+    return METHODS
+
+
+def _compositions() -> tuple[str, ...]:
+    from dpverify.calibrate import EXACT
+    from dpverify.composition import CompositionTheorem
+
+    return (*CompositionTheorem, EXACT)
+
+
+def _chosen(name: str, known: Sequence[str]) -> Sequence[str]:
+    return known if name == _ALL else (name,)
 
 
 def plan(
-    epsilon: Annotated[str, typer.Option(help="Budget of the whole, in nats; a decimal is taken exactly.")],
-    delta: Annotated[str, typer.Option(help="Budget of the whole, in [0, 1); a decimal is taken exactly.")],
+    epsilon: Annotated[
+        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+    ],
+    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
     instances: Instances,
-    bitsum: Annotated[str, typer.Option(help="rr, 3nb, another protocol by name, or all.")] = _ALL,
-    method: Annotated[str, typer.Option(help="published, exact or all.")] = _ALL,
+    bitsum: Annotated[
+        str, choice(known=lambda: (*_bitsums(), _ALL), help="rr, 3nb, another protocol by name, or all.")
+    ] = _ALL,
+    method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
     composition: Annotated[
         str | None,
-        typer.Option(help="basic, advanced, optimal or exact; by default advanced if published, exact if exact."),
-    ] = None,
-    sparsity: Annotated[int, typer.Option(help="S, the bitsums per instance that one user can change.")] = 1,
-    max_messages: Annotated[
-        float | None, typer.Option(help="At most so many expected messages per user and instance.")
-    ] = None,
-    threat_model: Annotated[
-        str | None,
-        typer.Option(
-            help="By default communication (central and local for those baselines); model for pure's sum alone."
+        choice(
+            known=_compositions,
+            help="basic, advanced, optimal or exact; by default advanced if published, exact if exact.",
         ),
+    ] = None,
+    sparsity: Annotated[
+        int, integer(within="[1, inf)", help="S, the bitsums per instance that one user can change.")
+    ] = 1,
+    max_messages: Annotated[
+        float | None, number(within="(0, inf)", help="At most so many expected messages per user and instance.")
+    ] = None,
+    adversary: Annotated[
+        ThreatModel | None,
+        threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
-    from dpverify.calibrate import METHODS
-    from dpverify.comparison import BITSUMS, compare
-    from dpverify.guarantee import Budget
+    from dpverify.comparison import compare
     from dpverify.report.tables import plan_table
 
     comparison = compare(
         Budget(epsilon, delta),
         users=users,
         instances=instances,
-        bitsums=_chosen("bitsum", bitsum, BITSUMS),
-        methods=_chosen("method", method, METHODS),
+        bitsums=_chosen(bitsum, _bitsums()),
+        methods=_chosen(method, _methods()),
         composition=composition,
         sparsity=sparsity,
         max_messages_per_user=max_messages,
-        threat_model=named_threat_model(threat_model),
+        threat_model=adversary,
     )
     if not comparison.plans:
         raise ValueError("\n".join(dict.fromkeys(failure.error for failure in comparison.failures)))

@@ -1,0 +1,71 @@
+"""What the library says, in the words of the command line: arguments become the options that were typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
+
+_OTHER_NAMES = {
+    "max_messages_per_user": "max_messages",
+    "threat_model": "adversary",
+    "checkpoint": "resume",
+    "implementation": "target",
+}
+"""Arguments of the library that the commands name otherwise."""
+_ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
+
+
+def invoked(group: Any, words: Sequence[str]) -> Any:
+    """Return the command that the words lead to, which is a group itself where an option comes first.
+
+    Raises
+    ------
+    ValueError
+        If a word is no command, or the last one is still to come.
+    """
+    command, path = group, ["dpverify"]
+    for word in words:
+        commands = getattr(command, "commands", None)
+        if commands is None or word.startswith("-"):
+            return command
+        if word not in commands:
+            raise ValueError(f"{word!r} must be a command of `{' '.join(path)}`: {_names(commands)}.")
+        command = commands[word]
+        path.append(word)
+    if words and hasattr(command, "commands"):
+        raise ValueError(f"`{' '.join(path)}` must be followed by a command: {_names(command.commands)}.")
+    return command
+
+
+def _names(commands: Mapping[str, Any]) -> str:
+    return ", ".join(name for name, command in commands.items() if not command.hidden)
+
+
+def options_of(command: Any) -> dict[str, str]:
+    """Return the options of a command as typed, by the name of the library's argument."""
+    options = {parameter.name: parameter.opts[0] for parameter in command.params if parameter.opts[0].startswith("-")}
+    return options | {name: options[other] for name, other in _OTHER_NAMES.items() if other in options}
+
+
+def as_typed(message: str, options: Mapping[str, str]) -> str:
+    """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr."""
+    for name, option in options.items():
+        message = re.sub(rf"(?<![-\w]){name}(?==)", option, message)
+    return _ENUM.sub(r"\1", message)
+
+
+def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:
+    """Refuse a second value for an option, of which the first would be ignored.
+
+    Raises
+    ------
+    ValueError
+        If one of the options is there twice.
+    """
+    typed = [word.split("=", 1)[0] for word in words]
+    for option in options:
+        if typed.count(option) > 1:
+            raise ValueError(f"{option} must be given once, not {typed.count(option)} times.")

@@ -1,0 +1,156 @@
+"""Numbers as options: what may be typed for one, and one sentence where something else is."""
+
+# Nothing heavy is imported, and no protocol made: a mistyped option answers at once, in the words that were typed. The
+# library checks the same ranges again, for those who call it.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import typer
+
+__all__ = ["choice", "exact", "integer", "number"]
+
+_LARGEST_INTEGER = 2**63 - 1
+_LARGEST_EXPONENT = 307
+"""Exact numbers have a size that floats have too: 1e999999999 has a billion digits, which no one waits for."""
+_SHOWN = 40
+"""So many characters of a value are repeated in a message."""
+
+
+def _refuse(option: str, text: str, wanted: str) -> NoReturn:
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    comma = "," in text and _decimal(text.replace(",", "")) is not None
+    raise ValueError(f"{option}={shown!r} must be {wanted}{', without commas' if comma else ''}.")
+
+
+def _decimal(text: str) -> Decimal | None:
+    """Return the number that a text writes, or None if it writes none or an infinite one."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def _end(text: str) -> Fraction | float:
+    return float(text) if text.endswith("inf") else Fraction(text)
+
+
+def _inside(value: float | Fraction, within: str) -> bool:
+    """Return whether a value lies in a range such as "[0, 1/2)"."""
+    low, high = map(_end, within[1:-1].split(", "))
+    return (low < value or (within[0] == "[" and value == low)) and (
+        value < high or (within[-1] == "]" and value == high)
+    )
+
+
+def _option(parse: Callable[[str, str], Any], metavar: str, names: tuple[str, ...], help: str) -> Any:
+    """Return an option whose text `parse(option, text)` turns into a value."""
+
+    def parsed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+        # A default is a value already. Typer tells the name as typed only here, not to its own `parser`.
+        return parse(parameter.opts[0], value) if isinstance(value, str) else value
+
+    return typer.Option(*names, parser=_as_it_is, callback=parsed, metavar=metavar, help=help)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def integer(*names: str, within: str, help: str) -> Any:
+    """Return an option that takes an integer, written in any way that is exact: 50000, 50_000, 5e4.
+
+    Parameters
+    ----------
+    *names : str
+        As typed, such as `--users`; by default after the parameter.
+    within : str
+        Its range, such as `[1, inf)`.
+    help : str
+        What it is; `{}` stands for the range.
+    """
+
+    def parse(option: str, text: str) -> int:
+        value = _decimal(text)
+        # The size first: the integer that 1e999999999 stands for has a billion digits.
+        if value is not None and value > _LARGEST_INTEGER:
+            _refuse(option, text, "at most 2^63 - 1")
+        if value is None or value < -_LARGEST_INTEGER or value != value.to_integral_value():
+            _refuse(option, text, f"an integer in {within}")
+        if not _inside(int(value), within):
+            _refuse(option, text, f"an integer in {within}")
+        return int(value)
+
+    return _option(parse, "INTEGER", names, help.format(within))
+
+
+def number(*names: str, within: str, help: str) -> Any:
+    """Return an option that takes the float nearest to a decimal; one that no float is near to is refused.
+
+    Parameters
+    ----------
+    *names, within, help
+        As for `integer`.
+    """
+
+    def parse(option: str, text: str) -> float:
+        value = _decimal(text)
+        nearest = math.nan if value is None else float(value)
+        if nearest == 0 and value != 0:
+            _refuse(option, text, f"a number in {within} that is 0 or at least 5e-324")
+        if not math.isfinite(nearest) or not _inside(nearest, within):
+            _refuse(option, text, f"a finite number in {within}")
+        return nearest
+
+    return _option(parse, "NUMBER", names, help.format(within))
+
+
+def exact(*names: str, within: str, help: str) -> Any:
+    """Return an option that takes a decimal or a quotient such as 1/3 and hands it on as text, to be read exactly.
+
+    Parameters
+    ----------
+    *names, within, help
+        As for `integer`.
+    """
+
+    def parse(option: str, text: str) -> str:
+        parts = [_decimal(part) for part in text.split("/")]
+        if any(part and abs(part.adjusted()) > _LARGEST_EXPONENT for part in parts):
+            _refuse(option, text, f"a number in {within} that is 0 or of a size from 1e-307 to 1e307")
+        try:
+            inside = _inside(Fraction(text), within)
+        except (ValueError, ZeroDivisionError):
+            inside = False
+        if not inside:
+            _refuse(option, text, f"a finite number in {within}")
+        return text
+
+    return _option(parse, "NUMBER", names, help.format(within))
+
+
+def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:
+    """Return an option that takes one of a few words.
+
+    Parameters
+    ----------
+    *names, help
+        As for `integer`, without a range.
+    known : callable
+        Returns the words, of which the one that was typed is handed on; called only to check it, so that it may import
+        what names them.
+    """
+
+    def parse(option: str, text: str) -> str:
+        words = known()
+        if text not in words:
+            _refuse(option, text, f"one of {', '.join(words)}")
+        return words[words.index(text)]
+
+    return _option(parse, "NAME", names, help)
