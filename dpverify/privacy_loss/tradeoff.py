@@ -44,6 +44,9 @@ class TradeOff:
         type_one = np.append(type_one, 1.0)
         type_two = np.append(type_two, 0.0)
         error = pair.missing_mass + 2.0 * pair.relative_error + pair.loss_error + 4e-16 * pair.losses.size
+        if pair.missing_mass > 0.0:
+            # Some or all of what P seems to lack may lie on the outcomes that are not listed.
+            error += without_p
         return cls(np.minimum(type_one, 1.0), np.clip(type_two, 0.0, 1.0), error)
 
     def __call__(self, type_one: float) -> float:

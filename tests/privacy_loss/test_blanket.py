@@ -7,6 +7,7 @@ import math
 import pytest
 
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
 
 def counts(trials: int, cover: float) -> dict[tuple[int, int], float]:
@@ -76,3 +77,28 @@ def test_bad_arguments_are_named() -> None:
         report_in_blanket(5, 0.1, 0.4, 0.5)
     with pytest.raises(ValueError, match=r"needs more than \d+ atoms"):
         report_in_view(10**8, 0.5, 0.9, 0.05)
+
+
+def total(pair: PrivacyLossDistribution) -> float:
+    """The divergence at an epsilon below every loss: all of the mass, what is missing included."""
+    return pair.delta(-60.0).upper
+
+
+@pytest.mark.parametrize("tail", [0.002, 0.02, 0.1])
+@pytest.mark.parametrize(
+    ("trials", "cover", "kept", "swapped"),
+    # Certain coins; so few that theirs is the only window that is cut; a report that mostly lies elsewhere.
+    [(12, 1.0, 0.7, 0.3), (12, 1.0, 0.6, 0.1), (60, 0.03, 0.9, 0.1), (60, 0.03, 0.3, 0.1), (30, 0.5, 0.1, 0.02)],
+)
+def test_what_the_windows_cut_is_charged(trials: int, cover: float, kept: float, swapped: float, tail: float) -> None:
+    assert total(report_in_blanket(trials, cover, kept, swapped, tail)) >= 1.0 - 1e-13
+    if cover < 1.0:
+        assert total(report_in_view(trials, cover, kept, swapped, tail)) >= 1.0 - 1e-13
+    for epsilon in (-1.0, 0.0, 0.3, 1.0, 2.5):
+        truth = enumerated(trials, cover, kept, swapped, epsilon, revealed=True)
+        found = report_in_blanket(trials, cover, kept, swapped, tail, cells=trials + 1).delta(epsilon)
+        assert found.lower - 1e-13 <= truth <= found.upper + 1e-13
+        if cover < 1.0:
+            truth = enumerated(trials, cover, kept, swapped, epsilon, revealed=False)
+            found = report_in_view(trials, cover, kept, swapped, tail).delta(epsilon)
+            assert found.lower - 1e-13 <= truth <= found.upper + 1e-13

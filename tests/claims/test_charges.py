@@ -1,0 +1,173 @@
+"""Every charge of the claims, made loud: windows that lack a per cent, few and wide cells, few users."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpverify.claims.kde_privacy as kde_privacy
+import dpverify.claims.selection as selection
+import dpverify.claims.vector_sum as vector_sum
+from dpverify.claims.buckets import under_estimating
+from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.messages import MessagesLaw
+from dpverify.claims.selection import SelectionClaims
+from dpverify.claims.vector_sum import VectorSumClaims
+from dpverify.privacy_loss import laws
+from dpverify.privacy_loss.laws import IntegerLaw
+from protocols.bitsum import RandomizedResponse
+from protocols.histogram import Histogram
+from protocols.lsq import LaplacianBinning
+from protocols.selection import Selection
+from protocols.vector_sum import VectorSum
+from tests.claims.test_kde_privacy import worst_delta
+from tests.claims.test_vector_sum import TINY, worst
+
+
+@pytest.mark.parametrize("tail", [1e-3, 0.03])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_messages_charge_the_tails_of_every_part(copies: int, tail: float) -> None:
+    law = MessagesLaw(((1, laws.binomial(30, 0.3, tail)), (copies, laws.negative_binomial(3.0, 0.6, tail))))
+    first = stats.binom.pmf(np.arange(31), 30, 0.3)
+    second = np.zeros(copies * 200)
+    second[::copies] = stats.nbinom.pmf(np.arange(200), 3.0, 0.4)
+    exact = np.cumsum(np.convolve(first, second)[::-1])[::-1]
+    assert law.chance_above(-1).upper == 1.0
+    for count in range(60):
+        found = law.chance_above(count)
+        assert found.lower - 1e-13 <= exact[count + 1] <= found.upper + 1e-13
+    # Not more than what is missing either.
+    assert law.chance_above(5).width <= 1.02 * law.cut_off + 1e-12
+
+
+def test_messages_charge_the_errors_of_their_laws() -> None:
+    exact = laws.binomial(30, 0.3)
+    for error in (-0.01, 0.01):
+        listed = IntegerLaw(exact.start, exact.pmf * (1.0 + error), 0.011, exact.tail_below, exact.tail_above)
+        for parts in (((1, listed), (1, exact)), ((1, listed), (1, listed))):
+            truth = np.cumsum(np.convolve(exact.pmf, exact.pmf)[::-1])[::-1]
+            for count in (3, 18, 30):
+                found = MessagesLaw(parts).chance_above(count)
+                assert found.lower <= truth[count + 1 - 2 * exact.start] <= found.upper
+
+
+@pytest.mark.parametrize(("users", "buckets"), [(6, 2), (6, 4), (7, 3), (4, 9)])
+def test_histogram_counts_every_crowded_bucket(users: int, buckets: int) -> None:
+    noise = under_estimating(users, 2.0, 0.6)
+    protocol = Histogram(noise, buckets)
+    datasets = [c for c in itertools.product(range(users + 1), repeat=buckets) if sum(c) == users and sorted(c) == [*c]]
+    for error in range(users + 1):
+        within = float(stats.nbinom.cdf(error, 2.0, 0.4))
+        worst_case = max(1.0 - within ** sum(count > error for count in counts) for counts in datasets)
+        found = HistogramClaims().failure_probability(protocol, error)
+        assert worst_case - 1e-13 <= found <= worst_case * (1.0 + 1e-12) + 1e-13
+
+
+def selection_truth(buckets: int, error: int) -> float:
+    pmf, y = stats.nbinom.pmf(np.arange(300), 2.0, 0.4), np.arange(300)
+    above = stats.nbinom.sf(y - error - 1, 2.0, 0.4) ** (buckets - 1)
+    return float(np.sum((pmf * (1.0 - above))[error + 1 :]))
+
+
+@pytest.mark.parametrize("buckets", [2, 5])
+@pytest.mark.parametrize("error", [0, 3, 9, 14])
+def test_selection_charges_the_tails(monkeypatch: pytest.MonkeyPatch, buckets: int, error: int) -> None:
+    exact, truth = laws.negative_binomial, selection_truth(buckets, error)
+    monkeypatch.setattr(selection.laws, "negative_binomial", lambda r, p, tail: exact(r, p, 0.02))
+    assert SelectionClaims().failure_probability(Selection(under_estimating(90, 2.0, 0.6), buckets), error) >= truth
+
+
+@pytest.mark.parametrize("buckets", [2, 5])
+@pytest.mark.parametrize("error", [0, 3, 9, 30])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_selection_charges_the_errors_of_its_law(
+    monkeypatch: pytest.MonkeyPatch, buckets: int, error: int, sign: float
+) -> None:
+    exact = laws.negative_binomial(2.0, 0.6, 1e-30)
+    # The upper half of the window too large, or too small: the smallest of the rivals' noises is the more sensitive.
+    scale = 1.0 + 0.01 * sign * (exact.support > 5)
+    listed = IntegerLaw(exact.start, exact.pmf * scale, 0.011, exact.tail_below, exact.tail_above)
+    monkeypatch.setattr(selection.laws, "negative_binomial", lambda r, p, tail: listed)
+    truth = selection_truth(buckets, error)
+    assert SelectionClaims().failure_probability(Selection(under_estimating(90, 2.0, 0.6), buckets), error) >= truth
+
+
+@pytest.mark.parametrize("shortage", [0.3, 0.05])
+@pytest.mark.parametrize(("users", "dimension", "sampled"), [(20, 4, 2), (9, 3, 2), (40, 5, 4)])
+def test_vector_sum_charges_the_chance_of_too_few_reports(
+    monkeypatch: pytest.MonkeyPatch, users: int, dimension: int, sampled: int, shortage: float
+) -> None:
+    monkeypatch.setattr(vector_sum, "_SHORTAGE", shortage)
+    protocol, claims = VectorSum(users, dimension, 1, 0.6, sampled=sampled), VectorSumClaims()
+    # At this epsilon whoever is hidden by the others at all is hidden well: what is left is their absence.
+    counted_on, charged = claims._others(protocol)
+    fewer = float(stats.binom.cdf(counted_on - 1, users - 1, sampled / dimension))
+    assert charged >= sampled * fewer
+    assert counted_on > 0
+    for epsilon in (3.0, 30.0):
+        assert claims.delta(protocol, epsilon).upper >= sampled * fewer
+        assert claims.delta_upper(protocol, epsilon) >= sampled * fewer
+
+
+def test_vector_sum_covers_the_enumerated_views_whatever_it_counts_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol, epsilons = TINY["two-of-three"], (0.1, 0.5, 1.2)
+    for shortage in (1e-14, 0.5, 0.99):
+        monkeypatch.setattr(vector_sum, "_SHORTAGE", shortage)
+        for i, epsilon in enumerate(epsilons):
+            truth = max(values[i] for values in worst(protocol, epsilons).values())
+            assert truth <= VectorSumClaims().delta(protocol, epsilon).upper + 1e-12
+            assert truth <= VectorSumClaims().delta_upper(protocol, epsilon) + 1e-12
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize(("users", "buckets"), [(2, 2), (3, 2), (4, 2), (5, 2), (3, 3)])
+def test_density_estimation_covers_every_dataset_with_wide_cells(
+    monkeypatch: pytest.MonkeyPatch, users: int, buckets: int, cells: int
+) -> None:
+    monkeypatch.setattr(kde_privacy, "_CELLS", cells)
+    for p in (0.05, 0.2):
+        bitsum, family = RandomizedResponse(users, p), LaplacianBinning(2, buckets=buckets, signed=False)
+        for epsilon in (0.0, 0.5, 1.0, math.log((1 - p) / p) - 0.3):
+            exact = worst_delta(users, buckets, False, p, epsilon)
+            found = kde_privacy.account_kde(bitsum, family, 1, epsilon=epsilon, relative_width=1e-4).delta
+            assert exact <= found.upper * (1 + 1e-9)
+
+
+def reports(p: float, ones: int, zeros: int, coins: int, own: float) -> np.ndarray:
+    """The law of the ones reported by users with these bits, and by one whose bit is 1 with probability `own`."""
+    law = np.ones(1)
+    for bit in [1.0] * ones + [0.0] * zeros + [0.5] * coins + [own]:
+        report = bit * (1.0 - p) + (1.0 - bit) * p
+        law = np.convolve(law, [1.0 - report, report])
+    return law
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize("users", [5, 8])
+def test_every_dataset_of_density_estimation_lies_in_some_cell(
+    monkeypatch: pytest.MonkeyPatch, users: int, cells: int
+) -> None:
+    # m other users have sure bits in the bitsum that one leaves, the rest in the one that she enters: one alternative
+    # must dominate both, whatever the sure bits are.
+    monkeypatch.setattr(kde_privacy, "_CELLS", cells)
+    p, epsilons = 0.2, (-1.0, -0.1, 0.0, 0.02, 0.3, 0.9)
+    found = kde_privacy.kde_pairs(RandomizedResponse(users, p), LaplacianBinning(2, buckets=3, signed=False))
+
+    def dominated(factor: kde_privacy.Factor, sure: int, ends: tuple[float, float]) -> bool:
+        for ones in range(sure + 1):
+            first, second = (reports(p, ones, sure - ones, users - 1 - sure, end) for end in ends)
+            for epsilon in epsilons:
+                exact = float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
+                if exact > max(pair.delta(epsilon).upper for pair in factor) + 1e-12:
+                    return False
+        return True
+
+    for sure in range(users):
+        assert any(
+            dominated(leave, sure, (1.0, 0.5)) and dominated(enter, users - 1 - sure, (0.5, 1.0))
+            for leave, enter in found.alternatives
+        )

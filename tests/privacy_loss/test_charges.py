@@ -1,0 +1,187 @@
+"""Every stated error is charged, and in full: intervals from pairs that are misreported by as much as they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.accounting import FamilyComposition
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.erasure import erased
+from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.pairs import Directions
+from dpverify.privacy_loss.product import delta_of_two, product
+from dpverify.privacy_loss.renyi import renyi_divergence
+from dpverify.privacy_loss.tradeoff import TradeOff
+from tests.privacy_loss.exact import RationalPair, rational_pairs, truth
+from tests.privacy_loss.misreported import ONE_ERROR, Errors, listed
+
+EPSILONS = (-30.0, -2.0, -0.3, 0.0, 0.1, 0.5, 1.3, 3.0)
+"""At -30 the divergence is the whole mass but 1e-13: whatever is missing is missed."""
+FINE = 2.0**-10
+"""So fine that connect-the-dots adds less than the errors at stake."""
+Curve = Callable[[float], Interval]
+
+
+def check(curve: Curve, pairs: Sequence[RationalPair], counts: Sequence[int], *, low: bool) -> None:
+    """The upper end (of a listing that is too low), or the lower end, is on the right side of the exact divergence."""
+    for epsilon in EPSILONS:
+        exact, found = truth(pairs, counts, epsilon), curve(epsilon)
+        if low:
+            assert exact.lower <= found.upper, epsilon
+        else:
+            assert found.lower <= exact.upper, epsilon
+
+
+def usable(*distributions: PrivacyLossDistribution) -> bool:
+    return all(distribution.losses.size for distribution in distributions)
+
+
+@given(rational_pairs(5), ONE_ERROR, st.booleans())
+def test_a_profile_charges_its_errors(pair: RationalPair, errors: Errors, low: bool) -> None:
+    check(listed(pair, errors, low=low).delta, [pair], [1], low=low)
+
+
+@given(rational_pairs(5), rational_pairs(5), ONE_ERROR, ONE_ERROR, st.booleans())
+def test_a_product_charges_the_errors_of_both(
+    first: RationalPair, second: RationalPair, errors: Errors, others: Errors, low: bool
+) -> None:
+    # Errors of two kinds make up for no more than their product.
+    assume(errors.relative * others.relative == 0.0)
+    left, right = listed(first, errors, low=low), listed(second, others, low=low)
+    assume(usable(left, right))
+    check(lambda epsilon: delta_of_two(left, right, epsilon), [first, second], [1, 1], low=low)
+
+
+@settings(max_examples=40)
+@given(rational_pairs(4), rational_pairs(4), ONE_ERROR, ONE_ERROR, st.booleans())
+def test_a_product_of_grids_charges_the_errors_of_both(
+    first: RationalPair, second: RationalPair, errors: Errors, others: Errors, low: bool
+) -> None:
+    assume(errors.relative * others.relative == 0.0)
+    pairs = [listed(first, errors, low=low), listed(second, others, low=low)]
+    assume(usable(*pairs))
+    grid = product(*(connect_the_dots(pair, FINE) for pair in pairs))
+    check(Composition([(grid, 1)]).delta, [first, second], [1, 1], low=low)
+
+
+@settings(max_examples=60)
+@given(rational_pairs(4), rational_pairs(4), st.integers(1, 5), st.integers(1, 3), ONE_ERROR, ONE_ERROR, st.booleans())
+def test_a_composition_charges_the_errors_of_every_instance(
+    first: RationalPair, second: RationalPair, many: int, few: int, errors: Errors, others: Errors, low: bool
+) -> None:
+    pairs = [listed(first, errors, low=low), listed(second, others, low=low)]
+    assume(usable(*pairs))
+    counts = [many, few]
+    factors = [(connect_the_dots(pair, FINE), count) for pair, count in zip(pairs, counts, strict=True)]
+    check(Composition(factors).delta, [first, second], counts, low=low)
+
+
+@settings(max_examples=40)
+@given(rational_pairs(4), rational_pairs(4), st.integers(1, 3), ONE_ERROR, ONE_ERROR)
+def test_a_supremum_charges_the_worst_errors_of_its_members(
+    first: RationalPair, second: RationalPair, count: int, errors: Errors, others: Errors
+) -> None:
+    pairs = [listed(first, errors, low=True), listed(second, others, low=True)]
+    assume(usable(*pairs))
+    curve = Composition([(dominating_grid(pairs, FINE), count)]).delta
+    for pair in (first, second):
+        check(curve, [pair], [count], low=True)
+
+
+@given(rational_pairs(4), rational_pairs(4), ONE_ERROR, ONE_ERROR, st.booleans())
+def test_one_instance_of_a_family_charges_the_worst_errors(
+    first: RationalPair, second: RationalPair, errors: Errors, others: Errors, low: bool
+) -> None:
+    pairs = [listed(first, errors, low=low), listed(second, others, low=low)]
+    assume(usable(*pairs))
+    family = FamilyComposition(pairs, 1)
+    for epsilon in EPSILONS:
+        exact = [truth([pair], [1], epsilon) for pair in (first, second)]
+        if low:
+            assert max(e.lower for e in exact) <= family.delta(epsilon).upper
+        else:
+            assert family.delta(epsilon).lower <= max(e.upper for e in exact)
+
+
+@pytest.mark.parametrize("low", [True, False])
+@given(rational_pairs(5), ONE_ERROR, st.floats(0.01, 0.4))
+def test_epsilon_charges_the_errors(low: bool, pair: RationalPair, errors: Errors, delta: float) -> None:
+    one = listed(pair, errors, low=low)
+    assume(usable(one))
+    for curve, count in ((FamilyComposition([one], 1), 1), (Composition([(connect_the_dots(one, FINE), 2)]), 2)):
+        found = curve.epsilon(delta)
+        if low and math.isfinite(found.upper):
+            assert truth([pair], [count], found.upper).lower <= Fraction(delta)
+        if not low and found.lower > 0.0:
+            assert truth([pair], [count], min(found.lower, 1e3)).upper > Fraction(delta)
+
+
+def mixture(pair: RationalPair, share: Fraction) -> list[Fraction]:
+    return [share * p + (1 - share) * q for p, q in zip(*pair, strict=True)]
+
+
+@given(rational_pairs(5), ONE_ERROR, st.sampled_from([(1.0, 0.5), (0.5, 1.0), (0.25, 0.75)]), st.booleans())
+def test_mixtures_charge_the_errors(pair: RationalPair, errors: Errors, ends: tuple[float, float], low: bool) -> None:
+    found = listed(pair, errors, low=low)
+    assume(usable(found))
+    first, second = (mixture(pair, Fraction(end)) for end in ends)
+    check(bit_probability_change(found, *ends).delta, [(first, second)], [1], low=low)
+
+
+@given(rational_pairs(5), ONE_ERROR, st.sampled_from([0.1, 0.5, 0.9]), st.booleans(), st.booleans())
+def test_erasure_charges_the_errors(
+    pair: RationalPair, errors: Errors, probability: float, upwards: bool, low: bool
+) -> None:
+    # The losses of the two directions are each other's negatives: only one of them can be too low.
+    first, second = pair
+    up, down = listed((first, second), errors, low=low == upwards), listed((second, first), errors, low=low != upwards)
+    if errors.missing is not None:
+        up, down = listed((first, second), errors, low=low), listed((second, first), errors, low=low)
+    assume(usable(up, down))
+    mixed = mixture(pair, 1 - Fraction(probability))
+    found = erased(Directions(up, down), probability)
+    if upwards:
+        check(found.up.delta, [(mixed, second)], [1], low=low)
+    else:
+        check(found.down.delta, [(second, mixed)], [1], low=low)
+
+
+@given(rational_pairs(5), ONE_ERROR, st.sampled_from([1.5, 2.0, 5.0]), st.booleans())
+def test_renyi_charges_the_errors(pair: RationalPair, errors: Errors, order: float, low: bool) -> None:
+    found = listed(pair, errors, low=low)
+    assume(usable(found))
+    interval = renyi_divergence(found, order)
+    p, q = (np.array([float(x) for x in law]) for law in pair)
+    if ((p > 0) & (q == 0)).any():
+        assert interval.upper == math.inf
+        return
+    exact = math.log(float(np.sum(p[p > 0] ** order * q[p > 0] ** (1.0 - order)))) / (order - 1.0)
+    if low:
+        assert exact <= interval.upper + 1e-13
+    else:
+        assert interval.lower <= exact + 1e-13
+
+
+@given(rational_pairs(5), ONE_ERROR, st.booleans(), st.floats(0.0, 1.0))
+def test_a_trade_off_charges_the_errors(pair: RationalPair, errors: Errors, low: bool, level: float) -> None:
+    found = listed(pair, errors, low=low)
+    assume(usable(found))
+    polygon = TradeOff.of(found)
+    # Neyman and Pearson's test of the exact pair, randomised at its threshold.
+    left, exact = level, 1.0
+    order = sorted(zip(*pair, strict=True), key=lambda masses: (masses[1] == 0, masses[0] / (masses[1] or 1)))
+    for p, q in order:
+        taken = 1.0 if p == 0 else min(1.0, left / float(p))
+        exact -= taken * float(q)
+        left -= taken * float(p)
+    assert abs(polygon(level) - exact) <= polygon.error + 1e-13
