@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -22,7 +21,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"dpverify {version('dpverify')}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"dpverify {version('dpverify')}")
+        except PackageNotFoundError:
+            typer.echo("dpverify, run from its source without being installed")
         raise typer.Exit
 
 
@@ -46,11 +50,11 @@ def _usage_error() -> type[Exception]:
 
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
-    command = invoked(typer.main.get_command(app), words)
-    options = options_of(command)
+    program = typer.main.get_command(app)
+    options = options_of(invoked(program, words))
     refuse_repeated(words, options.values())
     try:
-        status = int(app(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
+        status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
     except ValueError as error:
         raise ValueError(as_typed(str(error), options)) from error
     # Here, not at the interpreter's end: a full disk can still be told.

@@ -1,9 +1,8 @@
 """Numbers as options: what may be typed for one, and one sentence where something else is."""
 
 # Nothing heavy is imported, and no protocol made: a mistyped option answers at once, in the words that were typed. The
-# library checks the same ranges again, for those who call it.
-
-from __future__ import annotations
+# library checks the same ranges again, for those who call it. No `from __future__ import annotations` here: typer would
+# evaluate the annotations of `parsed` anew for every option.
 
 import math
 from collections.abc import Callable, Sequence

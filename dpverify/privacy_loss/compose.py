@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
@@ -231,7 +231,7 @@ class Composition:
         turns = (alive * (first % length)) % length
         spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
         spectrum[alive] = sizes * np.exp(1j * (phase + 2.0 * math.pi / length * turns))
-        masses = fft.irfft(spectrum, length)
+        masses = scipy.fft.irfft(spectrum, length)
         counts = sum(count for _, count in self._factors)
         rounding = sizes * (np.abs(phase) + np.abs(log_modulus) + counts + 16.0) * 8.0 * UNIT
         error = moved * math.exp(min(moved, 700.0)) + 1.5 * norm(rounding) + math.exp(negligible) * length

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft
 
 from dpverify.privacy_loss.rounding import UNIT, fft_error, norm
 from dpverify.privacy_loss.saddle import LossMoments
@@ -71,7 +71,7 @@ class FactorTransforms:
         folded = np.bincount(self._indices % length, weights=weights, minlength=length).astype(np.float64, copy=False)
         # By Parseval's identity the error of a transform is bounded in the 2-norm, hence at each frequency.
         return FactorTransform(
-            fft.rfft(folded),
+            scipy.fft.rfft(folded),
             fft_error(length) * math.sqrt(length) * norm(folded),
             UNIT * (16.0 + 4.0 * largest + math.log2(weights.size + 2.0)),
         )

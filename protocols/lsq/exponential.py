@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from protocols.lsq.base import LSQFeatures
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
@@ -55,7 +55,7 @@ class ExponentialTessellation(HashedPartition):
         return 2.0 * self.reach / (math.exp(log_mean) * self.bandwidth)
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-cdist(x, y) / self.bandwidth))
+        return np.asarray(np.exp(-scipy.spatial.distance.cdist(x, y) / self.bandwidth))
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         count = check_integer("instances", instances, low=1)

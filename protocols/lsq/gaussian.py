@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.validation import check_generator, check_integer, check_real
@@ -49,7 +49,7 @@ class GaussianFeatures(LSQFamily):
         return 1
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-np.square(cdist(x, y) / self.bandwidth)))
+        return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x, y) / self.bandwidth)))
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         count = check_integer("instances", instances, low=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from protocols.lsq.base import LSQFeatures
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
@@ -30,7 +30,7 @@ class LaplacianBinning(HashedPartition):
     """
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-cdist(x, y, "cityblock") / self.bandwidth))
+        return np.asarray(np.exp(-scipy.spatial.distance.cdist(x, y, "cityblock") / self.bandwidth))
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         count = check_integer("instances", instances, low=1)

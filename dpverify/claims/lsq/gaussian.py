@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from dpverify.claims.lsq.base import Array, LSQClaims, far_query, pair_mean
 from dpverify.claims.theorem import Theorem, Verdict
@@ -43,7 +43,7 @@ class GaussianFeaturesClaims(LSQClaims[GaussianFeatures]):
         return family.kernel(x, y[np.newaxis])[:, 0]
 
     def product(self, family: GaussianFeatures, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
-        mirrored = np.exp(-np.square(cdist(x - y, y - z) / family.bandwidth))
+        mirrored = np.exp(-np.square(scipy.spatial.distance.cdist(x - y, y - z) / family.bandwidth))
         return np.asarray(family.kernel(x, z) + 0.5 * mirrored)
 
     def rounded_square(self, family: GaussianFeatures, x: Array, y: Array) -> Array:  # noqa: D102

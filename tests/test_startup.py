@@ -1,0 +1,64 @@
+"""What starting the command line costs: wall time is not stable, the packages that are imported are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SLOW = {"matplotlib", "sklearn", "scipy.optimize", "scipy.signal", "scipy.stats", "scipy.spatial", "sympy"}
+"""Packages that take a quarter of a second or more, and that no plan needs."""
+TRANSFORMS = {"scipy.fft", "scipy.special", "scipy.linalg"}
+EVERYTHING = SLOW | TRANSFORMS | {"numpy", "scipy", "mpmath", "flint", "rich", "pydantic"}
+
+PLAN = ["plan", "--epsilon", "1", "--delta", "1e-3", "--users", "20", "--instances", "2"]
+
+
+def imported(code: str, *words: str) -> set[str]:
+    """Return the modules that a new interpreter has imported after running some code."""
+    code = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT, check=True, timeout=120
+    )
+    return set(done.stderr.split())
+
+
+def after(*words: str) -> set[str]:
+    """Return the modules that the command line has imported."""
+    return imported("from dpverify.cli import main\nassert main(sys.argv[1:]) == 0", *words)
+
+
+def test_the_modules_of_a_run_are_seen() -> None:
+    # Without this, a broken reader would let every test below pass.
+    assert "scipy.optimize" in imported("import scipy.optimize")
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    assert not imported("import dpverify") & EVERYTHING
+
+
+@pytest.mark.parametrize("words", [["--help"], ["account", "rr", "--help"], ["--version"]], ids=" ".join)
+def test_help_needs_no_package_but_its_own(words: list[str]) -> None:
+    assert not after(*words) & (EVERYTHING - {"rich", "pydantic"})
+
+
+def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
+    code = "from dpverify.cli import main\nassert main(sys.argv[1:]) == 2"
+    assert not imported(code, "account", "nb", "--instances", "0") & (EVERYTHING - {"rich", "pydantic"})
+
+
+def test_the_ledger_needs_theorems_only() -> None:
+    assert not after("ledger") & (SLOW | TRANSFORMS)
+
+
+@pytest.mark.parametrize("bitsum", ["3nb", "central-gaussian"])
+def test_a_plan_needs_transforms_at_most(bitsum: str) -> None:
+    assert not after(*PLAN, "--bitsum", bitsum) & SLOW
+
+
+def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:
+    assert not imported("import dpverify.calibrate, dpverify.comparison, protocols.kde, protocols.bitsum") & SLOW
