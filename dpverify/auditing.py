@@ -128,7 +128,7 @@ def bitsum_subject(
     ----------
     reference : BitsumProtocol
         What is claimed to run: the protocol with its parameters, whose exact laws are known.
-    implementation : Implementation, Target, callable or "module:callable", optional
+    implementation : Implementation, Target, callable or str, optional
         What does run: `function(bits, rng)` returns the estimate of the sum. `reference` itself when omitted.
     """
     if implementation is None:
@@ -214,6 +214,7 @@ def audit_bitsum(
     seed: int = 0,
     workers: int = 1,
     executor: Executor | None = None,
+    timeout: float | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
@@ -229,7 +230,7 @@ def audit_bitsum(
         See `bitsum_subject`.
     trials : int
         Runs per dataset.
-    level, detect, seed, workers, executor, checkpoint, progress
+    level, detect, seed, workers, executor, timeout, checkpoint, progress
         See `dpverify.audit.engine.audit`.
 
     Returns
@@ -245,6 +246,7 @@ def audit_bitsum(
         seed=seed,
         workers=workers,
         executor=executor,
+        timeout=timeout,
         checkpoint=checkpoint,
         progress=progress,
         beforehand=() if claim is None else (_exact_result(reference, claim),),
@@ -283,6 +285,7 @@ def audit_mechanism(
     seed: int = 0,
     workers: int = 1,
     executor: Executor | None = None,
+    timeout: float | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
@@ -293,13 +296,13 @@ def audit_mechanism(
 
     Parameters
     ----------
-    target : Target, callable or "module:callable"
+    target : Target, callable or str
         `function(inputs, rng)` returns a number.
     claim : Budget
         The claimed (epsilon, delta).
     inputs : (ndarray, ndarray)
         Two neighbouring inputs.
-    trials, level, detect, seed, workers, executor, checkpoint, progress
+    trials, level, detect, seed, workers, executor, timeout, checkpoint, progress
         See `dpverify.audit.engine.audit`.
     """
     check_integer("inputs", len(inputs), low=2, high=2)
@@ -319,6 +322,7 @@ def audit_mechanism(
         seed=seed,
         workers=workers,
         executor=executor,
+        timeout=timeout,
         checkpoint=checkpoint,
         progress=progress,
     )

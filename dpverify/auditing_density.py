@@ -170,6 +170,7 @@ def audit_density(
     seed: int = 0,
     workers: int = 1,
     executor: Executor | None = None,
+    timeout: float | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
 ) -> DensityReport:
@@ -191,7 +192,7 @@ def audit_density(
         Where the densities are compared; exact errors cost O(n^2 d) each.
     instances : int
         I, at least 1; 1 for a deterministic family.
-    implementation : Target, callable or "module:callable", optional
+    implementation : Target, callable or str, optional
         `function(points, rng)` returns the estimates at the queries, shape (queries,), with **new public features in
         every call**. Our own, if omitted.
     trials : int
@@ -203,7 +204,7 @@ def audit_density(
         so many standard deviations at every query.
     seed : int
         Of everything random.
-    workers, executor, checkpoint, progress
+    workers, executor, timeout, checkpoint, progress
         See `dpverify.audit.runner.run`.
 
     Returns
@@ -228,7 +229,9 @@ def audit_density(
         implementation = Target(own, True, shape, repr(own))
     target = implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
     plan = Trials(target, [x], trials, seed)
-    (estimates,) = run(plan, workers=workers, executor=executor, checkpoint=checkpoint, progress=progress)
+    (estimates,) = run(
+        plan, workers=workers, executor=executor, timeout=timeout, checkpoint=checkpoint, progress=progress
+    )
     errors = estimates - family.kernel(x, y).mean(axis=0)
     each = level / _TESTS
     null = ErrorNull(claim, block_generator(seed, _NULL_STREAM, 0), simulations=math.ceil(3.0 / each))

@@ -1,4 +1,4 @@
-"""Finished trials on disk: written atomically, and refused by an audit with another configuration."""
+"""Finished trials on disk: written atomically, and refused if damaged or by an audit with another configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,10 @@ from numpy.typing import NDArray
 
 __all__ = ["Checkpoint", "CheckpointError"]
 
-_FORMAT = "dpverify audit checkpoint 1"
+_FORMAT = "dpverify audit checkpoint 2"
+
+_NAMED = 4
+"""How many of the things in which two configurations differ a message names."""
 
 Key = tuple[int, int]
 """A block of trials: the index of the dataset, and of the block."""
@@ -64,20 +66,27 @@ class Checkpoint:
                 blocks = {
                     (int(stream), int(block)): stored[f"{stream}_{block}"] for stream, block in stored["keys"].tolist()
                 }
-            digest, configuration = header["digest"], header["configuration"]
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise CheckpointError(
-                f"checkpoint={str(self.path)!r} is damaged or no checkpoint of an audit ({type(error).__name__}); it "
-                "is left as it is: choose another file."
-            ) from None
+            digest, configuration, content = header["digest"], dict(header["configuration"]), header["content"]
+        except Exception as error:  # a damaged archive raises what it likes
+            raise self.refused(f"is damaged or no checkpoint of an audit ({type(error).__name__})") from None
         if digest != self.digest:
-            names = {*self.configuration, *configuration}
-            differing = sorted(name for name in names if self.configuration.get(name) != configuration.get(name))
-            raise CheckpointError(
-                f"checkpoint={str(self.path)!r} belongs to an audit with another {', '.join(differing) or 'format'}; "
-                "it is left as it is: choose another file, or the arguments of that audit."
-            )
+            raise self.refused(f"belongs to an audit with another {self._differing(configuration)}")
+        if content != _content_digest(blocks):
+            raise self.refused("is damaged: its blocks are not those that were written")
         return blocks
+
+    def refused(self, what: str) -> CheckpointError:
+        """Return the error for a file that is not used and not replaced; `what` is what it is or does."""
+        return CheckpointError(
+            f"checkpoint={str(self.path)!r} {what}; it is left as it is: choose another file, or the arguments and the "
+            "code of that audit."
+        )
+
+    def _differing(self, configuration: Mapping[str, str]) -> str:
+        names = {*self.configuration, *configuration}
+        differing = sorted(name for name in names if self.configuration.get(name) != configuration.get(name))
+        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+        return ", ".join(differing[:_NAMED]) + more or "format"
 
     def save(self, blocks: Mapping[Key, NDArray[np.float64]]) -> None:
         """Replace the file by these blocks: at any moment it holds either the old ones or all new ones.
@@ -87,7 +96,12 @@ class Checkpoint:
         CheckpointError
             If they cannot be written, for instance on a full disk; an earlier file is intact.
         """
-        header = json.dumps({"digest": self.digest, "configuration": dict(self.configuration)}, sort_keys=True)
+        contents = {
+            "digest": self.digest,
+            "configuration": dict(self.configuration),
+            "content": _content_digest(blocks),
+        }
+        header = json.dumps(contents, sort_keys=True)
         arrays: dict[str, Any] = {f"{stream}_{block}": outputs for (stream, block), outputs in blocks.items()}
         keys = np.array(sorted(blocks), dtype=np.int64).reshape(-1, 2)
         temporary: str | None = None
@@ -108,6 +122,14 @@ class Checkpoint:
         finally:
             if temporary is not None:
                 Path(temporary).unlink(missing_ok=True)
+
+
+def _content_digest(blocks: Mapping[Key, NDArray[np.float64]]) -> str:
+    digest = hashlib.sha256()
+    for key, outputs in sorted(blocks.items()):
+        digest.update(f"{key} {outputs.dtype} {outputs.shape} ".encode())
+        digest.update(outputs.tobytes())
+    return digest.hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -29,7 +29,7 @@ from dpverify.audit.structure import (
     repeated_outputs,
 )
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
-from dpverify.audit.target import TargetError
+from dpverify.audit.target import TargetError, happened
 from protocols.validation import check_integer, check_real
 
 __all__ = ["DEFAULT_TRIALS", "POWER", "audit", "trials_needed"]
@@ -44,6 +44,7 @@ _USER_RUNS = 120
 _CONTROL = 499
 """Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
 _CONTROL_LEVEL = 3.0 / (_CONTROL + 1)
+_WATCHED = "the runs in which its messages were watched"
 _STREAM = 2**32
 """Where the generators of the checks begin, behind those of any dataset."""
 
@@ -74,6 +75,7 @@ def audit(
     seed: int = 0,
     workers: int = 1,
     executor: Executor | None = None,
+    timeout: float | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     block_size: int = 1000,
@@ -96,7 +98,7 @@ def audit(
         to be called consistent: in standard deviation for conformance, in epsilon for privacy.
     seed : int
         Of everything random, the tests' simulations included.
-    workers, executor, checkpoint, progress, block_size
+    workers, executor, timeout, checkpoint, progress, block_size
         See `dpverify.audit.runner.run`.
     beforehand : sequence of AuditResult
         Results known without trials, which join the family.
@@ -112,10 +114,8 @@ def audit(
     check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
     plan = Trials(subject.target, [dataset.inputs for dataset in subject.datasets], trials, seed, block_size)
-    outputs = [
-        columns.reshape(trials, -1)
-        for columns in run(plan, workers=workers, executor=executor, checkpoint=checkpoint, progress=progress)
-    ]
+    drawn = run(plan, workers=workers, executor=executor, timeout=timeout, checkpoint=checkpoint, progress=progress)
+    outputs = [columns.reshape(trials, -1) for columns in drawn]
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
     tests = len(beforehand) + 2 * len(laws) + 4 + 4 * len(subject.neighbours)
@@ -311,8 +311,10 @@ def _structure(messages: Messages, generators: Generators, level: float) -> list
     try:
         sent = [messages.sent(messages.quiet.copy(), rng) for _ in range(_USER_RUNS)]
         arrived = [np.asarray(messages.arrived(messages.inputs.copy(), rng)) for _ in range(_ORDER_RUNS)]
-    except Exception as error:
-        raise TargetError(f"target raised {type(error).__name__} while its messages were watched: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise TargetError(f"target {happened(error, where=_WATCHED)}") from error
     users = len(messages.quiet)
     totals = np.stack([np.bincount(senders, minlength=users) for _, senders in sent])
     pieces = np.stack([np.bincount(who[symbols == messages.symbol], minlength=users) for symbols, who in sent])

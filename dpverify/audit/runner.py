@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import multiprocessing
 import pickle
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.checkpoint import Checkpoint, Key
-from dpverify.audit.target import Target
-from protocols.validation import check_integer
+from dpverify.audit.process import Processes, ProcessFailure
+from dpverify.audit.target import Target, TargetError
+from protocols.validation import check_integer, check_real
 
 __all__ = ["Trials", "block_generator", "run"]
 
@@ -85,38 +83,23 @@ class Trials:
             digest.update(f"{dataset.dtype} {dataset.shape} ".encode())
             digest.update(dataset.tobytes())
         return {
-            "target": self.target.identity(),
+            **self.target.identity(),
             "datasets": digest.hexdigest(),
             "trials": str(self.trials),
             "seed": str(self.seed),
             "block_size": str(self.block_size),
-            "numpy version": ".".join(np.__version__.split(".")[:2]),  # its distributions may change with it
         }
+
+    def where(self, block: Key) -> str:
+        """Return how messages name a block."""
+        first = block[1] * self.block_size
+        return f"trials [{first}, {first + self.size(block)}) of dataset {block[0]}"
 
 
 def _run_block(
-    target: Target, inputs: NDArray[Any], trials: int, seed: int, block: Key, first: int
+    target: Target, inputs: NDArray[Any], trials: int, seed: int, block: Key, where: str
 ) -> NDArray[np.float64]:
-    where = f"trials [{first}, {first + trials}) of dataset {block[0]}"
     return target(inputs, block_generator(seed, *block), trials, where)
-
-
-def _ignore_interrupts() -> None:
-    # Ctrl-C reaches every process of the terminal: only the one that keeps the results may act on it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C, which processes that are started meanwhile inherit, also for the time until they are set up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set a handler
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 class _Inline(Executor):
@@ -132,29 +115,24 @@ class _Inline(Executor):
 
 
 @contextmanager
-def _pool(target: Target, executor: Executor | None, workers: int) -> Iterator[tuple[Executor, int]]:
+def _pool(
+    target: Target, executor: Executor | None, workers: int, timeout: float | None
+) -> Iterator[tuple[Executor, int]]:
     """Yield the executor and how many blocks to hand it at a time: few, so that stopping is quick."""
     if executor is not None:
         yield executor, 4 * workers
-    elif workers == 1:
+    elif workers == 1 and timeout is None:
         yield _Inline(), 1
     else:
         try:
             pickle.dumps(target)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
-                f"target={target.function!r} cannot be sent to worker processes ({error}); define it at the top of a "
-                "module, name it as 'module:callable', or pass workers=1."
+                f"{target.shown} cannot be sent to a process of its own ({error}); define it at the top of a module, "
+                "name it as 'module:callable', or pass workers=1 and no timeout."
             ) from None
-        # Spawned, not forked: the caller may hold locks in other threads.
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _ignore_interrupts)
-        try:
-            with _interrupts_ignored():
-                for _ in range(workers):  # each starts one process
-                    pool.submit(int)
-            yield pool, 2 * workers
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        with Processes(workers, timeout) as processes:
+            yield processes, 2 * workers
 
 
 def run(
@@ -162,6 +140,7 @@ def run(
     *,
     workers: int = 1,
     executor: Executor | None = None,
+    timeout: float | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
@@ -173,13 +152,17 @@ def run(
     trials : Trials
         What to run.
     workers : int
-        Processes to run it in; 1 uses none but the caller's. The outputs do not depend on it.
+        Processes to run it in. The outputs do not depend on it.
     executor : concurrent.futures.Executor, optional
         Used instead of processes of our own, with up to `4 * workers` blocks submitted at a time: threads, or a
         cluster's (for Dask, `client.get_executor()`). It is not shut down.
+    timeout : float, optional
+        The longest that a block may take, in seconds; not with `executor`. With it or with more than one worker, the
+        target runs in processes of its own, which it may end without harm; otherwise in the caller's, where one that
+        calls `os._exit` or never returns cannot be stopped.
     checkpoint : path, optional
         A file that finished blocks are kept in, and taken from if it exists: after Ctrl-C, an error, or the death of
-        the process, the same call goes on where it was.
+        the process, the same call goes on where it was. One of the blocks is then drawn again and compared.
     checkpoint_seconds : float
         The least time between two writes.
     progress : callable, optional
@@ -188,51 +171,109 @@ def run(
     Raises
     ------
     TargetError
-        If the target fails; finished blocks are kept.
+        If the target fails, exits, dies or takes too long; finished blocks are kept.
     CheckpointError
-        If the checkpoint belongs to another configuration, is damaged, or cannot be written.
+        If the checkpoint belongs to another configuration, is damaged, cannot be written, or holds another block than
+        the target draws.
     KeyboardInterrupt
-        After the finished blocks have been kept.
+        After the finished blocks have been kept, and processes of our own have been ended.
     """
     check_integer("workers", workers, low=1)
-    keep = None if checkpoint is None else Checkpoint(Path(checkpoint), trials.configuration())
-    finished = {} if keep is None else keep.load()
-    total = trials.trials * len(trials.datasets)
-    done = sum(map(trials.size, finished))
-    saved, written = len(finished), time.monotonic()
-    if keep is not None and not finished:
-        keep.save(finished)  # an unwritable file is known before the work, not after it
-    left = iter([block for block in trials.blocks if block not in finished])
-    try:
-        with _pool(trials.target, executor, workers) as (pool, ahead):
-            running: dict[Future[Any], Key] = {}
-            try:
-                while True:
-                    for block in itertools.islice(left, ahead - len(running)):
-                        running[_submit(pool, trials, block)] = block
-                    if not running:
-                        break
-                    for future in wait(list(running), return_when=FIRST_COMPLETED).done:
-                        block = running.pop(future)
-                        finished[block] = future.result()
-                        done += trials.size(block)
-                        if progress is not None:
-                            progress(done, total)
-                    if keep is not None and time.monotonic() - written >= checkpoint_seconds:
-                        keep.save(finished)
-                        saved, written = len(finished), time.monotonic()
-            finally:
-                for future in running:
-                    future.cancel()
-    finally:
-        if keep is not None and len(finished) > saved:
-            keep.save(finished)
+    if timeout is not None:
+        check_real("timeout", timeout, low=0.0, low_open=True)
+        if executor is not None:
+            raise ValueError(f"timeout={timeout!r} must not be given with an executor, whose tasks cannot be ended.")
+    workers = min(workers, len(trials.blocks))
+    checkpoint = None if checkpoint is None else Path(checkpoint).absolute()  # a target may change the directory
+    with _pool(trials.target, executor, workers, timeout) as (pool, ahead):
+        # A process of its own first imports the target: nothing of it runs in this one.
+        prepare = pool if isinstance(pool, Processes) else _Inline()
+        task = prepare.submit(_configuration, trials, checkpoint is not None)
+        configuration = _answer(task, trials.target, "while it was imported")
+        keep = None if checkpoint is None else Checkpoint(checkpoint, configuration)
+        finished = {} if keep is None else keep.load()
+        if keep is not None:
+            _check_stored(pool, trials, keep, finished)
+        done, saved, written = sum(map(trials.size, finished)), len(finished), time.monotonic()
+        try:
+            left = [block for block in trials.blocks if block not in finished]
+            for block, outputs in _drawn(pool, ahead, trials, left):
+                finished[block] = outputs
+                done += len(outputs)
+                if progress is not None:
+                    progress(done, trials.trials * len(trials.datasets))
+                if keep is not None and time.monotonic() - written >= checkpoint_seconds:
+                    keep.save(finished)
+                    saved, written = len(finished), time.monotonic()
+        finally:
+            if keep is not None and len(finished) > saved:
+                keep.save(finished)
     indices = range(-(-trials.trials // trials.block_size))
     return [np.concatenate([finished[dataset, index] for index in indices]) for dataset in range(len(trials.datasets))]
 
 
-def _submit(pool: Executor, trials: Trials, block: Key) -> Future[Any]:
-    first = block[1] * trials.block_size
-    return pool.submit(
-        _run_block, trials.target, trials.datasets[block[0]], trials.size(block), trials.seed, block, first
-    )
+def _configuration(trials: Trials, wanted: bool) -> dict[str, str]:
+    """Return the configuration for a checkpoint; without one see only that there is a target."""
+    if wanted:
+        return trials.configuration()
+    trials.target.load()
+    return {}
+
+
+def _check_stored(
+    pool: Executor, trials: Trials, keep: Checkpoint, finished: Mapping[Key, NDArray[np.float64]]
+) -> None:
+    """Draw the last of the stored blocks again; without any see that the file can be written before the work."""
+    if not finished:
+        keep.save(finished)
+        return
+    if not set(finished) <= set(trials.blocks):
+        raise keep.refused("holds blocks that this audit does not have")
+    for block, outputs in finished.items():
+        if outputs.shape != (trials.size(block), *trials.target.shape) or not np.isfinite(outputs).all():
+            raise keep.refused(f"holds other things than outputs for {trials.where(block)}")
+    block = max(finished)
+    ((_, again),) = _drawn(pool, 1, trials, [block])
+    if again.tobytes() != finished[block].tobytes():
+        raise keep.refused(
+            f"holds other outputs than {trials.target.shown} gives now in {trials.where(block)}: it has changed, or "
+            "takes randomness from elsewhere than its generator"
+        )
+
+
+def _drawn(
+    pool: Executor, ahead: int, trials: Trials, blocks: Sequence[Key]
+) -> Iterator[tuple[Key, NDArray[np.float64]]]:
+    """Yield blocks and their outputs as they are finished."""
+    left, running = iter(blocks), dict[Future[Any], Key]()
+    try:
+        while True:
+            for block in itertools.islice(left, ahead - len(running)):
+                inputs = trials.datasets[block[0]]
+                task = trials.target, inputs, trials.size(block), trials.seed, block, trials.where(block)
+                running[pool.submit(_run_block, *task)] = block
+            if not running:
+                return
+            # The first block first: where several fail at once, it says why.
+            for future in sorted(wait(running, return_when=FIRST_COMPLETED).done, key=running.__getitem__):
+                block = running.pop(future)
+                answer = _answer(future, trials.target, f"in {trials.where(block)}")
+                # Checked again where nothing that the target has done can reach.
+                yield block, trials.target.checked(answer, trials.size(block), trials.where(block))
+    except BrokenExecutor as error:
+        raise TargetError(f"{trials.target.shown} broke its executor: {error}") from error
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _answer(future: Future[Any], target: Target, when: str) -> Any:
+    """Return what a task came to; all that went wrong with it is the target's failure."""
+    try:
+        return future.result()
+    except (ValueError, BrokenExecutor):
+        raise
+    except ProcessFailure as failure:
+        raise TargetError(f"{target.shown} {failure} {when}.") from None
+    except Exception as error:
+        raise TargetError(f"{target.shown} has no answer {when}: {type(error).__name__}: {error}.") from error

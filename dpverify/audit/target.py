@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib
-import inspect
-import sys
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Target", "TargetError"]
+from dpverify.audit.identity import code_identity, described
+from dpverify.audit.loading import load, parts_of
+
+__all__ = ["Target", "TargetError", "happened"]
+
+_MOST_SHOWN = 300
+"""Characters of another's error that a message shows."""
+_EXACT = 2**53
+"""Up to here every integer is a float."""
 
 
 class TargetError(ValueError):
-    """The target raised, or returned something that is no output; the message names the trials."""
+    """The target failed, or returned something that is no output; the message names it and the trials."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,8 @@ class Target:
     ----------
     function : callable or str
         `function(inputs, rng)` returns the output of one run, or with `batch` `function(inputs, rng, trials)` those of
-        independent runs, shape (trials, *shape). A string "module:callable" is imported where it is run, also from the
-        current directory.
+        independent runs, shape (trials, *shape). A string "module:callable" or "path/to/file.py:callable" is imported
+        where it is run, also from the current directory.
     batch : bool
         Whether the callable takes the number of trials.
     shape : tuple of int
@@ -46,56 +49,59 @@ class Target:
     name: str | None = None
 
     def __post_init__(self) -> None:
+        wanted = "must be a callable, 'module:callable' or 'path/to/file.py:callable'"
         if isinstance(self.function, str):
-            module, colon, path = self.function.partition(":")
-            if not (module and colon and path):
-                raise ValueError(f"target={self.function!r} must be a callable or 'module:callable'.")
+            if not all(parts_of(self.function)):
+                raise ValueError(f"target={self.function!r} {wanted}.")
         elif not callable(self.function):
-            raise TypeError(f"target={self.function!r} must be a callable or 'module:callable'.")
+            raise TypeError(f"target={self.function!r} {wanted}.")
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        if self.name is not None:
+            return f"target={self.name!r}"
+        if isinstance(self.function, str):
+            return f"target={self.function!r}"
+        return f"target={re.sub(' at 0x[0-9a-f]+', '', described(self.function))}"
 
     def load(self) -> Callable[..., Any]:
         """Return the callable, imported where it is named by a string.
 
         Raises
         ------
-        ValueError
-            If there is no such module, no such name in it, or it is no callable.
+        TargetError
+            If there is no such module, no such name in it, it is no callable, or importing it fails in any way.
         """
-        if not isinstance(self.function, str):
-            return self.function
-        module, _, path = self.function.partition(":")
-        # A console script, unlike `python -m`, does not look for modules where it was started.
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.append(here)
-        try:
-            found: Any = importlib.import_module(module)
-            for part in path.split("."):
-                found = getattr(found, part)
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"target={self.function!r} cannot be imported: {error}.") from None
-        if not callable(found):
-            raise ValueError(f"target={self.function!r} is a {type(found).__name__}, but must be callable.")
-        return found  # type: ignore[no-any-return]
+        return self._loaded()[0]
 
-    def identity(self) -> str:
-        """Return what tells this target from others, its source code included where there is one.
+    def _loaded(self) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """Return the callable, and the module that names it if it is named."""
+        if not isinstance(self.function, str):
+            return self.function, ()
+        try:
+            module, found = load(self.function)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"{self.shown} cannot be imported: {happened(error, ImportError, OSError)}") from None
+        if not callable(found):
+            raise TargetError(f"{self.shown} is of type {type(found).__name__}, but must be callable.")
+        return found, (module.__name__,)
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this target from others, the code of all local modules that it uses included.
 
         Raises
         ------
         ValueError
             If only an address in memory does; pass `name` then.
         """
-        function = self.load()
-        shown = self.name or (self.function if isinstance(self.function, str) else _described(function))
+        function, modules = self._loaded()
+        shown = self.name or (self.function if isinstance(self.function, str) else described(function))
         if " at 0x" in shown:
             raise ValueError(f"target={shown} has no lasting identity; pass Target(..., name=...) to use a checkpoint.")
-        try:
-            source = inspect.getsource(inspect.unwrap(getattr(function, "func", function)))
-        except (TypeError, OSError):
-            source = ""
-        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-        return f"{shown} batch={self.batch} shape={self.shape} source={digest}"
+        return {"target": f"{shown} batch={self.batch} shape={self.shape}", **code_identity(function, *modules)}
 
     def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return the outputs of independent runs, shape (trials, *shape).
@@ -112,37 +118,64 @@ class Target:
             if self.batch:
                 raw = function(inputs.copy(), rng, trials)
             else:
-                raw = [function(inputs.copy(), rng) for _ in range(trials)]
+                raw = [_kept(function(inputs.copy(), rng)) for _ in range(trials)]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"{self.shown} {happened(error, where=where)}") from error
+        return self.checked(raw, trials, where)
+
+    def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
+        """Return outputs as floats, shape (trials, *shape).
+
+        Raises
+        ------
+        TargetError
+            For another shape, a nan, an infinity or no real numbers.
+        """
+        wanted = (trials, *self.shape)
+        try:
             outputs = np.asarray(raw)
         except Exception as error:
-            raise TargetError(f"target raised {type(error).__name__} in {where}: {_one_line(error)}") from error
-        wanted = (trials, *self.shape)
+            raise TargetError(
+                f"{self.shown} returned no array of the shape {wanted} in {where}: {_one_line(error)}"
+            ) from error
         if outputs.shape != wanted:
-            raise TargetError(f"target returned the shape {outputs.shape} in {where}, but must return {wanted}.")
+            raise TargetError(f"{self.shown} returned the shape {outputs.shape} in {where}, but must return {wanted}.")
         if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
-            raise TargetError(f"target returned dtype {outputs.dtype} in {where}, but must return real numbers.")
+            raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
+        if np.issubdtype(outputs.dtype, np.integer) and outputs.size and max(outputs.max(), -outputs.min()) > _EXACT:
+            raise TargetError(f"{self.shown} returned integers beyond 2^53 in {where}, which floats cannot hold.")
         numbers = outputs.astype(np.float64)
         finite = np.isfinite(numbers)
         if not finite.all():
-            raise TargetError(f"target returned {numbers[~finite][0]} in {where}, but must return finite numbers.")
+            raise TargetError(
+                f"{self.shown} returned {numbers[~finite][0]} in {where}, but must return finite numbers."
+            )
         return numbers
 
 
-def _described(function: Callable[..., Any]) -> str:
-    """Return the module and name of a callable, with the `repr` of what a method or a partial call is bound to."""
-    if isinstance(function, functools.partial):
-        held = [*function.args, *(f"{key}={value!r}" for key, value in sorted(function.keywords.items()))]
-        shown = (_described(value) if inspect.isfunction(value) else str(value) for value in held)
-        return f"{_described(function.func)}({', '.join(shown)})"
-    bound = getattr(function, "__self__", None)
-    name = getattr(function, "__qualname__", None)
-    if name is None:
-        return repr(function)
-    if "<locals>" in name and getattr(function, "__closure__", None):
-        return f"{function.__module__}.{name} at 0x{id(function):x}"
-    return f"{function.__module__}.{name}" + ("" if bound is None or inspect.ismodule(bound) else f" of {bound!r}")
+def _kept(output: Any) -> Any:
+    """Return an output that the next call cannot change: a target may return the same buffer each time."""
+    return output if isinstance(output, (int, float, np.generic)) else np.array(output)
 
 
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "no message"
+def happened(error: BaseException, *plain: type[Exception], where: str = "") -> str:
+    """Return a sentence's end on an exception; of a `plain` one, which speaks for itself, only its message."""
+    after = f" in {where}" if where else ""
+    if isinstance(error, SystemExit):
+        status = "" if error.code is None else f"{error.code!r}"[:_MOST_SHOWN]
+        return f"called sys.exit({status}){after}."
+    if isinstance(error, plain):
+        return _one_line(error)
+    raised = f"raised {type(error).__name__}{after}" if where else type(error).__name__
+    return f"{raised}: {_one_line(error)}"
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    text = (text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ...") or "no message"
     return text if text.endswith(".") else f"{text}."

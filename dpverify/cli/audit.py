@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from dpverify.cli.output import AsJson, Users, console, print_result
 
 if TYPE_CHECKING:
+    from dpverify.audit.report import AuditReport
+    from dpverify.guarantee import Budget
     from protocols.bitsum import BitsumProtocol
 
 __all__ = ["register"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
+_INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
 
 audit = typer.Typer(rich_markup_mode=None)
-
-ClaimEpsilon = Annotated[str | None, typer.Option(help="Claimed epsilon of one instance, in nats.")]
-ClaimDelta = Annotated[str | None, typer.Option(help="Claimed delta of one instance, in [0, 1).")]
-Trials = Annotated[int, typer.Option(help="Runs per dataset.")]
-TargetName = Annotated[
-    str | None,
-    typer.Option(
-        "--target", help="module:callable, called as f(bits, rng) for an estimate of the sum; our own if omitted."
-    ),
-]
-Level = Annotated[float, typer.Option(help="Largest probability of a false alarm, over all tests together.")]
-Detect = Annotated[float, typer.Option(help="Relative size of the faults that a pass must exclude.")]
-Workers = Annotated[int, typer.Option(help="Processes; the outputs do not depend on it.")]
-Resume = Annotated[Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same report.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a figure to this PNG file.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,40 +33,50 @@ def register(app: typer.Typer) -> None:
         audit,
         name="audit",
         help="Test whether a running implementation keeps its promise. Exit status: 0 consistent, 1 violation found, "
-        "2 bad input, 3 undecided.",
+        "2 bad input or a target that fails, 3 undecided, 130 interrupted.",
     )
 
 
 def _audit(
     reference: BitsumProtocol,
-    claim_epsilon: str | None,
-    claim_delta: str | None,
-    trials: int,
-    target: str | None,
-    level: float,
-    detect: float,
-    workers: int,
-    resume: Path | None,
-    seed: int,
-    plot: Path | None,
-    as_json: bool,
+    claim_epsilon: Annotated[str | None, typer.Option(help="Claimed epsilon of one instance, in nats.")] = None,
+    claim_delta: Annotated[str | None, typer.Option(help="Claimed delta of one instance, in [0, 1).")] = None,
+    trials: Annotated[int, typer.Option(help="Runs per dataset.")] = 20_000,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="module:callable or path/to/file.py:callable, called as f(bits, rng) for an estimate of the sum, in "
+            "processes of its own whose output goes to the standard error; our own protocol if omitted.",
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Largest probability of a false alarm, over all tests together.")] = 0.01,
+    detect: Annotated[float, typer.Option(help="Relative size of the faults that a pass must exclude.")] = 0.1,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that the target may take for a block of up to 1,000 runs.")
+    ] = 120.0,
+    workers: Annotated[int, typer.Option(help="Processes; the outputs do not depend on it.")] = 1,
+    resume: Annotated[
+        Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure to this PNG file.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     from dpverify.audit.target import Target
     from dpverify.auditing import Implementation, audit_bitsum
-    from dpverify.guarantee import Budget
-    from dpverify.report.audit import audit_figure, audit_table
-    from dpverify.report.plots import save
+    from dpverify.report.audit import audit_table
+    from dpverify.report.plots import check_path
 
-    if (claim_epsilon is None) != (claim_delta is None):
-        raise ValueError("claim_epsilon and claim_delta must be given together, or neither.")
-    claim = None if claim_epsilon is None or claim_delta is None else Budget(claim_epsilon, claim_delta)
+    claim = _claim(claim_epsilon, claim_delta)
+    if plot is not None:
+        check_path(plot)  # before the work, not after it
     if target is None:
         many = reference.users > _WATCHED_USERS
         implementation = Implementation.of(reference, aggregated=many, watched=True)
     else:
         implementation = Implementation(Target(target), name=target)
-    with console(stderr=True).status("running ...") as status:
-        try:
+    try:
+        with console(stderr=True).status("running ...") as status:
             report = audit_bitsum(
                 reference,
                 claim,
@@ -85,135 +86,131 @@ def _audit(
                 detect=detect,
                 seed=seed,
                 workers=workers,
+                timeout=None if target is None else timeout,
                 checkpoint=resume,
                 progress=lambda done, total: status.update(f"{done:,} of {total:,} runs ..."),
             )
-        except KeyboardInterrupt:
-            kept = "nothing was kept" if resume is None else f"finished runs are kept in {resume}"
-            typer.echo(f"Interrupted; {kept}.", err=True)
-            raise typer.Exit(130) from None
-    if plot is not None:
-        save(audit_figure(report), plot)
+    except KeyboardInterrupt:
+        kept = "nothing was kept" if resume is None else f"finished runs are kept in {resume}"
+        typer.echo(f"Interrupted; {kept}.", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
     print_result(report.to_dict(), audit_table(report), as_json)
+    if plot is not None:
+        _draw(report, plot)
     raise typer.Exit(report.exit_code)
 
 
+def _claim(epsilon: str | None, delta: str | None) -> Budget | None:
+    from dpverify.guarantee import Budget
+
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None:
+        raise ValueError("--claim-epsilon and --claim-delta must be given together, or neither.")
+    try:
+        return Budget(epsilon, delta)
+    except ValueError as error:
+        raise ValueError(f"--claim-{error}") from None
+
+
+def _draw(report: AuditReport, path: Path) -> None:
+    """Write the figure; without one there is a report all the same, and its exit status."""
+    from dpverify.report.audit import audit_figure
+    from dpverify.report.plots import save
+
+    try:
+        save(audit_figure(report), path)
+    except OSError as error:
+        typer.echo(f"--plot={str(path)!r} cannot be written: {error.strerror or error}.", err=True)
+
+
+def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
+    """Return a command with the options of a protocol, which the function makes of them, and those of every audit."""
+    own = inspect.signature(protocol).parameters
+
+    @functools.wraps(protocol)
+    def command(**options: Any) -> None:
+        parameters = {name: options.pop(name) for name in own}
+        _audit(protocol(**parameters), **options)
+
+    every = [*own.values(), *list(inspect.signature(_audit).parameters.values())[1:]]
+    required = [parameter for parameter in every if parameter.default is parameter.empty]
+    optional = [parameter for parameter in every if parameter.default is not parameter.empty]
+    hints = {**_hints(protocol), **_hints(_audit)}
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+            for parameter in required + optional
+        ]
+    )
+    command.__annotations__ = {parameter.name: hints[parameter.name] for parameter in every}
+    return command
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    # The protocols' names are for the type checker alone: importing them is slow.
+    return get_type_hints(function, localns={"BitsumProtocol": object}, include_extras=True)
+
+
 @audit.command("rr")
+@_command
 def audit_randomized_response(
-    users: Users,
-    flip_probability: Annotated[float, typer.Option(help="p, in [0, 1/2).")],
-    claim_epsilon: ClaimEpsilon = None,
-    claim_delta: ClaimDelta = None,
-    trials: Trials = 20_000,
-    target: TargetName = None,
-    level: Level = 0.01,
-    detect: Detect = 0.1,
-    workers: Workers = 1,
-    resume: Resume = None,
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-) -> None:
+    users: Users, flip_probability: Annotated[float, typer.Option(help="p, in [0, 1/2).")]
+) -> BitsumProtocol:
     """Randomized response."""
     from protocols.bitsum import RandomizedResponse
 
-    protocol = RandomizedResponse(users, flip_probability)
-    _audit(protocol, claim_epsilon, claim_delta, trials, target, level, detect, workers, resume, seed, plot, as_json)
+    return RandomizedResponse(users, flip_probability)
 
 
 @audit.command("3nb")
+@_command
 def audit_three_nb(
     users: Users,
     p: Annotated[float, typer.Option(help="p of the geometric noise, in [0, 1).")],
     flood_shape: Annotated[float, typer.Option(help="r', positive.")],
     flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")],
-    claim_epsilon: ClaimEpsilon = None,
-    claim_delta: ClaimDelta = None,
-    trials: Trials = 20_000,
-    target: TargetName = None,
-    level: Level = 0.01,
-    detect: Detect = 0.1,
-    workers: Workers = 1,
-    resume: Resume = None,
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    protocol = ThreeNB(users, p, flood_shape, flood_p)
-    _audit(protocol, claim_epsilon, claim_delta, trials, target, level, detect, workers, resume, seed, plot, as_json)
+    return ThreeNB(users, p, flood_shape, flood_p)
 
 
 @audit.command("nb")
+@_command
 def audit_negative_binomial(
     users: Users,
     shape: Annotated[float, typer.Option(help="r, positive, over all users.")],
     p: Annotated[float, typer.Option(help="p, in [0, 1): the larger, the more noise.")],
-    claim_epsilon: ClaimEpsilon = None,
-    claim_delta: ClaimDelta = None,
-    trials: Trials = 20_000,
-    target: TargetName = None,
-    level: Level = 0.01,
-    detect: Detect = 0.1,
-    workers: Workers = 1,
-    resume: Resume = None,
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """One negative binomial noise."""
     from protocols.bitsum import NegativeBinomial
 
-    protocol = NegativeBinomial(users, shape, p)
-    _audit(protocol, claim_epsilon, claim_delta, trials, target, level, detect, workers, resume, seed, plot, as_json)
+    return NegativeBinomial(users, shape, p)
 
 
 @audit.command("poisson")
+@_command
 def audit_poisson(
-    users: Users,
-    mean: Annotated[float, typer.Option(help="Mean of the noise, over all users.")],
-    claim_epsilon: ClaimEpsilon = None,
-    claim_delta: ClaimDelta = None,
-    trials: Trials = 20_000,
-    target: TargetName = None,
-    level: Level = 0.01,
-    detect: Detect = 0.1,
-    workers: Workers = 1,
-    resume: Resume = None,
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-) -> None:
+    users: Users, mean: Annotated[float, typer.Option(help="Mean of the noise, over all users.")]
+) -> BitsumProtocol:
     """One Poisson noise."""
     from protocols.bitsum import Poisson
 
-    protocol = Poisson(users, mean)
-    _audit(protocol, claim_epsilon, claim_delta, trials, target, level, detect, workers, resume, seed, plot, as_json)
+    return Poisson(users, mean)
 
 
 @audit.command("pure")
+@_command
 def audit_pure(
     users: Users,
     p: Annotated[float, typer.Option(help="p of the geometric noise, in [0, 1).")],
     drop_probability: Annotated[float, typer.Option(help="q, in [0, 1).")] = 0.0,
     flood_shape: Annotated[float, typer.Option(help="r', positive.")] = 1.0,
     flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")] = 0.0,
-    claim_epsilon: ClaimEpsilon = None,
-    claim_delta: ClaimDelta = None,
-    trials: Trials = 20_000,
-    target: TargetName = None,
-    level: Level = 0.01,
-    detect: Detect = 0.1,
-    workers: Workers = 1,
-    resume: Resume = None,
-    seed: Seed = 0,
-    plot: Plot = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Discrete Laplace noise, and ones dropped now and then."""
     from protocols.bitsum import Pure
 
-    protocol = Pure(users, p, drop_probability, flood_shape, flood_p)
-    _audit(protocol, claim_epsilon, claim_delta, trials, target, level, detect, workers, resume, seed, plot, as_json)
+    return Pure(users, p, drop_probability, flood_shape, flood_p)

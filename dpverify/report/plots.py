@@ -18,7 +18,7 @@ from dpverify.guarantee import Budget, Interval
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
 
-__all__ = ["Curve", "demo_figure", "privacy_profile", "save"]
+__all__ = ["Curve", "check_path", "demo_figure", "privacy_profile", "save"]
 
 # Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
 _STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
@@ -138,6 +138,24 @@ def demo_figure(result: DemoResult) -> Figure:
     return figure
 
 
+def check_path(path: Path) -> None:
+    """Check, before the work for a figure, that it can be saved there.
+
+    Raises
+    ------
+    ValueError
+        If the name does not end in .png, its folder does not exist or cannot be written to, or it is a folder.
+    """
+    if path.suffix.lower() != ".png":
+        raise ValueError(f"plot={str(path)!r} must end in .png: the figure is a PNG image.")
+    if path.is_dir():
+        raise ValueError(f"plot={str(path)!r} must be a file, but is a folder.")
+    if not path.parent.is_dir():
+        raise ValueError(f"plot={str(path)!r} must be in a folder that exists.")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"plot={str(path)!r} must be in a folder that can be written to.")
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, all of it or nothing: a reader never sees half a file.
 
@@ -146,14 +164,13 @@ def save(figure: Figure, path: Path) -> None:
     figure : Figure
         What to write.
     path : Path
-        Where; its folder is made if there is none, and a file there is replaced.
+        Where, in a folder that exists; a file there is replaced.
 
     Raises
     ------
     OSError
-        If the folder cannot be made or written to.
+        If the folder does not exist or cannot be written to.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".png", dir=path.parent)
     os.close(handle)
     try:

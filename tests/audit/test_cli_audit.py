@@ -53,7 +53,7 @@ def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None
         ([*RR, "--workers", "0"], "workers=0"),
         ([*RR, "--target", "nothing"], "target='nothing'"),
         ([*RR, "--target", f"{HERE}:missing"], "cannot be imported"),
-        ([*RR, "--target", f"{HERE}:not_a_number"], "target returned nan in trials [0, 1000) of dataset 0"),
+        ([*RR, "--target", f"{HERE}:not_a_number"], "returned nan in trials [0, 1000) of dataset 0"),
         (["audit", "4nb"], "4nb"),
         (["audit", "rr", "--users", "20"], "--flip-probability"),
     ],

@@ -32,6 +32,9 @@ def test_more_curves_than_styles_are_refused() -> None:
 
 def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "folder" / "figure.png"
+    with pytest.raises(FileNotFoundError):  # a folder that nobody asked for
+        save(privacy_profile([]), path)
+    path.parent.mkdir()
     save(privacy_profile([Curve("one", [0.1], [1.0])]), path)
     before = path.read_bytes()
     (tmp_path / "plain").touch()
