@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import AsJson, Users, console, print_result
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ def register(app: typer.Typer) -> None:
 
 def _audit(
     reference: BitsumProtocol,
-    claim_epsilon: Annotated[str | None, typer.Option(help="Claimed epsilon of one instance, in nats.")] = None,
-    claim_delta: Annotated[str | None, typer.Option(help="Claimed delta of one instance, in [0, 1).")] = None,
-    trials: Annotated[int, typer.Option(help="Runs per dataset.")] = 20_000,
+    claim_epsilon: Annotated[
+        str | None, exact(within="(0, inf)", help="Claimed epsilon of one instance, in nats.")
+    ] = None,
+    claim_delta: Annotated[str | None, exact(within="[0, 1)", help="Claimed delta of one instance, in {}.")] = None,
+    trials: Annotated[int, integer(within="[100, inf)", help="Runs per dataset, in {}.")] = 20_000,
     target: Annotated[
         str | None,
         typer.Option(
@@ -49,16 +52,28 @@ def _audit(
             "processes of its own whose output goes to the standard error; our own protocol if omitted.",
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Largest probability of a false alarm, over all tests together.")] = 0.01,
-    detect: Annotated[float, typer.Option(help="Relative size of the faults that a pass must exclude.")] = 0.1,
+    level: Annotated[
+        float,
+        number(
+            within="[0.0001, 1)",
+            help="Largest probability of a false alarm, over all tests together, in {}.",
+        ),
+    ] = 0.01,
+    detect: Annotated[
+        float,
+        number(within="(0, 1)", help="Relative size of the faults that a pass must exclude, in {}."),
+    ] = 0.1,
     timeout: Annotated[
-        float, typer.Option(help="Seconds that the target may take for a block of up to 1,000 runs.")
+        float,
+        number(
+            "--timeout", within="(0, inf)", help="Seconds that the target may take for a block of up to 1,000 runs."
+        ),
     ] = 120.0,
-    workers: Annotated[int, typer.Option(help="Processes; the outputs do not depend on it.")] = 1,
+    workers: Annotated[int, integer(within="[1, inf)", help="Processes; the outputs do not depend on it.")] = 1,
     resume: Annotated[
         Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 0,
+    seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this PNG file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -107,10 +122,7 @@ def _claim(epsilon: str | None, delta: str | None) -> Budget | None:
         return None
     if epsilon is None or delta is None:
         raise ValueError("--claim-epsilon and --claim-delta must be given together, or neither.")
-    try:
-        return Budget(epsilon, delta)
-    except ValueError as error:
-        raise ValueError(f"--claim-{error}") from None
+    return Budget(epsilon, delta)
 
 
 def _draw(report: AuditReport, path: Path) -> None:
@@ -152,10 +164,16 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(function, localns={"BitsumProtocol": object}, include_extras=True)
 
 
+Drop = Annotated[float, number(within="[0, 1)", help="q, in {}.")]
+FloodShape = Annotated[float, number(within="(0, inf)", help="r', positive.")]
+FloodP = Annotated[float, number(within="[0, 1)", help="p', in {}.")]
+GeometricP = Annotated[float, number(within="[0, 1)", help="p of the geometric noise, in {}.")]
+
+
 @audit.command("rr")
 @_command
 def audit_randomized_response(
-    users: Users, flip_probability: Annotated[float, typer.Option(help="p, in [0, 1/2).")]
+    users: Users, flip_probability: Annotated[float, number(within="[0, 1/2)", help="p, in {}.")]
 ) -> BitsumProtocol:
     """Randomized response."""
     from protocols.bitsum import RandomizedResponse
@@ -165,12 +183,7 @@ def audit_randomized_response(
 
 @audit.command("3nb")
 @_command
-def audit_three_nb(
-    users: Users,
-    p: Annotated[float, typer.Option(help="p of the geometric noise, in [0, 1).")],
-    flood_shape: Annotated[float, typer.Option(help="r', positive.")],
-    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")],
-) -> BitsumProtocol:
+def audit_three_nb(users: Users, p: GeometricP, flood_shape: FloodShape, flood_p: FloodP) -> BitsumProtocol:
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
@@ -181,8 +194,8 @@ def audit_three_nb(
 @_command
 def audit_negative_binomial(
     users: Users,
-    shape: Annotated[float, typer.Option(help="r, positive, over all users.")],
-    p: Annotated[float, typer.Option(help="p, in [0, 1): the larger, the more noise.")],
+    shape: Annotated[float, number(within="(0, inf)", help="r, positive, over all users.")],
+    p: Annotated[float, number(within="[0, 1)", help="p, in {}: the larger, the more noise.")],
 ) -> BitsumProtocol:
     """One negative binomial noise."""
     from protocols.bitsum import NegativeBinomial
@@ -193,7 +206,8 @@ def audit_negative_binomial(
 @audit.command("poisson")
 @_command
 def audit_poisson(
-    users: Users, mean: Annotated[float, typer.Option(help="Mean of the noise, over all users.")]
+    users: Users,
+    mean: Annotated[float, number(within="[0, inf)", help="Mean of the noise, over all users.")],
 ) -> BitsumProtocol:
     """One Poisson noise."""
     from protocols.bitsum import Poisson
@@ -204,11 +218,7 @@ def audit_poisson(
 @audit.command("pure")
 @_command
 def audit_pure(
-    users: Users,
-    p: Annotated[float, typer.Option(help="p of the geometric noise, in [0, 1).")],
-    drop_probability: Annotated[float, typer.Option(help="q, in [0, 1).")] = 0.0,
-    flood_shape: Annotated[float, typer.Option(help="r', positive.")] = 1.0,
-    flood_p: Annotated[float, typer.Option(help="p', in [0, 1).")] = 0.0,
+    users: Users, p: GeometricP, drop_probability: Drop = 0.0, flood_shape: FloodShape = 1.0, flood_p: FloodP = 0.0
 ) -> BitsumProtocol:
     """Discrete Laplace noise, and ones dropped now and then."""
     from protocols.bitsum import Pure

@@ -8,7 +8,9 @@ import pytest
 
 from dpverify import cli
 
-RR = ["audit", "rr", "--users", "20", "--flip-probability", "0.25", "--trials", "4000"]
+BARE = ["audit", "rr", "--users", "20"]
+QUICK = [*BARE, "--flip-probability", "0.25"]
+RR = [*QUICK, "--trials", "4000"]
 CLAIM = ["--claim-epsilon", "0.78", "--claim-delta", "1e-3"]
 HERE = "tests.audit.test_cli_audit"
 
@@ -32,27 +34,35 @@ def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_violation_is_status_1_and_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*RR, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
+    assert cli.main([*QUICK, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert "Violates: conformance of estimate" in text
 
 
 def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*RR, "--trials", "100"]) == 3
+    assert cli.main([*QUICK, "--trials", "100"]) == 3
     assert "Undecided" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ([*RR, "--claim-epsilon", "1"], "must be given together"),
-        ([*RR, "--claim-epsilon", "-1", "--claim-delta", "0.1"], "epsilon='-1'"),
-        ([*RR, "--claim-epsilon", "1", "--claim-delta", "2"], "delta='2'"),
-        ([*RR, "--flip-probability", "0.5"], "flip_probability=0.5"),
-        ([*RR, "--trials", "0"], "trials=0"),
-        ([*RR, "--workers", "0"], "workers=0"),
-        ([*RR, "--target", "nothing"], "target='nothing'"),
-        ([*RR, "--target", f"{HERE}:missing"], "cannot be imported"),
+        ([*RR, "--claim-epsilon", "1"], "--claim-epsilon and --claim-delta must be given together"),
+        ([*RR, "--claim-epsilon", "-1", "--claim-delta", "0.1"], "--claim-epsilon='-1' must be a finite number in (0"),
+        ([*RR, "--claim-epsilon", "1", "--claim-delta", "2"], "--claim-delta='2' must be a finite number in [0, 1)"),
+        ([*BARE, "--flip-probability", "0.5"], "--flip-probability='0.5' must be a finite number in [0, 1/2)"),
+        ([*QUICK, "--trials", "0"], "--trials='0' must be an integer in [100, inf)"),
+        ([*QUICK, "--trials", "50,000"], "--trials='50,000' must be an integer in [100, inf), without commas"),
+        ([*RR, "--workers", "0"], "--workers='0' must be an integer in [1, inf)"),
+        ([*RR, "--level", "1"], "--level='1' must be a finite number in [0.0001, 1)"),
+        ([*RR, "--detect", "nan"], "--detect='nan' must be a finite number in (0, 1)"),
+        ([*RR, "--timeout", "0"], "--timeout='0' must be a finite number in (0, inf)"),
+        ([*RR, "--seed", "1.5"], "--seed='1.5' must be an integer in [0, inf)"),
+        ([*RR, "--plot", "nowhere/a.png"], "--plot='nowhere/a.png' must be in a folder that exists"),
+        ([*RR, "--plot", "a.pdf"], "--plot='a.pdf' must end in .png"),
+        ([*RR, "--resume", "nowhere/a.npz"], "--resume="),
+        ([*RR, "--target", "nothing"], "--target='nothing' must be a callable, 'module:callable' or"),
+        ([*RR, "--target", f"{HERE}:missing"], f"--target='{HERE}:missing' cannot be imported"),
         ([*RR, "--target", f"{HERE}:not_a_number"], "returned nan in trials [0, 1000) of dataset 0"),
         (["audit", "4nb"], "4nb"),
         (["audit", "rr", "--users", "20"], "--flip-probability"),
@@ -86,6 +96,21 @@ def test_a_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
     assert cli.main(words) in (0, 1, 3)
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_never_costs_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: object, *_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    words = [*QUICK, "--trials", "1e2", "--json", "--plot", str(tmp_path / "a.png")]
+    assert cli.main(words) == 3
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["trials"] == 100
+    assert printed.err.splitlines()[-1] == f"--plot='{tmp_path}/a.png' cannot be written: No space left on device."
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_other_protocols_have_their_command(capsys: pytest.CaptureFixture[str]) -> None:
