@@ -65,9 +65,7 @@ def _audit(
     ] = 0.1,
     timeout: Annotated[
         float,
-        number(
-            "--timeout", within="(0, inf)", help="Seconds that the target may take for a block of up to 1,000 runs."
-        ),
+        number(within="(0, inf)", help="Seconds that the target may take for a block of up to 1,000 runs."),
     ] = 120.0,
     workers: Annotated[int, integer(within="[1, inf)", help="Processes; the outputs do not depend on it.")] = 1,
     resume: Annotated[

@@ -212,7 +212,7 @@ def test_reports_are_drawn_from_the_rows() -> None:
         ({"level": 1e-5}, r"level=1e-05 must be a finite number in \[0\.0001, 1\)"),
         ({"detect": 1.0}, r"detect=1\.0"),
         ({"seed": -1}, "seed=-1"),
-        ({"implementation": "no-colon"}, "'no-colon' must be a callable or 'module:callable'"),
+        ({"implementation": "no-colon"}, "'no-colon' must be a callable, 'module:callable' or"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
