@@ -200,32 +200,38 @@ class Composition:
             math.sqrt(max(variance, self.step**2)),
             first,
             scaled,
-            (mass_error * weight_norm + alias * highest) * (1.0 + 1e-6) + _UNDERFLOW,
+            (mass_error * weight_norm + alias * highest * math.exp(min(relative_error, 700.0))) * (1.0 + 1e-6)
+            + _UNDERFLOW,
             math.expm1(relative_error + recurrence_error),
         )
 
     def _convolve(self, tilt: float, first: int, length: int) -> tuple[NDArray[np.float64], float, float]:
         """Return the tilted masses on the window, the 2-norm of their error, and a bound on their relative error.
 
-        By Parseval's identity the error of a transform is bounded in the 2-norm. All moduli are at most 1, so an error
-        d of a factor's transform moves the product of powers by at most count * d.
+        docs/accounting.md derives the constants ("From a grid to many instances").
         """
         alive = np.arange(length // 2 + 1)
-        log_modulus, phase = np.zeros(alive.size), np.zeros(alive.size)
+        log_modulus, phase, turned = (np.zeros(alive.size) for _ in range(3))
         # Frequencies whose power is below this are set to zero, and charged.
         negligible = math.log(1e-20 / length)
-        relative_error, moved = self._relative_error, 0.0
+        relative_error, moved, grown = self._relative_error, 0.0, 0.0
         for grid, count in self._factors:
             factor = grid.transforms.at(tilt, length)
-            relative_error += count * factor.relative_error
+            # The logarithm of its moment generating function is off, too: by its sums, and by that of the factors.
+            log_mgf = abs(grid.moments.at(tilt)[0])
+            scale = 2.0 * math.log(grid.masses.size + 1.0) + (len(self._factors) + 2.0) * log_mgf
+            relative_error += count * (factor.relative_error + UNIT * scale)
             moved += count * factor.error
+            grown += count * (factor.error + factor.excess)
             values = factor.values[alive]
             square = values.real**2 + values.imag**2
-            floor = math.exp(max(negligible / count, -700.0)) - factor.error
+            floor = math.exp(negligible / count) - factor.error
             kept = np.flatnonzero(square >= max(floor, 0.0) ** 2 * (1.0 - 1e-12))
-            alive, log_modulus, phase = alive[kept], log_modulus[kept], phase[kept]
-            log_modulus += count * 0.5 * np.log(np.clip(square[kept], 1e-300, 1.0))
-            phase += count * np.angle(values[kept])
+            alive, log_modulus, phase, turned = alive[kept], log_modulus[kept], phase[kept], turned[kept]
+            angle = count * np.angle(values[kept])
+            log_modulus += count * 0.5 * np.log(np.maximum(square[kept], 1e-300))
+            phase += angle
+            turned += np.abs(angle)
         sizes = np.exp(log_modulus)
         # e^{2 pi i f first / length}, with the integer product reduced exactly before it is scaled.
         turns = (alive * (first % length)) % length
@@ -233,9 +239,10 @@ class Composition:
         spectrum[alive] = sizes * np.exp(1j * (phase + 2.0 * math.pi / length * turns))
         masses = scipy.fft.irfft(spectrum, length)
         counts = sum(count for _, count in self._factors)
-        rounding = sizes * (np.abs(phase) + np.abs(log_modulus) + counts + 16.0) * 8.0 * UNIT
-        error = moved * math.exp(min(moved, 700.0)) + 1.5 * norm(rounding) + math.exp(negligible) * length
-        error += fft_error(length) * 1.5 * norm(sizes)
+        units = (10.0 + len(self._factors)) * (turned + np.abs(log_modulus)) + counts + 48.0
+        error = moved * math.exp(min(grown, 700.0)) + math.exp(negligible) * length
+        # The other half of the frequencies is the conjugate of this one: sqrt(2) in the 2-norm.
+        error += 1.5 * (norm(UNIT * sizes * units) + fft_error(length) * norm(sizes))
         return masses, error / math.sqrt(length), relative_error
 
     # ------------------------------------------------------------------ queries

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.rounding import UNIT, fft_error, norm
+from dpverify.privacy_loss.rounding import UNIT, fft_error, norm, summation_error
 from dpverify.privacy_loss.saddle import LossMoments
 
 __all__ = ["FactorTransform", "FactorTransforms"]
@@ -27,14 +27,17 @@ class FactorTransform:
     values : ndarray of complex128, shape (length // 2 + 1,)
         At the non-negative frequencies.
     error : float
-        Bound on the error of each, in modulus.
+        Bound on the 2-norm of its error, over all frequencies.
     relative_error : float
         Bound on the relative error of each tilted mass, from its evaluation.
+    excess : float
+        Bound on how far above 1 a modulus of the exact transform may be: the weights add up to 1 but for rounding.
     """
 
     values: NDArray[np.complex128]
     error: float
     relative_error: float
+    excess: float
 
 
 class FactorTransforms:
@@ -69,9 +72,13 @@ class FactorTransforms:
         weights = np.exp(exponents - exponents.max())
         weights /= weights.sum()
         folded = np.bincount(self._indices % length, weights=weights, minlength=length).astype(np.float64, copy=False)
+        # Of a weight: u each of loss, product, sum, and twice that of the difference, 2u of each logarithm and
+        # exponential, one for the quotient; then the sum of those that fall on one cell.
+        most = -(-int(self._indices[-1] - self._indices[0] + 1) // length)
         # By Parseval's identity the error of a transform is bounded in the 2-norm, hence at each frequency.
         return FactorTransform(
             scipy.fft.rfft(folded),
             fft_error(length) * math.sqrt(length) * norm(folded),
-            UNIT * (16.0 + 4.0 * largest + math.log2(weights.size + 2.0)),
+            UNIT * (6.0 * largest + 4.0 + most),
+            summation_error(weights.size),
         )
