@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,10 +82,12 @@ class PrivacyLossDistribution:
         """Build a distribution from atoms in any order, adding up masses of equal loss and dropping empty ones.
 
         The parameters are those of the class, without the demand for order or positivity (but no mass is negative).
+        Masses below the normal floats have lost digits: they count as missing.
         """
         if (masses < 0).any():
             raise ValueError(f"masses contains {float(masses.min())!r}, but must be non-negative.")
-        occupied = masses > 0
+        occupied = masses >= _SMALLEST
+        missing_mass += 2.0 * float(masses[~occupied].sum())
         kept, weights = losses[occupied], masses[occupied]
         if kept.size and (np.diff(kept) < 0).any():
             # Laws with a monotone likelihood ratio come in order, or in reverse: no need to sort them.
@@ -150,7 +153,26 @@ class PrivacyLossDistribution:
     @property
     def unbounded_mass(self) -> float:
         """Upper bound on the P-mass whose loss is infinite or unknown."""
-        return self.infinite_mass * (1.0 + self.relative_error) + self.missing_mass
+        return (self.infinite_mass * self._growth if self.infinite_mass else 0.0) + self.missing_mass
+
+    @property
+    def reference_masses(self) -> NDArray[np.float64]:
+        """The Q-mass of each loss, shape (atoms,): `masses e^-losses`, within `reference_error` of the truth.
+
+        In halves: e^-loss alone may overflow. The argument is an exact float, so exp errs by its last digit only.
+        """
+        half = np.exp(-0.5 * self.losses)
+        return np.asarray(self.masses * half * half)
+
+    @property
+    def reference_error(self) -> float:
+        """Bound on the relative error, either way, of every entry of `reference_masses` that does not underflow."""
+        return (1.0 + 2.0 * self.relative_error) * math.exp(min(self.loss_error, 700.0)) - 1.0 + 12.0 * UNIT
+
+    @property
+    def _growth(self) -> float:
+        """How many times the listed masses the true ones are at most: `1 / (1 - relative_error)`, rounded up."""
+        return (1.0 + 4.0 * UNIT) / (1.0 - self.relative_error) if self.relative_error < 1.0 else math.inf
 
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence `H_eps(P||Q)` at one real epsilon, with its proved error.
@@ -162,10 +184,12 @@ class PrivacyLossDistribution:
         """
         check_real("epsilon", epsilon)
         # The subtraction eps - loss rounds: charged as an error of the loss.
-        shift = self.loss_error + 2.0 * UNIT * (abs(epsilon) + self.largest_loss)
-        relative = self.relative_error + summation_error(self.losses.size) + 8.0 * UNIT
-        lower = self._finite_part(epsilon + shift) * (1.0 - relative) - SUBNORMAL
-        upper = self._finite_part(epsilon - shift) * (1.0 + relative) + SUBNORMAL
+        shift = self.loss_error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * (abs(epsilon) + self.largest_loss)
+        arithmetic = summation_error(self.losses.size) + 8.0 * UNIT
+        lower = self._finite_part(epsilon + shift) * (1.0 - self.relative_error - arithmetic) - SUBNORMAL
+        # 0 * inf: no atoms above epsilon, and an error of all the mass.
+        finite = self._finite_part(epsilon - shift)
+        upper = (finite * self._growth if finite else 0.0) * (1.0 + arithmetic) + SUBNORMAL
         infinite = self.infinite_mass * (1.0 - self.relative_error - UNIT)
         return Interval(
             min(1.0, max(0.0, lower + infinite) * (1.0 - 2.0 * UNIT)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.mixture import MixedLosses, mixed_losses
 from dpverify.privacy_loss.pairs import Directions, approximate_dp
 from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_probability
@@ -33,31 +34,29 @@ def erased(pair: Directions, probability: float) -> Directions:
     if q == 0.0:
         return pair
     up, down = pair
+    upwards = mixed_losses(up.losses, up.loss_error, q, 1.0 - q)
+    downwards = mixed_losses(-down.losses, down.loss_error, q, 1.0 - q)
+    log_q, impossible = math.log(q), down.infinite_mass
 
-    def mixed(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.log(q + (1.0 - q) * ratio))
+    def error(pair: PrivacyLossDistribution, mixed: MixedLosses) -> float:
+        return (pair.loss_error * mixed.slope + mixed.rounding - 4.0 * UNIT * log_q) * (1.0 + 8.0 * UNIT)
 
-    # ln(q + (1-q) e^L) moves by no more than L does, plus the roundings of exp, the product, the sum and the logarithm.
-    up_losses, down_losses = mixed(np.exp(up.losses)), -mixed(np.exp(-down.losses))
-    roundings = UNIT * (8.0 + 4.0 * max(up.largest_loss, down.largest_loss) - 2.0 * np.log(q))
-    impossible = down.infinite_mass
-    extra = up.loss_error + roundings
     return Directions(
         PrivacyLossDistribution.from_atoms(
-            np.append(up_losses, np.log(q)),
-            np.append(up.masses * (q * np.exp(-up.losses) + (1.0 - q)), q * impossible),
+            np.append(upwards.losses, log_q),
+            np.append(q * up.reference_masses + (1.0 - q) * up.masses, q * impossible),
             (1.0 - q) * up.infinite_mass,
             ((1.0 - q) * up.missing_mass + q * down.missing_mass) * (1.0 + 8.0 * UNIT),
-            relative_error=max(up.relative_error, down.relative_error) + 2.0 * extra + 8.0 * UNIT,
-            loss_error=extra,
+            relative_error=max(up.reference_error, down.relative_error) + 4.0 * UNIT,
+            loss_error=error(up, upwards),
         ),
         PrivacyLossDistribution.from_atoms(
-            np.append(down_losses, -np.log(q)),
+            np.append(-downwards.losses, -log_q),
             np.append(down.masses, impossible),
             0.0,
             down.missing_mass,
             relative_error=down.relative_error + 4.0 * UNIT,
-            loss_error=down.loss_error + roundings,
+            loss_error=error(down, downwards),
         ),
     )
 
@@ -65,7 +64,12 @@ def erased(pair: Directions, probability: float) -> Directions:
 def two_valued(epsilon: Interval) -> PrivacyLossDistribution:
     """Return the worst pair of a pure mechanism whose largest privacy loss is known to lie in an interval.
 
-    Both directions are the same: loss epsilon with probability `1 / (1 + e^-epsilon)` and -epsilon else.
+    Both directions are the same: loss epsilon with probability `1 / (1 + e^-epsilon)` and -epsilon else. An error of
+    epsilon, in nats, is at most that relative error of either.
     """
-    error = epsilon.width + UNIT * epsilon.upper
-    return replace(approximate_dp(epsilon.midpoint, 0.0), loss_error=error, relative_error=2.0 * error + 8.0 * UNIT)
+    error = (0.5 * epsilon.width + UNIT * epsilon.upper) * (1.0 + 8.0 * UNIT)
+    return replace(
+        approximate_dp(epsilon.midpoint, 0.0),
+        loss_error=error,
+        relative_error=math.expm1(min(error, 700.0)) + 16.0 * UNIT,
+    )
