@@ -32,14 +32,23 @@ def renyi_divergence(pair: PrivacyLossDistribution, order: float) -> Interval:
     check_real("order", order, low=1.0, low_open=True)
     if pair.losses.size == 0:
         return Interval(math.inf, math.inf)
-    exponents = (order - 1.0) * pair.losses + np.log(pair.masses)
+    tilted, logs = (order - 1.0) * pair.losses, np.log(pair.masses)
+    exponents = tilted + logs
     shift = float(exponents.max())
-    total = math.log(float(np.sum(np.exp(exponents - shift)))) + shift
-    error = (order - 1.0) * pair.loss_error + pair.relative_error * (1.0 + pair.relative_error)
-    error += summation_error(exponents.size) + 8.0 * UNIT * (1.0 + float(np.abs(exponents).max()) + abs(shift))
-    bounds = [(total + sign * error) / (order - 1.0) for sign in (-1.0, 1.0)]
+    terms = np.exp(exponents - shift)
+    total = float(np.sum(terms))
+    # Each exponent may be a small difference of large numbers: its parts are charged, with the weight of its term.
+    units = 4.0 * (np.abs(tilted) + np.abs(logs) + abs(shift)) + 8.0
+    error = float(terms @ units) / total * UNIT * (1.0 + 1e-6)
+    error += (order - 1.0) * pair.loss_error - math.log1p(-min(pair.relative_error, 0.5))
+    error += summation_error(exponents.size) + 8.0 * UNIT * (1.0 + abs(math.log(total)) + abs(shift))
+    bounds = [(math.log(total) + shift + sign * error) / (order - 1.0) for sign in (-1.0, 1.0)]
     lower = math.inf if pair.infinite_mass > 0.0 else max(bounds[0] - 4.0 * UNIT * abs(bounds[0]), 0.0)
-    upper = math.inf if pair.unbounded_mass > 0.0 else max(bounds[1] + 4.0 * UNIT * abs(bounds[1]), 0.0)
+    upper = (
+        math.inf
+        if pair.unbounded_mass > 0.0 or pair.relative_error > 0.5
+        else max(bounds[1] + 4.0 * UNIT * abs(bounds[1]), 0.0)
+    )
     return Interval(lower, upper)
 
 
@@ -58,4 +67,4 @@ def zero_concentrated_rho(pair: PrivacyLossDistribution, orders: np.ndarray | No
     bun2016, Definition 1.1, asks for all alpha > 1 and both directions: a grid can only refute a smaller rho.
     """
     tried = np.geomspace(1.01, 1e4, 200) if orders is None else np.asarray(orders, dtype=np.float64)
-    return max(renyi_divergence(pair, float(order)).lower / float(order) for order in tried)
+    return max(renyi_divergence(pair, float(order)).lower / float(order) * (1.0 - 2.0 * UNIT) for order in tried)
