@@ -84,7 +84,7 @@ def _view(protocol: BitsumProtocol, ones: int, participants: int) -> DiscreteLaw
 @_readable.register
 def _(protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
     p = protocol.flip_probability
-    reported = _sum(laws.binomial(ones, 1.0 - p, _TAIL), laws.binomial(participants - ones, p, _TAIL))
+    reported = _sum(laws.binomial(ones, p, _TAIL).mirrored(ones), laws.binomial(participants - ones, p, _TAIL))
     return _rows(reported, lambda k: np.stack([participants - k, k], axis=-1))
 
 
@@ -101,7 +101,7 @@ def _(protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
 
 @_readable.register
 def _(protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
-    kept = laws.binomial(ones, 1.0 - protocol.drop_probability, _TAIL)
+    kept = laws.binomial(ones, protocol.drop_probability, _TAIL).mirrored(ones)
     return _rows(_sum(kept, _difference(protocol.noise, participants)), _with_difference)
 
 
@@ -122,7 +122,7 @@ def _(protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
 
 @_view.register
 def _(protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
-    kept = laws.binomial(ones, 1.0 - protocol.drop_probability, _TAIL)
+    kept = laws.binomial(ones, protocol.drop_probability, _TAIL).mirrored(ones)
     return _two_counts(kept, protocol.noise, participants)
 
 
@@ -159,8 +159,7 @@ def _difference(protocol: ThreeNB, participants: int) -> IntegerLaw:
     if shape == 1.0:
         return _discrete_laplace(protocol.p)
     noise = _negative_binomial(shape, protocol.p)
-    mirrored = IntegerLaw(1 - noise.stop, noise.pmf[::-1].copy(), noise.relative_error, noise.tail_above, 0.0)
-    return _sum(noise, mirrored)
+    return _sum(noise, noise.mirrored())
 
 
 def _sum(a: IntegerLaw, b: IntegerLaw) -> IntegerLaw:

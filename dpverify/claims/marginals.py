@@ -63,7 +63,7 @@ def _(protocol: ThreeNB, ones: int, participants: int) -> dict[str, DiscreteLaw]
 
 @_counts.register
 def _(protocol: Pure, ones: int, participants: int) -> dict[str, DiscreteLaw]:
-    kept = laws.binomial(ones, 1.0 - protocol.drop_probability, _TAIL)
+    kept = laws.binomial(ones, protocol.drop_probability, _TAIL).mirrored(ones)
     return _two_counts(kept, protocol.noise, participants)
 
 

@@ -8,7 +8,7 @@ is, and nothing has to be convolved I times.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,10 +27,22 @@ Part = tuple[int, IntegerLaw]
 """(copies, X): the part `copies * X` of the messages, as flood messages come in pairs."""
 
 
-def counted_bits(instances: int, probability: float) -> Part:
-    """Return the messages that count bits: one for each of `instances` bits, independently with this probability."""
+def counted_bits(instances: int, fraction_of_ones: float, drop_probability: float = 0.0) -> Part:
+    """Return the messages that count bits: one for each of `instances` bits that is 1 and not dropped."""
     trials = check_integer("instances", instances, low=1)
-    return 1, binomial(trials, check_probability("fraction_of_ones", probability), TAIL)
+    ones = check_probability("fraction_of_ones", fraction_of_ones)
+    dropped = check_probability("drop_probability", drop_probability)
+    if dropped == 0.0:
+        return 1, binomial(trials, ones, TAIL)
+    if ones == 1.0:
+        return 1, binomial(trials, dropped, TAIL).mirrored(trials)
+    # The smaller of the two chances, s, is known to four units: the larger, rounded, would lose the other's digits.
+    sent, missed = ones * (1.0 - dropped), (1.0 - ones) + ones * dropped
+    law = binomial(trials, min(sent, missed), TAIL)
+    # d ln f(j) / d ln s = (j - I s) / (1 - s), and 1 - s is above 0.49.
+    reach = max(law.stop - trials * min(sent, missed), trials * min(sent, missed) - law.start) + 1.0
+    law = replace(law, relative_error=law.relative_error + 10.0 * UNIT * reach)
+    return 1, law if sent <= missed else law.mirrored(trials)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from protocols.validation import check_integer, check_probability, check_real
 __all__ = [
     "DEFAULT_MAX_ATOMS",
     "DEFAULT_TAIL",
+    "SMALLEST_TAIL",
     "IntegerLaw",
     "binomial",
     "discrete_gaussian",
@@ -35,11 +36,12 @@ DEFAULT_TAIL = 1e-60
 """The default of the largest mass that may be cut off at each side."""
 DEFAULT_MAX_ATOMS = 2**24
 """The default of the most atoms a window may have (128 MiB of float64)."""
+SMALLEST_TAIL = 1e-290
+"""The smallest tail that can be asked for: the atoms next to a smaller one would be out of the range of floats."""
 
 _BITS = 128
 _BLOCK = 128
 _EXACT = 2**53
-_SMALLEST_TAIL = 1e-290
 _SMALLEST_ATOM = 1e-300
 
 
@@ -72,6 +74,16 @@ class IntegerLaw:
     def stop(self) -> int:
         """The first integer above the window."""
         return self.start + self.pmf.size
+
+    def mirrored(self, around: int = 0) -> IntegerLaw:
+        """Return the law of `around - X`, exactly.
+
+        Bin(n, 1-p) is Bin(n, p) mirrored around n: 1 - p rounded to a float would be another law, its small probability
+        off by a unit of 1 and not of p.
+        """
+        return IntegerLaw(
+            around - self.stop + 1, self.pmf[::-1].copy(), self.relative_error, self.tail_above, self.tail_below
+        )
 
     @property
     def support(self) -> NDArray[np.int64]:
@@ -166,7 +178,7 @@ def _anchored(f: _UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float6
 
 def _window(name: str, f: _UnimodalPmf, tail: float, max_atoms: int, *, mirrored: bool = False) -> IntegerLaw:
     """Return the smallest window of f, or of its even extension, whose tails are proved to be at most `tail`."""
-    check_real("tail", tail, low=_SMALLEST_TAIL, high=0.5)
+    check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
     check_integer("max_atoms", max_atoms, low=1)
     stop = f.mode + 1 + _smallest(lambda d: bool(f.mass_from(f.mode + 1 + d) <= tail))
     start = 0 if mirrored else max(0, f.mode - _smallest(lambda d: bool(f.mass_below(f.mode - d) <= tail)))

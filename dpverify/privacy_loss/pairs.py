@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss import laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.laws import DEFAULT_TAIL, IntegerLaw
+from dpverify.privacy_loss.laws import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
@@ -30,6 +30,9 @@ __all__ = [
     "poisson",
     "three_nb",
 ]
+
+_NEGLIGIBLE = 1e-16
+"""What an entry of a sum may lack, relatively, and still be listed: charged with it."""
 
 
 class Directions(NamedTuple):
@@ -103,7 +106,7 @@ def approximate_dp(epsilon0: float, delta0: float) -> PrivacyLossDistribution:
     check_real("epsilon0", epsilon0, low=0.0)
     check_real("delta0", delta0, low=0.0, high=1.0, high_open=True)
     larger = (1.0 - delta0) / (1.0 + math.exp(-epsilon0))
-    smaller = (1.0 - delta0) / (1.0 + math.exp(epsilon0))
+    smaller = larger * math.exp(-epsilon0)
     return PrivacyLossDistribution.from_atoms(
         np.array([epsilon0, -epsilon0]), np.array([larger, smaller]), delta0, relative_error=8.0 * UNIT
     )
@@ -112,29 +115,28 @@ def approximate_dp(epsilon0: float, delta0: float) -> PrivacyLossDistribution:
 def binomial_randomized_response(users: int, flip_probability: float, tail: float = DEFAULT_TAIL) -> Directions:
     """Return the pair of shuffled randomized response when all other users hold 0.
 
-    `P(y) = Bin(n, p)` for the user's bit 0, and `Q/P(y) = (1-p) y / (n p) + p (n-y) / (n (1-p))
-    = 1 + (y - n p) (1 - 2p) / (n p (1-p))` for her bit 1. All other users holding 1 is the mirror image, with the
-    directions exchanged.
+    `P(y) = Bin(n, p)` for the user's bit 0, and `Q/P(y) = (1-p) y / (n p) + p (n-y) / (n (1-p))` for her bit 1: a sum
+    of positive terms, so that nothing cancels however small p is. All other users holding 1 is the mirror image, with
+    the directions exchanged.
     """
     check_integer("users", users, low=1)
     check_real("flip_probability", flip_probability, low=0.0, high=0.5, low_open=True, high_open=True)
     p = flip_probability
-    law = laws.binomial(users, p, tail)
+    # Q/P is at most (1-p)/p, so this much less of P's mass is cut for Q to lose no more than `tail` at each side.
+    law = laws.binomial(users, p, max(tail * p, SMALLEST_TAIL))
     y = law.support.astype(np.float64)
-    # y - n p cancels near the mean: its error, a unit of n p, is divided by n p again.
-    deviation = (y - users * p) / (users * p * (1.0 - p))
-    loss = np.log1p(deviation * (1.0 - 2.0 * p))
-    ratio = np.exp(loss)
-    loss_error = UNIT * float(np.max((4.0 + 8.0 * np.abs(deviation)) / ratio)) + 4.0 * UNIT * float(np.abs(loss).max())
+    # At most seven roundings in the ratio, and two units of the logarithm.
+    ratio = (1.0 - p) * y / (users * p) + p * (users - y) / (users * (1.0 - p))
+    loss = np.log(ratio)
+    loss_error = UNIT * (8.0 + 4.0 * float(np.abs(loss).max()))
     omitted = law.tail_below + law.tail_above
-    # Q's mass outside the window: Q/P is at most (1-p)/p.
     return Directions(
         PrivacyLossDistribution.from_atoms(
             loss,
             law.pmf * ratio,
             0.0,
-            omitted * (1.0 - p) / p * (1.0 + 8.0 * UNIT),
-            relative_error=law.relative_error + 2.0 * loss_error + 8.0 * UNIT,
+            min(1.0, omitted * (1.0 - p) / p * (1.0 + 8.0 * UNIT)),
+            relative_error=law.relative_error + 16.0 * UNIT,
             loss_error=loss_error,
         ),
         PrivacyLossDistribution.from_atoms(
@@ -157,7 +159,7 @@ def mixed_reports(
     flip_probability : float
         p in (0, 1/2).
     tail : float
-        Mass that may be cut at each side of each binomial.
+        Mass that may be cut at each side of each binomial, in units of p.
     coins : int
         In [0, n-1]; a coin's report is a coin again.
     """
@@ -166,26 +168,27 @@ def mixed_reports(
     check_integer("ones", ones, low=0, high=users - 1 - coins)
     check_real("flip_probability", flip_probability, low=0.0, high=0.5, low_open=True, high_open=True)
     p = flip_probability
-    high = laws.binomial(ones, 1.0 - p, tail)
+    # The rarer law of an outcome may be p times the other: so small a tail must not matter to it either.
+    tail = max(tail * p, SMALLEST_TAIL)
+    high = laws.binomial(ones, p, tail).mirrored(ones)
     low = laws.binomial(users - 1 - coins - ones, p, tail)
     fair = laws.binomial(coins, 0.5, tail)
     fixed = np.convolve(high.pmf, low.pmf)
     others = np.convolve(fixed, fair.pmf)
     relative_error = high.relative_error + low.relative_error + fair.relative_error
     relative_error += (min(high.pmf.size, low.pmf.size) + min(fixed.size, fair.pmf.size) + 8.0) * UNIT
-    # Bin(k, 1-p) is evaluated at the rounded 1-p: of relative size u, which moves each factor by that much.
-    relative_error += 2.0 * UNIT * ones
     omitted = sum(law.tail_below + law.tail_above for law in (high, low, fair))
     zero = np.append((1.0 - p) * others, 0.0) + np.append(0.0, p * others)
     one = np.append(p * others, 0.0) + np.append(0.0, (1.0 - p) * others)
-    # An entry of the convolution lacks at most `omitted`; those for which that could matter are charged as missing.
+    # An entry of the convolution lacks at most `omitted`, and what underflowed in it; those for which that could matter
+    # are charged as missing.
     occupied = np.minimum(zero, one) > max(omitted * 1e15, 1e-290)
     relative_error += 1e-15
     losses = np.log(one[occupied] / zero[occupied])
     loss_error = 2.0 * relative_error + 16.0 * UNIT * (1.0 + float(np.abs(losses).max(initial=0.0)))
     dropped = float(zero[~occupied].sum() + one[~occupied].sum())
     common = {"relative_error": relative_error + 4.0 * UNIT, "loss_error": loss_error}
-    missing = (omitted + dropped) * (1.0 + 1e-6)
+    missing = (omitted + dropped) * (1.0 + 1e-6) + (0.0 if occupied.all() else SUBNORMAL)
     return Directions(
         PrivacyLossDistribution.from_atoms(losses, one[occupied], 0.0, missing, **common),
         PrivacyLossDistribution.from_atoms(-losses, zero[occupied], 0.0, missing, **common),
@@ -203,44 +206,52 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     """
     check_probability("p", p, high_open=True)
     check_real("p", p, low=0.0, low_open=True)
-    flood = laws.negative_binomial(flood_shape, flood_p, tail * 1e-8)
+    check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
+    # What the flood's window cuts must matter to no H that is kept down to a mass of about `tail`.
+    flood = laws.negative_binomial(flood_shape, flood_p, max(tail * _NEGLIGIBLE, SMALLEST_TAIL))
     rate = -2.0 * math.log(p)
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
-    beyond = math.ceil(math.log(tail) / (2.0 * math.log(p))) + 1
+    beyond = math.ceil(-math.log(tail) / rate) + 1
     if flood.pmf.size + beyond > laws.DEFAULT_MAX_ATOMS:
         raise ValueError(
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
             f"{laws.DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
         )
-    masses = decayed_sums(np.append(flood.pmf, np.zeros(beyond)), rate)
-    # Entries that the flood's cut lower tail could change are charged as missing.
-    start = 0
-    if flood.tail_below > 0.0:
-        reach = flood.tail_below * np.exp(2.0 * math.log(p) * np.arange(1, masses.size + 1))
-        start = int(np.argmax(reach <= 1e-16 * masses))
-    keep = masses[start:]
+    padded = np.append(flood.pmf, np.zeros(beyond))
+    masses = decayed_sums(padded, rate)
+    # H(u) lacks what the flood has below its window, which has decayed as long, and above it up to u. It is kept where
+    # that is negligible, from `start` to `end`: in one stretch, since below `stop` the lack decays at least as fast.
+    lack = flood.tail_below * np.exp(-rate * np.arange(1, masses.size + 1))
+    lack[flood.pmf.size :] += flood.tail_above
+    exact = np.flatnonzero((masses >= SMALLEST_TAIL) & (lack <= _NEGLIGIBLE * masses))
+    start, end = (int(exact[0]), int(exact[-1]) + 1) if exact.size else (0, 0)
+    keep = masses[start:end]
     # The rate rounds by three units: H(u) errs by that times the mean age of what it is made of.
-    ages = p * p * np.append(0.0, decayed_sums(masses, rate)[:-1])[start:] / keep
-    errors = flood.relative_error + 4.0 * (rate * ages + 4.0) * UNIT + decayed_sums_error(masses.size) + 1e-16
-    relative_error = float(errors.max())
-    omitted = (
-        (1.0 - p) * float(masses[:start].sum()) + (flood.tail_below + flood.tail_above) / (1.0 + p) + tail / (1.0 + p)
-    ) * (1.0 + 1e-9)
-    # H(u) / (p H(u-1)) = p + f3(u) / (p H(u-1)): the errors of H weigh only as much as the second term.
-    fresh = np.append(flood.pmf, np.zeros(beyond))[start + 1 :] / (p * keep[:-1])
-    loss = -np.log(p + fresh)
-    shares = fresh / (p + fresh)
-    loss_error = float(np.max(shares * (errors[:-1] + flood.relative_error + 4.0 * UNIT), initial=0.0))
-    loss_error += 8.0 * UNIT * (1.0 + float(np.abs(loss).max(initial=0.0)))
+    ages = p * p * np.append(0.0, decayed_sums(masses, rate)[:-1])[start:end] / keep
+    errors = flood.relative_error + 4.0 * (rate * ages + 4.0) * UNIT + decayed_sums_error(masses.size) + _NEGLIGIBLE
+    relative_error = float(errors.max(initial=0.0))
+    # The sum of H is 1 / (1 - p^2): below `start`, what is listed there and all that the lower tail adds; from `end`
+    # on, p^2 H(end - 1) and the rest of the flood.
+    last = float(keep[-1]) if keep.size else 0.0
+    late = flood.tail_above + float(padded[end:].sum())
+    omitted = (1.0 - p) * float(masses[:start].sum()) + (flood.tail_below + late + p * p * last) / (1.0 + p)
+    omitted = omitted * (1.0 + relative_error + 1e-9) + SUBNORMAL
+    # P(U = u <= V) is (1-p) H(u) for x = 0 and (1-p) p H(u-1) for x = 1, and their ratio (p^2 + f3(u) / H(u-1)) / p:
+    # the errors of H weigh only as much as the second term, and f3(u), where it is cut, is negligible to p^2.
+    fresh = padded[start + 1 : end] / keep[:-1]
+    ratio = p * p + fresh
+    loss = math.log(p) - np.log(ratio)
+    loss_error = float(np.max(fresh / ratio * (errors[:-1] + flood.relative_error), initial=0.0)) + _NEGLIGIBLE
+    loss_error += 8.0 * UNIT * (1.0 + float(np.abs(loss).max(initial=0.0)) - math.log(p))
     split = -math.log(p)
+    first = (1.0 - p) * float(keep[0]) if keep.size else 0.0
     zero = flood.start + start == 0 and flood.tail_below == 0.0
-    first = (1.0 - p) * float(keep[0])
     return Directions(
         PrivacyLossDistribution.from_atoms(
             np.append(loss, split),
             np.append((1.0 - p) * p * keep[:-1], 1.0 / (1.0 + p)),
             0.0,
-            omitted + first * 1e-30 + (1.0 - p) * p * float(keep[-1]) * (1.0 + relative_error),
+            omitted + (1.0 - p) * p * last * (1.0 + 2.0 * relative_error),
             relative_error=relative_error + 8.0 * UNIT,
             loss_error=loss_error,
         ),
@@ -248,7 +259,7 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
             np.append(-loss, -split),
             np.append((1.0 - p) * keep[1:], p / (1.0 + p)),
             first if zero else 0.0,
-            omitted + (0.0 if zero else first * (1.0 + relative_error)),
+            omitted + (0.0 if zero else first * (1.0 + 2.0 * relative_error)),
             relative_error=relative_error + 8.0 * UNIT,
             loss_error=loss_error,
         ),

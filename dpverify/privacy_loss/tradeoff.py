@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_real
 
 __all__ = ["TradeOff"]
@@ -36,14 +37,16 @@ class TradeOff:
     def of(cls, pair: PrivacyLossDistribution) -> TradeOff:
         """Return the trade-off function of a pair: the likelihood-ratio tests, by increasing loss (Neyman-Pearson)."""
         # Reject P where P/Q is small: the outcomes that P lacks altogether first, then by increasing loss.
-        q_mass = pair.masses * np.exp(-pair.losses)
+        q_mass = pair.reference_masses
         without_p = max(1.0 - float(q_mass.sum()), 0.0)
         type_one = np.concatenate([[0.0], np.cumsum(pair.masses)])
         type_two = 1.0 - without_p - np.concatenate([[0.0], np.cumsum(q_mass)])
         # Where Q has no mass, rejecting P only costs: f stays 0.
         type_one = np.append(type_one, 1.0)
         type_two = np.append(type_two, 0.0)
-        error = pair.missing_mass + 2.0 * pair.relative_error + pair.loss_error + 4e-16 * pair.losses.size
+        # The most that a test gains under Q is concave in its cost under P, and 0 without cost: with costs and gains off
+        # by a factor each, it is off by both, however steep. What P lacks is off by the error of Q's sum.
+        error = pair.missing_mass + 3.0 * pair.reference_error + 4.0 * UNIT * (pair.losses.size + 4.0)
         if pair.missing_mass > 0.0:
             # Some or all of what P seems to lack may lie on the outcomes that are not listed.
             error += without_p

@@ -26,7 +26,7 @@ from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
-from dpverify.claims.messages import MessagesLaw
+from dpverify.claims.messages import MessagesLaw, counted_bits
 from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
@@ -37,7 +37,6 @@ from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.erasure import erased
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
-from protocols.validation import check_probability
 
 __all__ = ["RHO", "PureClaims"]
 
@@ -135,8 +134,8 @@ class PureClaims(BitsumClaims[Pure]):
     def messages_law(  # noqa: D102
         self, protocol: Pure, instances: int = 1, fraction_of_ones: float = 1.0
     ) -> MessagesLaw:
-        kept = check_probability("fraction_of_ones", fraction_of_ones) * (1.0 - protocol.drop_probability)
-        return ThreeNBClaims().messages_law(protocol.noise, instances, kept)
+        _, *noise = ThreeNBClaims().messages_law(protocol.noise, instances, fraction_of_ones).parts
+        return MessagesLaw((counted_bits(instances, fraction_of_ones, protocol.drop_probability), *noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Pure:
         """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.
