@@ -44,8 +44,8 @@ class TradeOff:
         # Where Q has no mass, rejecting P only costs: f stays 0.
         type_one = np.append(type_one, 1.0)
         type_two = np.append(type_two, 0.0)
-        # The most that a test gains under Q is concave in its cost under P, and 0 without cost: with costs and gains off
-        # by a factor each, it is off by both, however steep. What P lacks is off by the error of Q's sum.
+        # The most that a test gains under Q is concave in its cost under P: with costs and gains off by a factor each,
+        # it is off by both, however steep. What P lacks is off by the error of Q's sum.
         error = pair.missing_mass + 3.0 * pair.reference_error + 4.0 * UNIT * (pair.losses.size + 4.0)
         if pair.missing_mass > 0.0:
             # Some or all of what P seems to lack may lie on the outcomes that are not listed.
