@@ -44,7 +44,6 @@ _USER_RUNS = 120
 _CONTROL = 499
 """Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
 _CONTROL_LEVEL = 3.0 / (_CONTROL + 1)
-_WATCHED = "the runs in which its messages were watched"
 _STREAM = 2**32
 """Where the generators of the checks begin, behind those of any dataset."""
 
@@ -314,7 +313,7 @@ def _structure(messages: Messages, generators: Generators, level: float) -> list
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise TargetError(f"target {happened(error, where=_WATCHED)}") from error
+        raise TargetError(f"target {happened(error, when='while its messages were watched')}") from error
     users = len(messages.quiet)
     totals = np.stack([np.bincount(senders, minlength=users) for _, senders in sent])
     pieces = np.stack([np.bincount(who[symbols == messages.symbol], minlength=users) for symbols, who in sent])

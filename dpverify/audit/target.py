@@ -122,7 +122,7 @@ class Target:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise TargetError(f"{self.shown} {happened(error, where=where)}") from error
+            raise TargetError(f"{self.shown} {happened(error, when=f'in {where}')}") from error
         return self.checked(raw, trials, where)
 
     def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
@@ -160,15 +160,15 @@ def _kept(output: Any) -> Any:
     return output if isinstance(output, (int, float, np.generic)) else np.array(output)
 
 
-def happened(error: BaseException, *plain: type[Exception], where: str = "") -> str:
+def happened(error: BaseException, *plain: type[Exception], when: str = "") -> str:
     """Return a sentence's end on an exception; of a `plain` one, which speaks for itself, only its message."""
-    after = f" in {where}" if where else ""
+    after = f" {when}" if when else ""
     if isinstance(error, SystemExit):
         status = "" if error.code is None else f"{error.code!r}"[:_MOST_SHOWN]
         return f"called sys.exit({status}){after}."
     if isinstance(error, plain):
         return _one_line(error)
-    raised = f"raised {type(error).__name__}{after}" if where else type(error).__name__
+    raised = f"raised {type(error).__name__}{after}" if when else type(error).__name__
     return f"{raised}: {_one_line(error)}"
 
 

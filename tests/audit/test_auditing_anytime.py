@@ -154,7 +154,7 @@ def test_bad_input() -> None:
         audit(most_trials=99)
     with pytest.raises(ValueError, match=r"^level=0\.0 must be a finite number in \[0\.0001, 1\)\.$"):
         audit(level=0.0)
-    with pytest.raises(TargetError, match=r"^target returned nan in trials \[0, 250\) of dataset 0"):
+    with pytest.raises(TargetError, match=r"^target=.* returned nan in trials \[0, 250\) of dataset 0"):
         audit_anytime(RR, implementation=lambda bits, rng: math.nan)
     with pytest.raises((TypeError, ValueError), match="has no discrete law"):
         audit(CentralGaussian(10, 2.0))
