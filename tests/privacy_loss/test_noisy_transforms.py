@@ -1,0 +1,79 @@
+"""Composition with transforms that err by as much as their bound says, and with windows that fold mass over.
+
+Real transforms err by 1e-16 and windows fold 1e-18: without these tests the charges for either could be left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.fft
+
+from dpverify.privacy_loss import compose, tilting
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.pairs import approximate_dp
+
+LEVEL = 1e-3
+"""The relative error of a transform in the 2-norm."""
+
+
+def off(transform: Callable[..., Any], sign: float) -> Callable[..., Any]:
+    """Return a transform of sequences that are off by 0.9 LEVEL, spread evenly: what moves the total mass most."""
+
+    def wrong(values: np.ndarray, *arguments: Any) -> np.ndarray:
+        exact = transform(values, *arguments)
+        if np.iscomplexobj(exact):  # forwards: an even error of the sequence is one of the first coefficient
+            exact[0] += sign * 0.9 * LEVEL * math.sqrt(values.size) * float(np.linalg.norm(values))
+            return exact
+        return exact + sign * 0.9 * LEVEL * float(np.linalg.norm(exact)) / math.sqrt(exact.size)
+
+    return wrong
+
+
+@pytest.mark.parametrize("count", [1, 9])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_transforms_are_charged_forwards_and_backwards(
+    monkeypatch: pytest.MonkeyPatch, count: int, sign: float
+) -> None:
+    for module in (compose, tilting):
+        monkeypatch.setattr(module, "fft_error", lambda length: LEVEL)
+    for name in ("rfft", "irfft"):
+        monkeypatch.setattr(scipy.fft, name, off(getattr(scipy.fft, name), sign))
+    found = Composition([(connect_the_dots(approximate_dp(1.0, 0.0), 1.0), count)])
+    # Below every loss, and inside the window of 64 cells, the divergence is 1 - e^epsilon.
+    for epsilon in (-20.0, -15.0, -11.0):
+        interval = found.delta(epsilon)
+        assert interval.lower <= -math.expm1(epsilon) <= interval.upper
+    for epsilon in (0.0, 0.5):
+        interval = found.delta(epsilon)
+        assert interval.lower <= float(binomial_sum(count, 1.0, epsilon)) <= interval.upper
+
+
+def binomial_sum(count: int, epsilon0: float, epsilon: float) -> mp.mpf:
+    """The divergence of `count` pure mechanisms of two losses."""
+    with mp.workdps(40):
+        e0 = mp.mpf(epsilon0)
+        high = 1 / (1 + mp.exp(-e0))
+        return mp.fsum(
+            mp.binomial(count, j) * high ** (count - j) * (1 - high) ** j * (1 - mp.exp(epsilon - (count - 2 * j) * e0))
+            for j in range(count + 1)
+            if (count - 2 * j) * e0 > epsilon
+        )
+
+
+@pytest.mark.parametrize("alias", [1e-4, 1e-2, 0.1])
+@pytest.mark.parametrize("count", [300, 700])
+def test_what_folds_over_is_charged(monkeypatch: pytest.MonkeyPatch, alias: float, count: int) -> None:
+    monkeypatch.setattr(compose, "_LOG_ALIAS", math.log(alias))
+    epsilon0 = 0.05
+    found = Composition([(connect_the_dots(approximate_dp(epsilon0, 0.0), epsilon0), count)])
+    for epsilon in (-2.0, 0.0, 1.0, 3.0, 6.0):
+        interval, truth = found.delta(epsilon), float(binomial_sum(count, epsilon0, epsilon))
+        assert interval.lower <= truth * (1 + 1e-13)
+        assert truth * (1 - 1e-13) <= interval.upper
