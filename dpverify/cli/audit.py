@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from dpverify.cli.options import exact, integer, number
-from dpverify.cli.output import AsJson, Users, console, print_result
+from dpverify.cli.output import AsJson, Users, console, print_result, write_figure
 
 if TYPE_CHECKING:
-    from dpverify.audit.report import AuditReport
     from dpverify.guarantee import Budget
     from protocols.bitsum import BitsumProtocol
 
@@ -72,12 +71,12 @@ def _audit(
         Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")
     ] = None,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure to this PNG file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     from dpverify.audit.target import Target
     from dpverify.auditing import Implementation, audit_bitsum
-    from dpverify.report.audit import audit_table
+    from dpverify.report.audit import audit_figure, audit_table
     from dpverify.report.plots import check_path
 
     claim = _claim(claim_epsilon, claim_delta)
@@ -109,7 +108,7 @@ def _audit(
         raise typer.Exit(_INTERRUPTED) from None
     print_result(report.to_dict(), audit_table(report), as_json)
     if plot is not None:
-        _draw(report, plot)
+        write_figure("--plot", plot, lambda: audit_figure(report))
     raise typer.Exit(report.exit_code)
 
 
@@ -121,17 +120,6 @@ def _claim(epsilon: str | None, delta: str | None) -> Budget | None:
     if epsilon is None or delta is None:
         raise ValueError("--claim-epsilon and --claim-delta must be given together, or neither.")
     return Budget(epsilon, delta)
-
-
-def _draw(report: AuditReport, path: Path) -> None:
-    """Write the figure; without one there is a report all the same, and its exit status."""
-    from dpverify.report.audit import audit_figure
-    from dpverify.report.plots import save
-
-    try:
-        save(audit_figure(report), path)
-    except OSError as error:
-        typer.echo(f"--plot={str(path)!r} cannot be written: {error.strerror or error}.", err=True)
 
 
 def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.cli.output import console
+from dpverify.cli.output import console, show, write_figure
 
 __all__ = ["register"]
 
@@ -21,26 +21,23 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help=f"The folder that {_FIGURE} is written to.")] = Path(),
+    output: Annotated[Path, typer.Option(help=f"The folder, which must exist, that {_FIGURE} is written to.")] = Path(),
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same numbers.")] = 0,
 ) -> None:
     """Learn digits from 1,347 users, without privacy and with it, in less than a minute."""
-    # Before the work, not after it: an unwritable folder is known at once.
-    output.mkdir(parents=True, exist_ok=True)
-    progress = console(stderr=True)
-    with progress.status("starting") as status:
+    # Before the work, not after it: that there is nowhere to write to is known at once.
+    if not output.is_dir():
+        raise ValueError(f"--output={str(output)!r} must be a folder that exists.")
+    from dpverify.report import plots, tables
+
+    figure = output / _FIGURE
+    plots.check_path(figure, "--output")
+    with console(stderr=True).status("starting") as status:
         from dpverify import demo as demonstration
-        from dpverify.report import plots, tables
 
         result = demonstration.run(seed=seed, progress=lambda line: status.update(f"{line} ..."))
         status.update("the same for 30,000 users ...")
         many = demonstration.many_users()
-        status.update("drawing ...")
-        figure = output / _FIGURE
-        plots.save(plots.demo_figure(result), figure)
-    screen = console()
-    screen.print(tables.demo_table(result))
-    for line in demonstration.CONCLUSION:
-        screen.print(line, markup=False)
-    screen.print(tables.plan_table(many))
-    screen.print(f"Figure: {figure.resolve()}", markup=False, soft_wrap=True)
+    show(tables.demo_table(result), *demonstration.CONCLUSION, tables.plan_table(many))
+    if write_figure("--output", figure, lambda: plots.demo_figure(result)):
+        typer.echo(f"Figure: {figure.resolve()}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +14,21 @@ from dpverify.cli.options import choice, integer, number
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console, RenderableType
 
-__all__ = ["AsJson", "AtDelta", "AtEpsilon", "Instances", "Users", "console", "print_result", "threat_model"]
+__all__ = [
+    "AsJson",
+    "AtDelta",
+    "AtEpsilon",
+    "Instances",
+    "Users",
+    "console",
+    "print_result",
+    "show",
+    "threat_model",
+    "write_figure",
+]
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
 Instances = Annotated[int, integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in.")]
@@ -50,7 +64,40 @@ def print_result(result: dict[str, Any], table: RenderableType, as_json: bool) -
     if as_json:
         typer.echo(json.dumps(_plain(result), indent=2, allow_nan=False))
     else:
-        console().print(table)
+        show(table)
+
+
+def show(*parts: RenderableType) -> None:
+    """Print tables and texts."""
+    screen = console()
+    # Captured first: a closed pipe is an OSError of ours to tell, not an exit status that rich chooses.
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(part, markup=False)
+    typer.echo(captured.get(), nl=False, color=screen.color_system is not None)
+
+
+def write_figure(option: str, path: Path, draw: Callable[[], Figure]) -> bool:
+    """Draw and write a figure, and return whether it worked; if not, one sentence says so, and the report stands.
+
+    Parameters
+    ----------
+    option : str
+        What asked for it, as typed.
+    path : Path
+        Where, as `dpverify.report.plots.check_path` accepts it.
+    draw : callable
+        Returns the figure.
+    """
+    from dpverify.report.plots import save
+
+    try:
+        save(draw(), path)
+    except Exception as error:  # whatever it is, the report has been computed and is right
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        typer.echo(f"{option}={str(path)!r} cannot be written: {reason.removesuffix('.')}.", err=True)
+        return False
+    return True
 
 
 def threat_model(help: str) -> Any:

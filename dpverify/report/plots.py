@@ -23,6 +23,13 @@ __all__ = ["Curve", "check_path", "demo_figure", "privacy_profile", "save"]
 # Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
 _STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
 
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+"""What a figure can be written as, by extension, without the stamps that would differ from run to run."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -138,43 +145,63 @@ def demo_figure(result: DemoResult) -> Figure:
     return figure
 
 
-def check_path(path: Path) -> None:
+def check_path(path: Path, name: str = "plot") -> None:
     """Check, before the work for a figure, that it can be saved there.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is to be written.
+    name : str
+        What asked for it, for the message.
 
     Raises
     ------
     ValueError
-        If the name does not end in .png, its folder does not exist or cannot be written to, or it is a folder.
+        If the path ends in no known extension, or its folder does not exist or cannot be written to, or it is no file.
     """
-    if path.suffix.lower() != ".png":
-        raise ValueError(f"plot={str(path)!r} must end in .png: the figure is a PNG image.")
-    if path.is_dir():
-        raise ValueError(f"plot={str(path)!r} must be a file, but is a folder.")
+    said = f"{name}={str(path)!r}"
+    if path.suffix.lower() not in _METADATA:
+        raise ValueError(f"{said} must end in one of {', '.join(_METADATA)}.")
     if not path.parent.is_dir():
-        raise ValueError(f"plot={str(path)!r} must be in a folder that exists.")
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"plot={str(path)!r} must be in a folder that can be written to.")
+        raise ValueError(f"{said} must be in a folder that exists.")
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{said} must be a file, which what is there is not.")
+        folder = path.resolve().parent
+    except OSError as error:  # such as a name that is too long
+        raise ValueError(f"{said} must be a file that can be written: {error.strerror}.") from None
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"{said} must be in a folder that can be written to: {error.strerror}.") from None
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, all of it or nothing: a reader never sees half a file.
+    """Write a figure as PNG, SVG or PDF, all of it or nothing: a reader never sees half a file.
 
     Parameters
     ----------
     figure : Figure
         What to write.
     path : Path
-        Where, in a folder that exists; a file there is replaced.
+        Where, in a folder that exists; its extension names the format, and a file there is replaced.
 
     Raises
     ------
+    ValueError
+        If the extension is none of .png, .svg, .pdf, or something other than a file is there.
     OSError
-        If the folder does not exist or cannot be written to.
+        If the folder cannot be written to.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".png", dir=path.parent)
+    check_path(path, "path")
+    kind = path.suffix.lower()
+    path = path.resolve()  # what a link leads to is replaced, not the link
+    handle, name = tempfile.mkstemp(prefix=".figure-", suffix=kind, dir=path.parent)
     os.close(handle)
     try:
-        figure.savefig(name, format="png", metadata={"Software": None})
+        figure.savefig(name, format=kind[1:], metadata=_METADATA[kind])
         # mkstemp makes a private file; a figure has the permissions that any new file has.
         umask = os.umask(0)
         os.umask(umask)

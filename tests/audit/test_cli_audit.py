@@ -59,7 +59,7 @@ def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None
         ([*RR, "--timeout", "0"], "--timeout='0' must be a finite number in (0, inf)"),
         ([*RR, "--seed", "1.5"], "--seed='1.5' must be an integer in [0, inf)"),
         ([*RR, "--plot", "nowhere/a.png"], "--plot='nowhere/a.png' must be in a folder that exists"),
-        ([*RR, "--plot", "a.pdf"], "--plot='a.pdf' must end in .png"),
+        ([*RR, "--plot", "a.jpg"], "--plot='a.jpg' must end in one of .png, .svg, .pdf"),
         ([*RR, "--resume", "nowhere/a.npz"], "--resume="),
         ([*RR, "--target", "nothing"], "--target='nothing' must be a callable, 'module:callable' or"),
         ([*RR, "--target", f"{HERE}:missing"], f"--target='{HERE}:missing' cannot be imported"),
@@ -91,18 +91,20 @@ def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pyt
     assert file.read_bytes() == before
 
 
-def test_a_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figure = tmp_path / "audit.png"
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
+def test_a_figure_is_written(name: str, start: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tmp_path / name
     words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
     assert cli.main(words) in (0, 1, 3)
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert figure.read_bytes().startswith(start)
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("No space left on device")])
 def test_a_figure_never_costs_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(self: object, *_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     words = [*QUICK, "--trials", "1e2", "--json", "--plot", str(tmp_path / "a.png")]

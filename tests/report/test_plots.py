@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from dpverify.guarantee import Budget, Interval
-from dpverify.report.plots import Curve, privacy_profile, save
+from dpverify.report.plots import Curve, check_path, privacy_profile, save
 
 
 def test_a_profile_draws_upper_ends_and_the_budget() -> None:
@@ -32,7 +32,7 @@ def test_more_curves_than_styles_are_refused() -> None:
 
 def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "folder" / "figure.png"
-    with pytest.raises(FileNotFoundError):  # a folder that nobody asked for
+    with pytest.raises(ValueError, match="in a folder that exists"):  # a folder that nobody asked for
         save(privacy_profile([]), path)
     path.parent.mkdir()
     save(privacy_profile([Curve("one", [0.1], [1.0])]), path)
@@ -49,3 +49,41 @@ def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
         save(privacy_profile([]), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
+def test_the_extension_names_the_format(name: str, start: bytes, tmp_path: Path) -> None:
+    for _ in range(2):
+        save(privacy_profile([]), tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("figure", "must end in one of .png, .svg, .pdf"),
+        ("figure.jpg", "must end in one of .png, .svg, .pdf"),
+        ("", "must end in one of"),
+        ("nowhere/figure.png", "must be in a folder that exists"),
+        ("file/figure.png", "must be in a folder that exists"),
+        ("folder.png", "must be a file"),
+        ("x" * 300 + ".png", "must be a file that can be written: File name too long"),
+    ],
+)
+def test_a_path_is_checked_before_the_work(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(ValueError, match=r"^plot=.* must ") as caught:
+        check_path(tmp_path / name)
+    assert said in str(caught.value)
+    with pytest.raises(ValueError, match=r"^path="):
+        save(privacy_profile([]), tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.png"]
+
+
+def test_what_a_link_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link.png").symlink_to(tmp_path / "elsewhere" / "figure.png")
+    save(privacy_profile([]), tmp_path / "link.png")
+    assert (tmp_path / "link.png").is_symlink()
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["figure.png"]
