@@ -8,7 +8,8 @@ import pytest
 
 from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
+from protocols.bitsum import RandomizedResponse
 
 BUDGET = Budget(1, "1e-6")
 
@@ -46,3 +47,40 @@ def test_the_stated_epsilon_is_the_proved_one(monkeypatch: pytest.MonkeyPatch) -
     stated = stating(monkeypatch, 0.5)
     row = plan("poisson", BUDGET, users=1000, instances=4)
     assert row.guarantee.epsilon == stated[-1][1] < 0.51
+
+
+class Straddling:
+    """A privacy curve that does not tell whether its budget is met."""
+
+    def delta(self, epsilon: float) -> Interval:
+        return Interval(1e-30, 0.5)
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_a_published_guarantee_is_stated_as_proved_only_if_it_is(
+    monkeypatch: pytest.MonkeyPatch, doubtful: bool
+) -> None:
+    claims = type(BITSUM_CLAIMS["rr"])
+    if doubtful:
+        monkeypatch.setattr(claims, "curve", lambda *arguments, **options: Straddling())
+    row = plan("rr", Budget("0.5", "1e-5"), users=20_000, instances=1, method="published", composition="basic")
+    assert row.guarantee.side is (Side.ESTIMATE if doubtful else Side.UPPER_BOUND)
+    assert any("does not confirm" in note for note in row.notes) is doubtful
+
+
+def test_published_parameters_that_send_too_much_are_refused() -> None:
+    arguments = {"users": 20_000, "instances": 1, "method": "published", "composition": "basic"}
+    row = plan("3nb", Budget("0.5", "1e-5"), **arguments)
+    least = row.messages_per_user
+    assert plan("3nb", Budget("0.5", "1e-5"), **arguments, max_messages_per_user=least) == row
+    with pytest.raises(InfeasibleBudgetError, match="max_messages_per_user"):
+        plan("3nb", Budget("0.5", "1e-5"), **arguments, max_messages_per_user=least * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("instances", [1, 7])
+def test_a_pure_account_holds_all_of_the_loss_of_one_instance(monkeypatch: pytest.MonkeyPatch, instances: int) -> None:
+    monkeypatch.setattr(type(BITSUM_CLAIMS["rr"]), "pure_epsilon", lambda *arguments: Interval(1.0, 1.1))
+    found = account(RandomizedResponse(10, 0.25), instances=instances, delta=0.0).epsilon
+    assert found.lower <= instances * 1.0
+    assert found.upper >= instances * 1.1
+    assert found.width <= 0.1 * instances + 1e-12

@@ -7,13 +7,16 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import flint
 import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify import composition
 from dpverify.composition import CompositionTheorem, compose, largest_float, per_instance_budget
 from dpverify.formulas import composition as closed_forms
+from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 
 BASIC, ADVANCED, OPTIMAL = CompositionTheorem
@@ -68,6 +71,25 @@ def test_truncated_tails_still_bound_the_full_sum(epsilon0: float) -> None:
         with mpmath.mp.workdps(60):
             assert closed_forms.optimal_slack(mpmath.mp, epsilon0, epsilon, mechanisms) <= slack
             assert closed_forms.optimal_slack(mpmath.mp, epsilon0, epsilon * (1 - 1e-14), mechanisms) > slack
+
+
+@pytest.mark.parametrize("trials", [1, 2, 9, 130])
+@pytest.mark.parametrize("odds", [Fraction(1, 50), Fraction(4, 5), Fraction(1), Fraction(3)])
+@pytest.mark.parametrize("truncation", [None, 0.9])
+def test_binomial_tails_hold_the_exact_sum(
+    monkeypatch: pytest.MonkeyPatch, trials: int, odds: Fraction, truncation: float | None
+) -> None:
+    if truncation is not None:  # the terms that are cut off are most of them: their bound must hold all the same
+        monkeypatch.setattr(composition, "_TRUNCATION", flint.arb(truncation))
+    weights = [math.comb(trials, k) * odds**k for k in range(trials + 1)]
+    with arb_context(192):
+        ratio = flint.arb(odds.numerator) / odds.denominator
+        for most in range(-1, trials + 1):
+            exact = sum(weights[: most + 1], Fraction(0)) / sum(weights)
+            found = composition._lower_tail(trials, most, ratio)
+            assert abs(found - flint.arb(exact.numerator) / exact.denominator).contains(0)
+            if truncation is None:
+                assert found.rad() < 1e-30
 
 
 @given(epsilons, st.just(0.0) | st.floats(1e-300, 1e-3), counts, st.integers(1, 4), slacks)

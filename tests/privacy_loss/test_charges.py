@@ -36,6 +36,8 @@ def check(curve: Curve, pairs: Sequence[RationalPair], counts: Sequence[int], *,
     """The upper end (of a listing that is too low), or the lower end, is on the right side of the exact divergence."""
     for epsilon in EPSILONS:
         exact, found = truth(pairs, counts, epsilon), curve(epsilon)
+        assert found.lower >= 0.0
+        assert found.upper <= 1.0
         if low:
             assert exact.lower <= found.upper, epsilon
         else:
