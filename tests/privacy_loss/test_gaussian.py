@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import mpmath as mp
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,6 +53,27 @@ def test_grid_contains_the_closed_form_at_any_resolution(mu: float, ratio: float
     exact = GaussianPrivacyLoss(mu).delta(epsilon)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("mu", "step", "tail"),
+    [(300.0, 10.0, 1e-60), (50.0, 3.0, 1e-60), (0.1, 10.0, 1e-60), (1.0, 1.0, 1e-290), (3, 0.5, 0.01)],
+)
+def test_the_grid_errs_by_no_more_than_it_states(mu: float, step: float, tail: float) -> None:
+    law, grid = GaussianPrivacyLoss(mu), GaussianPrivacyLoss(mu).on_grid(step, tail)
+    first, last = int(grid.indices[0]), int(grid.indices[-1])
+    assert grid.relative_error < 1e-11
+    profile = grid.profile(first, last)
+    for cell in np.linspace(first, last, 40).astype(int):
+        exact, found = law.delta(cell * step), float(profile[cell - first])
+        rounding = 2.0 * profile.size * 2.0**-53
+        assert found * (1.0 - grid.relative_error - rounding) <= exact.upper
+        assert exact.lower <= found * (1.0 + grid.relative_error + rounding) + grid.missing_mass
+
+
+def test_a_grid_of_too_many_nodes_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^mu=1000000\.0 on a grid of step=1\.0 needs more than \d+ nodes\.$"):
+        GaussianPrivacyLoss(1e6).on_grid(1.0)
 
 
 def test_certificate_agrees() -> None:
