@@ -76,6 +76,11 @@ class VectorSumClaims(VectorSumError):
         swapped = protocol.blanket_probability / (protocol.levels + 1)
         return 2.0 * swapped, 1.0 - protocol.blanket_probability + swapped, swapped
 
+    @staticmethod
+    def _elsewhere(protocol: VectorSum) -> float:
+        """Return P(a report is neither of two given values): as what the others leave it would lose its digits."""
+        return (protocol.levels - 1) * (protocol.blanket_probability / (protocol.levels + 1))
+
     def dominating_pair(self, protocol: VectorSum) -> PrivacyLossDistribution:
         """Return a pair that dominates one report's, for every dataset and both directions.
 
@@ -86,7 +91,7 @@ class VectorSumClaims(VectorSumError):
         """
         check_real("blanket_probability", protocol.blanket_probability, low=0.0, low_open=True)
         others, _ = self._others(protocol)
-        return report_in_blanket(others, *self._report(protocol), _TAIL)
+        return report_in_blanket(others, *self._report(protocol), _TAIL, elsewhere=self._elsewhere(protocol))
 
     def attained_pairs(self, protocol: VectorSum) -> tuple[PrivacyLossDistribution, ...]:
         """Return pairs of one report that some dataset attains, the same in every report; empty where none is known.
@@ -99,7 +104,7 @@ class VectorSumClaims(VectorSumError):
             return ()
         if protocol.levels == 1:
             return tuple(binomial_randomized_response(protocol.users, protocol.blanket_probability / 2.0, _TAIL))
-        return (report_in_view(protocol.users - 1, *self._report(protocol)),)
+        return (report_in_view(protocol.users - 1, *self._report(protocol), elsewhere=self._elsewhere(protocol)),)
 
     def delta(self, protocol: VectorSum, epsilon: float) -> Interval:
         """Return the least delta at epsilon, over all datasets, as a proved interval.

@@ -26,19 +26,31 @@ __all__ = ["report_in_blanket", "report_in_view"]
 _MOST_ATOMS = 2**25
 
 
-def _check(trials: int, cover: float, kept: float, swapped: float) -> float:
+def _elsewhere(trials: int, cover: float, kept: float, swapped: float, elsewhere: float | None) -> float:
+    """Check the arguments and return the probability of a report elsewhere."""
     check_integer("trials", trials, low=0)
     check_probability("cover", cover)
     check_real("kept", kept, low=0.0, high=1.0, low_open=True)
     check_real("swapped", swapped, low=0.0, high=kept)
-    elsewhere = 1.0 - kept - swapped
-    if elsewhere < -4.0 * UNIT:
+    rest = math.fsum((1.0, -kept, -swapped))
+    if rest < -4.0 * UNIT:
         raise ValueError(f"kept={kept!r} and swapped={swapped!r} must sum to at most 1.")
-    return max(elsewhere, 0.0)
+    if elsewhere is None:
+        return max(rest, 0.0)
+    if abs(check_probability("elsewhere", elsewhere) - rest) > 8.0 * UNIT:
+        raise ValueError(f"elsewhere={elsewhere!r} must be what kept={kept!r} and swapped={swapped!r} leave.")
+    return elsewhere
 
 
 def report_in_blanket(
-    trials: int, cover: float, kept: float, swapped: float, tail: float = 1e-30, *, cells: int = 256
+    trials: int,
+    cover: float,
+    kept: float,
+    swapped: float,
+    tail: float = 1e-30,
+    *,
+    elsewhere: float | None = None,
+    cells: int = 256,
 ) -> PrivacyLossDistribution:
     """Return a pair that dominates that of the two counts, whatever the truthful reports of the others are.
 
@@ -55,10 +67,13 @@ def report_in_blanket(
         The probabilities that the report is the one value or the other, `kept >= swapped >= 0`.
     tail : float
         Mass that may be cut from each side of each law.
+    elsewhere : float, optional
+        The probability that the report is neither, if known better than by what is left: like the other two it may be
+        off by four units.
     cells : int
         The number of cells; exact (for this enlarged view) if it is at least the number of values of m.
     """
-    elsewhere = _check(trials, cover, kept, swapped)
+    elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     # Fewer coins can only reveal more: the rounding of `cover` is harmless on this side.
     others = laws.binomial(trials, max(cover * (1.0 - 4.0 * UNIT), 0.0), tail)
     width = math.ceil(others.pmf.size / check_integer("cells", cells, low=1))
@@ -70,7 +85,7 @@ def report_in_blanket(
 
 
 def report_in_view(
-    trials: int, cover: float, kept: float, swapped: float, tail: float = 1e-20
+    trials: int, cover: float, kept: float, swapped: float, tail: float = 1e-20, *, elsewhere: float | None = None
 ) -> PrivacyLossDistribution:
     """Return the exact pair of the two counts alone, where all truthful reports of the others lie elsewhere.
 
@@ -82,7 +97,7 @@ def report_in_view(
     ValueError
         If the two-dimensional window would need more than 2^25 atoms.
     """
-    elsewhere = _check(trials, cover, kept, swapped)
+    elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     check_real("cover", cover, low=0.0, high=1.0, low_open=True, high_open=True)
     others = laws.binomial(trials, cover, tail)
     if others.pmf.size * 20.0 * math.sqrt(others.stop) > _MOST_ATOMS:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from dpverify.claims.vector_sum import VectorSumClaims
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from protocols.vector_sum import VectorSum
 
 
 def counts(trials: int, cover: float) -> dict[tuple[int, int], float]:
@@ -102,3 +106,26 @@ def test_what_the_windows_cut_is_charged(trials: int, cover: float, kept: float,
             truth = enumerated(trials, cover, kept, swapped, epsilon, revealed=False)
             found = report_in_view(trials, cover, kept, swapped, tail).delta(epsilon)
             assert found.lower - 1e-13 <= truth <= found.upper + 1e-13
+
+
+def test_rare_random_reports_keep_their_digits() -> None:
+    """Of kept = 1 - gamma + gamma / (k+1), rounded, 1 - kept - swapped keeps few digits if gamma is small."""
+    users, levels, gamma = 10**6, 2, 1e-6
+    rate = Fraction(gamma) / (levels + 1)
+    right, wrong, neither = 1 - 2 * rate, rate, rate
+    (pair,) = VectorSumClaims().attained_pairs(VectorSum(users, 1, levels, gamma))
+
+    def others(count: int) -> Fraction:
+        """The chance of `count` reports of one value and none of the other, all truths being a third value."""
+        return math.comb(users - 1, count) * rate**count / (1 - 2 * rate) ** count
+
+    for count in range(1, 6):
+        first = others(count - 1) * right + others(count) * neither
+        second = others(count - 1) * wrong + others(count) * neither
+        exact = math.log(first / second)
+        assert np.abs(pair.losses - exact).min() <= pair.loss_error + 2.0**-53 * exact
+
+
+def test_elsewhere_must_be_what_is_left() -> None:
+    with pytest.raises(ValueError, match=r"^elsewhere=0\.3 must be what kept=0\.5 and swapped=0\.1 leave\.$"):
+        report_in_view(5, 0.1, 0.5, 0.1, elsewhere=0.3)
