@@ -1,0 +1,190 @@
+"""A checkpoint is that of the code that drew it: of all of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from dpverify.audit.checkpoint import Checkpoint, CheckpointError
+from dpverify.audit.identity import code_identity
+from dpverify.audit.runner import Trials, run
+from dpverify.audit.target import Target
+
+DATASETS = [np.array([0, 0, 1]), np.array([0, 1, 1])]
+
+SOURCES = {
+    "start.py": "import json, numpy\nfrom parts import first\ndef f(bits, rng):\n    from lazy import shift\n"
+    "    return first.scale() * rng.normal() + shift + bits.sum()\n",
+    "parts/__init__.py": "AROUND = 1\n",
+    "parts/first.py": "from . import second\nfrom .deep.third import T\ndef scale(): return second.SCALE * T\n",
+    "parts/second.py": "SCALE = 1.0\n",
+    "parts/deep/__init__.py": "",
+    "parts/deep/third.py": "import importlib\nT = importlib.import_module('named').N\n",
+    "lazy.py": "shift = 0.0\n",
+    "named.py": "N = 1.0\n",
+    "unused.py": "",
+    "exits.py": "import sys; sys.exit(0)\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, source in SOURCES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = set(sys.modules)
+    yield tmp_path
+    _forget(before)
+
+
+def _forget(before: set[str]) -> None:
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in {Path(source).parts[0].removesuffix(".py") for source in SOURCES}:
+            del sys.modules[name]
+    for finder in sys.path_importer_cache.values():
+        if finder is not None:
+            finder.invalidate_caches()
+
+
+def identity(name: str = "start:f") -> dict[str, str]:
+    before = set(sys.modules)
+    try:
+        return Target(name).identity()
+    finally:
+        _forget(before)
+
+
+@pytest.mark.parametrize("name", ["start:f", "./start.py:f"])
+def test_every_local_module_counts_and_no_other(project: Path, name: str) -> None:
+    before = identity(name)
+    used = {Path(source).with_suffix("") for source in SOURCES} - {Path("unused"), Path("exits")}
+    modules = {".".join(source.parts).removesuffix(".__init__") for source in used}
+    assert {key for key in before if key.startswith("source of")} == {f"source of {module}" for module in modules}
+    for source in SOURCES:
+        file = project / source
+        file.write_text(SOURCES[source] + "# another\n")
+        changed = {key for key, value in identity(name).items() if before.get(key) != value}
+        module = ".".join(Path(source).with_suffix("").parts).removesuffix(".__init__")
+        assert changed == ({f"source of {module}"} if module in modules else set())
+        file.write_text(SOURCES[source])
+    assert identity(name) == before
+    assert before["version of numpy"] == np.__version__
+    assert "version of dpverify" in before
+
+
+def test_looking_at_imports_runs_none_of_them(project: Path) -> None:
+    (project / "start.py").write_text("def f(bits, rng):\n    import exits\n")
+    assert "source of exits" in identity()
+
+
+class Base:
+    spread = 1.0
+
+
+class Noise(Base):
+    def __call__(self, bits: np.ndarray, rng: np.random.Generator, factor: float = 1.0) -> float:
+        return float(rng.normal() * self.spread * factor)
+
+
+def test_what_a_callable_holds_counts(project: Path) -> None:
+    before = set(sys.modules)
+    Target("start:f").load()
+    from lazy import shift  # type: ignore[import-not-found]
+
+    assert shift == 0.0
+    namespace: dict[str, Any] = {"__name__": "parts.second", "Noise": Noise}
+    exec("class Sub(Noise):\n    spread = 2.0\n", namespace)
+    held: list[Callable[..., Any]] = [
+        namespace["Sub"](),
+        partial(lambda bits, rng, noise: 0.0, noise=namespace["Sub"]()),
+        namespace["Sub"]().__call__,
+        partial(lambda bits, rng, noise: 0.0, noise=[{"a": (namespace["Sub"],)}]),
+    ]
+    for function in held:
+        found = code_identity(function)
+        assert {"source of parts.second", f"source of {__name__}"} <= set(found)
+    _forget(before)
+
+
+def trials(name: str = "start:f") -> Trials:
+    return Trials(Target(name), DATASETS, trials=60, seed=3, block_size=40)
+
+
+def test_a_changed_helper_is_noticed_on_resuming(project: Path) -> None:
+    file = project / "kept.npz"
+    run(trials(), timeout=60, checkpoint=file)
+    before = file.read_bytes()
+    (project / "parts" / "second.py").write_text("SCALE = 2.0\n")
+    with pytest.raises(CheckpointError, match=r"another source of parts\.second; it is left as it is"):
+        run(trials(), timeout=60, checkpoint=file)
+    assert file.read_bytes() == before
+
+
+def test_a_changed_file_that_no_one_imports_shows_in_a_block_drawn_again(project: Path) -> None:
+    (project / "scale.txt").write_text("1")
+    (project / "start.py").write_text("def f(bits, rng): return rng.normal() * float(open('scale.txt').read())\n")
+    file = project / "kept.npz"
+    drawn = run(trials(), timeout=60, checkpoint=file)
+    before = file.read_bytes()
+    assert_array_equal(run(trials(), timeout=60, checkpoint=file), drawn)
+    (project / "scale.txt").write_text("1.0000001")
+    with pytest.raises(CheckpointError, match=r"holds other outputs than target='start:f' gives now in trials \[40, 6"):
+        run(trials(), timeout=60, checkpoint=file)
+    assert file.read_bytes() == before
+
+
+def honest(bits: np.ndarray, rng: np.random.Generator) -> float:
+    return float(rng.normal())
+
+
+def test_no_change_of_a_checkpoint_passes(tmp_path: Path) -> None:
+    keep = Checkpoint(tmp_path / "kept.npz", {"target": "a name"})
+    blocks = {(0, 0): np.arange(40.0), (1, 0): np.arange(20.0).reshape(10, 2)}
+    keep.save(blocks)
+    whole = keep.path.read_bytes()
+    chosen = random.Random(5)
+    refused = 0
+    for _ in range(1000):
+        damaged = bytearray(whole)
+        for _ in range(chosen.choice([1, 1, 3])):
+            damaged[chosen.randrange(len(damaged))] ^= 1 << chosen.randrange(8)
+        if chosen.random() < 0.2:
+            del damaged[chosen.randrange(len(damaged)) :]
+        keep.path.write_bytes(damaged)
+        try:
+            found = keep.load()
+        except CheckpointError:
+            refused += 1
+            continue
+        assert found.keys() == blocks.keys()  # it was a bit that means nothing
+        for key, outputs in found.items():
+            assert_array_equal(outputs, blocks[key])
+    assert refused > 500
+
+
+def test_stored_outputs_that_were_edited_are_refused(tmp_path: Path) -> None:
+    file, own = tmp_path / "kept.npz", Trials(Target(honest), DATASETS, trials=60, seed=3, block_size=40)
+    run(own, checkpoint=file)
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    arrays["0_0"] = arrays["0_0"] + 1.0
+    np.savez(file, **arrays)
+    with pytest.raises(CheckpointError, match="is damaged: its blocks are not those that were written"):
+        run(own, checkpoint=file)
+    header = json.loads(str(arrays["header"]))
+    for changed in ([], {}, {**header, "configuration": []}, {**header, "content": 3}):
+        np.savez(file, **{**arrays, "header": np.array(json.dumps(changed))})
+        with pytest.raises(CheckpointError, match="is damaged"):
+            run(own, checkpoint=file)
