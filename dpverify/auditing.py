@@ -24,7 +24,7 @@ from dpverify.calibrate import account
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.laws import view_law
 from dpverify.claims.marginals import marginals
-from dpverify.guarantee import Budget
+from dpverify.guarantee import Budget, Interval
 from protocols.bitsum import BitsumProtocol, RandomizedResponse
 from protocols.shuffler import UserMessages, shuffle
 from protocols.validation import check_integer
@@ -255,23 +255,37 @@ def audit_bitsum(
 
 def _exact_result(reference: BitsumProtocol, claim: Budget) -> AuditResult:
     """Compare the claim with the exact privacy of the parameters, which needs no trials and has no error rate."""
-    if claim.delta > 0.0:
-        result = account(reference, instances=1, delta=claim.delta)
-        epsilon = result.epsilon
+    epsilon = _exact_epsilon(reference, claim)
+    refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
+    ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
+    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
+    if refuted or proved:
+        shown += f", claimed {claim.epsilon:.15g}"
     else:
-        claims = claims_of(reference)
-        epsilon = claims.pure_epsilon(reference, claims.threat_models[0])
-    shown = f"the parameters give epsilon in {epsilon} at delta {claim.delta:g}, claimed {claim.epsilon:g}"
+        decidable = f"{ends['upper']!r} or more" if math.isfinite(epsilon.upper) else "a larger delta"
+        shown += (
+            f" and the claim {claim.epsilon:.17g} lies inside, which no number of trials can decide; claim {decidable} "
+            "to have it proved"
+        )
     return AuditResult(
         "privacy of the parameters",
-        0.0 if epsilon.lower > claim.epsilon else 1.0,
+        0.0 if refuted else 1.0,
         0,
         "exact law, both directions and all datasets",
         shown,
         "any excess beyond the interval",
-        1.0 if epsilon.upper <= claim.epsilon else 0.0,
-        details={"epsilon": epsilon.to_dict()},
+        1.0 if proved else 0.0,
+        details={"epsilon": ends},
     )
+
+
+def _exact_epsilon(reference: BitsumProtocol, claim: Budget) -> Interval:
+    """Return an interval with the epsilon of the parameters at the claim's delta."""
+    delta: Any = claim.exact_delta  # not the float below it: that gives another epsilon than `account` does
+    if delta > 0:
+        return account(reference, instances=1, delta=delta).epsilon
+    claims = claims_of(reference)
+    return claims.pure_epsilon(reference, claims.threat_models[0])
 
 
 def audit_mechanism(

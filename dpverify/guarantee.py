@@ -49,6 +49,15 @@ class Side(StrEnum):
     ESTIMATE = "estimate"
 
 
+def _printed(value: float, towards: float) -> float:
+    """Return the float nearest to a value that prints as a decimal on the given side of it."""
+    if not math.isfinite(value):
+        return value
+    decimal = Fraction(repr(value))
+    outside = decimal >= value if towards > 0 else decimal <= value
+    return value if outside else math.nextafter(value, towards)
+
+
 @dataclass(frozen=True)
 class Interval:
     """A number known to lie between two floats.
@@ -99,8 +108,13 @@ class Interval:
         return self.lower <= value <= self.upper
 
     def to_dict(self) -> dict[str, float]:
-        """Return `{"lower": .., "upper": ..}`."""
-        return {"lower": self.lower, "upper": self.upper}
+        """Return `{"lower": .., "upper": ..}`, as decimals that enclose the interval: a claim of the upper end holds.
+
+        Floats print as the shortest decimal that is nearest to no other float, which may lie inside by half an ulp.
+        """
+        if self.lower == self.upper:
+            return {"lower": self.lower, "upper": self.upper}
+        return {"lower": _printed(self.lower, -math.inf), "upper": _printed(self.upper, math.inf)}
 
     def __str__(self) -> str:
         return f"[{self.lower:.6g}, {self.upper:.6g}]"
@@ -214,7 +228,7 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return {
-            "epsilon": self.epsilon,
+            "epsilon": _printed(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon,
             "delta": self.delta,
             "adjacency": self.adjacency.value,
             "threat_model": self.threat_model.value,

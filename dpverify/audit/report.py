@@ -70,6 +70,9 @@ class AuditReport:
             return f"Violates: {first.check}: {first.evidence} (at most {self.level:g} false alarms per audit)."
         if self.verdict is Verdict.UNDECIDED:
             weak = [result for result in self.results if result.verdict is Verdict.UNDECIDED]
+            exact = [result for result in weak if result.trials == 0]
+            if exact:
+                return f"Undecided: {exact[0].check}: {exact[0].evidence}."
             first = min(weak, key=lambda result: -1.0 if result.power is None else result.power)
             power = "unknown power" if first.power is None else f"power {first.power:.2g}"
             against = f" against {first.fault}" if first.fault else ""

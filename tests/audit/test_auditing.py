@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from dpverify.audit.report import AuditReport
 from dpverify.audit.subject import narrowed
 from dpverify.audit.target import Target, TargetError
 from dpverify.auditing import Implementation, audit_bitsum, audit_mechanism, bitsum_subject
+from dpverify.calibrate import account
 from dpverify.claims.laws import view_law
 from dpverify.claims.marginals import marginals
 from dpverify.guarantee import Budget
@@ -120,6 +123,28 @@ def test_too_large_a_claim_is_refuted_by_the_parameters_alone() -> None:
     assert report.verdict is Verdict.VIOLATES
     assert report.violations[0].check == "privacy of the parameters"
     assert "claimed 0.7" in report.statement
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "3e-7"])
+@pytest.mark.parametrize("p", [0.21, 0.25, 0.3])
+def test_what_account_prints_is_a_claim_that_holds(p: float, delta: str) -> None:
+    protocol = RandomizedResponse(20, p)
+    printed = account(protocol, delta=Fraction(delta)).to_dict()["epsilon"]["upper"]
+    report = audit_bitsum(protocol, Budget(repr(printed), delta), trials=100, implementation=estimate)
+    assert report.results[0].verdict is Verdict.CONSISTENT
+
+
+def test_a_claim_that_no_trials_decide_says_what_would() -> None:
+    protocol, delta = Implementation.of(RR, aggregated=True), "1e-3"
+    interval = account(RR, delta=Fraction(delta)).epsilon
+    report = audit_bitsum(RR, Budget(interval.midpoint, delta), implementation=protocol, trials=100, seed=2)
+    assert report.verdict is Verdict.UNDECIDED
+    assert "lies inside, which no number of trials can decide" in report.statement
+    decidable = re.search(r"claim (\S+) or more to have it proved", report.statement)
+    assert decidable is not None
+    assert float(decidable[1]) == pytest.approx(interval.upper, rel=1e-9)
+    proved = audit_bitsum(RR, Budget(decidable[1], delta), implementation=protocol, trials=100, seed=2)
+    assert proved.results[0].verdict is Verdict.CONSISTENT
 
 
 def test_few_trials_leave_it_undecided_and_say_so() -> None:
