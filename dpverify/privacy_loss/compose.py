@@ -266,8 +266,8 @@ class Composition:
             else:
                 # Between grid points the profile is linear in e^eps.
                 cell = min(cell, law.scaled.size - 2)
-                share = math.expm1(query - (law.first + cell) * self.step) / math.expm1(self.step)
-                share = min(max(share, 0.0), 1.0)
+                offset = min(max(query - (law.first + cell) * self.step, 0.0), self.step)
+                share = math.exp(offset - self.step) * math.expm1(-offset) / math.expm1(-self.step)
                 value = (1.0 - share) * self._at(law, cell, sign) + share * self._at(law, cell + 1, sign)
             bounds.append(max(value * (1.0 + sign * 64.0 * UNIT) + sign * SUBNORMAL, 0.0))
         return bounds[0], bounds[1]

@@ -26,6 +26,16 @@ def test_a_grid_coarser_than_the_losses_bounds_and_does_not_overflow(copies: int
         assert exact.lower <= found.upper
 
 
+def test_a_step_beyond_the_range_of_exp_is_bounded_by_numbers() -> None:
+    rare: RationalPair = (normalised([10**280, 1]), normalised([1, 10**280]))
+    pair = floats(rare)
+    composed = Composition([(connect_the_dots(pair, 1.3 * pair.largest_loss), 2)])
+    for epsilon in (-5.0, 0.0, 30.0, 640.0):
+        exact = truth([rare], [2], epsilon)
+        assert exact.lower <= composed.delta(epsilon).upper
+        assert composed.delta(epsilon).lower <= exact.upper
+
+
 def test_a_divergence_below_the_range_of_floats_is_bounded_by_numbers() -> None:
     tiny: RationalPair = (
         [1 - Fraction(1, 10**40), Fraction(1, 10**40)],
