@@ -11,7 +11,9 @@ mass near the epsilon that is asked for, whatever the size of delta. Each answer
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.grid import GridPrivacyLoss
+from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss
 from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, fft_error, norm
@@ -96,6 +98,7 @@ class Composition:
         self._largest_total = self.step * sum(
             count * int(grid.indices[-1]) for grid, count in self._factors if grid.indices.size
         )
+        self._bounds = functools.reduce(operator.and_, (grid.bounds for grid, _ in self._factors))
         self._log_survival = 0.0
         self._log_survival_known = 0.0
         self._loss_error = 0.0
@@ -291,15 +294,23 @@ class Composition:
         ----------
         epsilon : float
             Any finite real number, in nats.
+
+        Returns
+        -------
+        Interval
+            An end that some factor does not prove (its `bounds`) is the one that holds for every pair: `upper` 1, and
+            `lower` 0 or `1 - e^epsilon`.
         """
         check_real("epsilon", epsilon)
         numeric_lower, numeric_upper = self._finite_delta(epsilon)
         unbounded = -math.expm1(self._log_survival) * (1.0 + 4.0 * UNIT)
         known = -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT)
         lower = numeric_lower
-        if self._split_variance > 0:
+        if Bounds.LOWER not in self._bounds:
+            lower = known = 0.0
+        elif self._split_variance > 0:
             lower = lower_bound(epsilon, numeric_lower, lambda e: self._finite_delta(e)[1], self._split_variance)
-        upper = min(1.0, (numeric_upper + unbounded) * (1.0 + 2.0 * UNIT))
+        upper = min(1.0, (numeric_upper + unbounded) * (1.0 + 2.0 * UNIT)) if Bounds.UPPER in self._bounds else 1.0
         # H_eps >= 1 - e^eps holds for every pair.
         floor = -math.expm1(epsilon) * (1.0 - 4.0 * UNIT) if epsilon < 0 else 0.0
         return Interval.proved(min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0), upper)
@@ -315,9 +326,12 @@ class Composition:
         Returns
         -------
         Interval
-            `upper` is inf if the infinite and missing mass exceed delta.
+            `upper` is inf if the infinite and missing mass exceed delta, or some factor proves no upper bound; `lower`
+            is 0 if some factor proves no lower one.
         """
         upper = self.epsilon_upper(delta)
+        if Bounds.LOWER not in self._bounds:
+            return Interval(0.0, upper)
         if -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT) > delta:
             return Interval(math.inf, math.inf)
         if self._singular:
@@ -329,7 +343,7 @@ class Composition:
     def epsilon_upper(self, delta: float) -> float:
         """Return only the upper bound of `epsilon`, at half the cost."""
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        if -math.expm1(self._log_survival) > delta:
+        if -math.expm1(self._log_survival) > delta or Bounds.UPPER not in self._bounds:
             return math.inf
         if self._singular:
             return 0.0

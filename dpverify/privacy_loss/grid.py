@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Flag, auto
 from functools import cached_property
 
 import numpy as np
@@ -16,10 +19,22 @@ from dpverify.privacy_loss.saddle import LossMoments
 from dpverify.privacy_loss.tilting import FactorTransforms
 from protocols.validation import check_real
 
-__all__ = ["GridPrivacyLoss", "connect_the_dots", "dominating_grid"]
+__all__ = ["Bounds", "GridPrivacyLoss", "connect_the_dots", "dominating_grid"]
 
 _MOST_CELLS = 2**27
 _TIE = 1e-12
+
+
+class Bounds(Flag):
+    """Which of the bounds that are computed from a grid hold for what it stands for; `&` is what a product keeps."""
+
+    NEITHER = 0
+    """An estimate."""
+    UPPER = auto()
+    """It dominates: the supremum of several pairs, or what another library made on the pessimistic side."""
+    LOWER = auto()
+    """It is dominated."""
+    BOTH = UPPER | LOWER
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +60,8 @@ class GridPrivacyLoss:
     split_width : float
         Each loss of the pair that this grid dominates was split between two grid points at most `split_width` apart,
         keeping both P-mass and Q-mass; 0 if the grid distribution is exact. Lower bounds are computed from this.
+    bounds : Bounds
+        Which bounds may be drawn from it.
     """
 
     step: float
@@ -55,6 +72,7 @@ class GridPrivacyLoss:
     relative_error: float
     loss_error: float
     split_width: float
+    bounds: Bounds = Bounds.BOTH
 
     @property
     def unbounded_mass(self) -> float:
@@ -176,18 +194,19 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
     Returns
     -------
     GridPrivacyLoss
-        With `split_width` 0: the supremum is itself an exact grid distribution.
+        For upper bounds only: no single pair need attain the supremum.
     """
     if not pairs:
         raise ValueError("pairs is empty, but must hold at least one distribution.")
     grids = [pair if isinstance(pair, GridPrivacyLoss) else connect_the_dots(pair, step) for pair in pairs]
     infinite = max(grid.unbounded_mass for grid in grids)
     error = max(grid.relative_error for grid in grids)
+    bounds = functools.reduce(operator.and_, (grid.bounds for grid in grids), Bounds.UPPER)
     grids = [grid for grid in grids if grid.indices.size] or grids[:1]
     loss_error = max(grid.loss_error for grid in grids)
     if len(grids) == 1:
         only = grids[0]
-        return GridPrivacyLoss(step, only.indices, only.masses, 0.0, infinite, error, loss_error, 0.0)
+        return GridPrivacyLoss(step, only.indices, only.masses, 0.0, infinite, error, loss_error, 0.0, bounds)
     first = min(int(grid.indices[0]) for grid in grids) - 1
     last = max(int(grid.indices[-1]) for grid in grids)
     size = _cells("dominating_grid", last - first + 1)
@@ -207,7 +226,15 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
     masses = _masses_of_supremum(best, owner, cells, step)
     indices = np.flatnonzero(masses) + first
     return GridPrivacyLoss(
-        step, indices, masses[masses > 0], 0.0, infinite, error + _TIE + _shortfall(best, masses, step), loss_error, 0.0
+        step,
+        indices,
+        masses[masses > 0],
+        0.0,
+        infinite,
+        error + _TIE + _shortfall(best, masses, step),
+        loss_error,
+        0.0,
+        bounds,
     )
 
 

@@ -5,6 +5,8 @@ Needs the optional dependency `dp-accounting` (`pip install 'dpverify[accounting
 
 from __future__ import annotations
 
+import dataclasses
+
 import attr
 import dp_accounting
 import numpy as np
@@ -15,12 +17,16 @@ from dp_accounting.pld.pld_pmf import DensePLDPmf, PLDPmf, SparsePLDPmf
 from dpverify.privacy_loss.accounting import Entry, FamilyComposition, choose_step
 from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.rounding import UNIT
 
 __all__ = ["ShuffleAccountant", "ShuffleEvent", "from_dp_accounting", "to_dp_accounting"]
 
 
-def _pmf(grid: GridPrivacyLoss) -> DensePLDPmf:
+def _pmf(pair: PrivacyLossDistribution, step: float) -> DensePLDPmf:
+    # dp-accounting knows no error of a loss: move all up by theirs, and by the roundings of this sum and the grid.
+    shift = pair.loss_error + 16.0 * UNIT * (pair.largest_loss + step)
+    grid = connect_the_dots(dataclasses.replace(pair, losses=pair.losses + shift, loss_error=0.0), step)
     low, high = int(grid.indices[0]), int(grid.indices[-1])
     dense = np.zeros(high - low + 1)
     dense[grid.indices - low] = grid.masses * (1.0 + grid.relative_error)
@@ -41,14 +47,18 @@ def to_dp_accounting(
 
     Notes
     -----
-    The masses are upper bounds. What dp-accounting computes from them is subject to its own truncation and
+    Masses and losses are upper bounds. What dp-accounting computes from them is subject to its own truncation and
     floating-point error.
     """
-    return pld_module.PrivacyLossDistribution(_pmf(connect_the_dots(remove, step)), _pmf(connect_the_dots(add, step)))
+    return pld_module.PrivacyLossDistribution(_pmf(remove, step), _pmf(add, step))
 
 
 def from_dp_accounting(distribution: pld_module.PrivacyLossDistribution) -> tuple[GridPrivacyLoss, GridPrivacyLoss]:
-    """Return the two directions (remove, add) of a dp-accounting distribution as grids that can be composed here."""
+    """Return the two directions (remove, add) of a dp-accounting distribution as grids that can be composed here.
+
+    A pessimistic distribution gives upper bounds only, an optimistic one lower bounds only: the other end of every
+    answer is the trivial one. Its masses are taken for exact; the floating-point error within dp-accounting is unknown.
+    """
     return _grid(distribution._pmf_remove), _grid(distribution._pmf_add)
 
 
@@ -70,6 +80,7 @@ def _grid(pmf: PLDPmf) -> GridPrivacyLoss:
         relative_error=0.0,
         loss_error=0.0,
         split_width=0.0,
+        bounds=Bounds.UPPER if pmf._pessimistic_estimate else Bounds.LOWER,
     )
 
 

@@ -106,4 +106,5 @@ def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:
         (1.0 + first.relative_error) * (1.0 + second.relative_error) - 1.0 + (min(left.size, right.size) + 8.0) * UNIT,
         first.loss_error + second.loss_error,
         first.split_width + second.split_width,
+        first.bounds & second.bounds,
     )

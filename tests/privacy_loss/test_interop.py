@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 dp_accounting = pytest.importorskip("dp_accounting", reason="the optional dependency dp-accounting is not installed")
@@ -9,14 +12,16 @@ dp_accounting = pytest.importorskip("dp_accounting", reason="the optional depend
 from dpverify.calibrate import account  # noqa: E402
 from dpverify.claims.bitsum import BITSUM_CLAIMS  # noqa: E402
 from dpverify.privacy_loss.compose import Composition  # noqa: E402
-from dpverify.privacy_loss.grid import connect_the_dots  # noqa: E402
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution  # noqa: E402
+from dpverify.privacy_loss.grid import Bounds, connect_the_dots, dominating_grid  # noqa: E402
 from dpverify.privacy_loss.interop import (  # noqa: E402
     ShuffleAccountant,
     ShuffleEvent,
     from_dp_accounting,
     to_dp_accounting,
 )
-from dpverify.privacy_loss.pairs import binomial_randomized_response, three_nb  # noqa: E402
+from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, three_nb  # noqa: E402
+from dpverify.privacy_loss.product import product  # noqa: E402
 from protocols.bitsum import ThreeNB  # noqa: E402
 
 
@@ -50,6 +55,42 @@ def test_imported_distribution_can_be_composed_here() -> None:
     remove, _ = from_dp_accounting(theirs)
     ours = Composition([(remove, 100)]).epsilon(1e-6).upper
     assert ours == pytest.approx(theirs.self_compose(100).get_epsilon_for_delta(1e-6), rel=1e-6)
+
+
+def test_an_import_proves_what_it_was_made_for_only() -> None:
+    def imported(pessimistic: bool) -> Composition:
+        theirs = dp_accounting.pld.privacy_loss_distribution.from_laplace_mechanism(
+            1.0, value_discretization_interval=0.2, use_connect_dots=False, pessimistic_estimate=pessimistic
+        )
+        return Composition([(from_dp_accounting(theirs)[0], 16)])
+
+    # Between them lies the truth, so neither's interval may leave it out.
+    upper, lower = imported(True).epsilon(1e-6), imported(False).epsilon(1e-6)
+    assert upper.lower == 0.0
+    assert lower.upper == math.inf
+    assert 5.0 < lower.lower < upper.upper < 20.0
+    above, below = imported(True).delta(1.0), imported(False).delta(1.0)
+    assert (above.lower, below.upper) == (0.0, 1.0)
+    assert 0.5 < below.lower < above.upper < 1.0
+    assert imported(True).delta(-1.0).lower == pytest.approx(-math.expm1(-1.0), rel=1e-12)
+
+
+def test_a_product_with_an_import_proves_no_more_than_it() -> None:
+    theirs = dp_accounting.pld.privacy_loss_distribution.from_laplace_mechanism(
+        1.0, value_discretization_interval=0.2, pessimistic_estimate=False
+    )
+    optimistic = from_dp_accounting(theirs)[0]
+    ours = connect_the_dots(discrete_laplace(0.3).up, 0.2)
+    assert product(optimistic, ours).bounds is Bounds.LOWER
+    assert dominating_grid([optimistic, ours], 0.2).bounds is Bounds.NEITHER
+    assert Composition([(optimistic, 2), (ours, 3)]).epsilon(1e-3).upper == math.inf
+
+
+def test_an_export_keeps_the_error_of_its_losses() -> None:
+    pair = PrivacyLossDistribution.from_atoms(np.array([-0.5, 0.5]), np.array([0.4, 0.6]), loss_error=0.02)
+    theirs = to_dp_accounting(pair, pair, 0.01)
+    for epsilon in (-0.3, 0.0, 0.2, 0.49, 0.505):
+        assert theirs.get_delta_for_epsilon(epsilon) >= 0.6 * -math.expm1(epsilon - 0.52) > 0
 
 
 def test_accountant_answers_like_account() -> None:
