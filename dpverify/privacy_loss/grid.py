@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.recurrence import decayed_sums
+from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.rounding import UNIT
 from dpverify.privacy_loss.saddle import LossMoments
 from dpverify.privacy_loss.tilting import FactorTransforms
 from protocols.validation import check_real
 
-__all__ = ["Bounds", "GridPrivacyLoss", "connect_the_dots", "dominating_grid"]
+__all__ = ["Bounds", "GridPrivacyLoss", "cell_count", "connect_the_dots", "dominating_grid"]
 
 _MOST_CELLS = 2**27
+_MOST_INDEX = 2.0**51
+"""Losses of more steps than this, and sums of two, would not be told apart by floats."""
 _TIE = 1e-12
 
 
@@ -97,10 +99,10 @@ class GridPrivacyLoss:
     def profile(self, first: int, last: int) -> NDArray[np.float64]:
         """Return `H_eps(P||Q)`, without infinite mass, at eps = first*step, ..., last*step, shape (last - first + 1,).
 
-        Sums of non-negative terms throughout, so the relative error is at most (number of cells) units.
+        Sums of non-negative terms throughout, so the error is relative: `_profile_error`.
         """
         low, high = min(first, int(self.indices[0])), max(last + 1, int(self.indices[-1]))
-        cells = np.zeros(high - low + 1)
+        cells = np.zeros(cell_count("profile", high - low + 1))
         cells[self.indices - low] = self.masses
         return _profile(cells, self.step)[first - low : last - low + 1]
 
@@ -113,7 +115,13 @@ def _profile(cells: NDArray[np.float64], step: float) -> NDArray[np.float64]:
     return np.append(above[1:], 0.0)
 
 
-def _cells(what: str, count: float) -> int:
+def _profile_error(cells: int) -> float:
+    """Bound the relative error of `_profile`: two sums, the constant before them, and its product with them."""
+    return 2.0 * decayed_sums_error(cells) + 8.0 * UNIT
+
+
+def cell_count(what: str, count: float) -> int:
+    """Return a number of cells that is about to be allocated, as an int, after checking that they fit."""
     if count > _MOST_CELLS:
         raise ValueError(f"{what} needs {count:.3g} grid cells, but at most {_MOST_CELLS} fit; use a larger step.")
     return int(count)
@@ -150,6 +158,11 @@ def connect_the_dots(pair: PrivacyLossDistribution, step: float) -> GridPrivacyL
         The grid spacing in nats, positive.
     """
     check_real("step", step, low=0.0, low_open=True)
+    if not pair.largest_loss / step < _MOST_INDEX:
+        raise ValueError(
+            f"step={step!r} must be above {pair.largest_loss / _MOST_INDEX:.3g}: floats do not tell more multiples "
+            f"of it apart, up to the largest loss of {pair.largest_loss:.6g}."
+        )
     nearest = np.rint(pair.losses / step)
     rounding = 6.0 * UNIT * (pair.largest_loss + step)
     if (np.abs(pair.losses - nearest * step) <= rounding).all():
@@ -184,6 +197,12 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
     profile (a maximum of convex functions), hence a dominating pair for every such mix. It is taken at the grid points
     of connect-the-dots, where each profile is exact, and connected again.
 
+    The finite parts are compared as functions of e^eps, and infinite and missing masses apart from them: the largest is
+    charged. All are 0 right of the last point and linear between two points, so what is at least as large at all points
+    from the first, one left of every atom, is so everywhere right of it. From there to e^eps = 0 each pair is a line up
+    to its finite mass. The supremum of two pairs may be flatter than one of them (whose infinite mass is smaller), and
+    end below it: it gets what it lacks to the largest finite mass at the first point, and is a line above both ends.
+
     Parameters
     ----------
     pairs : sequence of PrivacyLossDistribution or GridPrivacyLoss
@@ -209,7 +228,7 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
         return GridPrivacyLoss(step, only.indices, only.masses, 0.0, infinite, error, loss_error, 0.0, bounds)
     first = min(int(grid.indices[0]) for grid in grids) - 1
     last = max(int(grid.indices[-1]) for grid in grids)
-    size = _cells("dominating_grid", last - first + 1)
+    size = cell_count("dominating_grid", last - first + 1)
     best = np.full(size, -1.0)
     owner = np.zeros(size, dtype=np.int64)
     cells = np.zeros(size)
@@ -224,6 +243,10 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
         own[grid.indices - first] = grid.masses
         cells[better] = own[better]
     masses = _masses_of_supremum(best, owner, cells, step)
+    most = max(float(grid.masses.sum()) for grid in grids)
+    lacking = most - float(masses.sum())
+    if lacking > _TIE * most:
+        masses[0] = lacking
     indices = np.flatnonzero(masses) + first
     return GridPrivacyLoss(
         step,
@@ -231,7 +254,7 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
         masses[masses > 0],
         0.0,
         infinite,
-        error + _TIE + _shortfall(best, masses, step),
+        error + 2.0 * _TIE + _shortfall(best, masses, step),
         loss_error,
         0.0,
         bounds,
@@ -245,7 +268,7 @@ def _masses_of_supremum(
 
     Where one pair is the maximum at a point and at both neighbours, the mass is that pair's own: no differences. Only
     where the maximum changes hands is the mass computed from second differences. The first point lies below every atom
-    and carries none: up to the second, each profile is a line in e^eps.
+    and gets none here: up to the second, each profile is a line in e^eps.
     """
     shrink = -np.expm1(-step)
     # delta_{i-1} - delta_i = (1 - e^{-h}) slope_i, and slope_i = m_i + e^{-h} slope_{i+1}.
@@ -264,7 +287,8 @@ def _shortfall(best: NDArray[np.float64], masses: NDArray[np.float64], step: flo
     """Return by how much the masses must grow, relatively, for their profile to reach `best` at every grid point."""
     reached = _profile(masses, step)
     needed = best > 0
-    rounding = 4.0 * best.size * UNIT
+    # Of both, and of their quotient.
+    rounding = 2.0 * _profile_error(best.size) + 4.0 * UNIT
     if (needed & (reached <= 0)).any():
         raise ArithmeticError("the supremum of the profiles could not be represented on the grid; use a smaller step.")
     return float(max(np.max(best[needed] / reached[needed], initial=1.0) - 1.0, 0.0)) + rounding

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss
+from dpverify.privacy_loss.grid import GridPrivacyLoss, cell_count
 from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
@@ -88,7 +88,7 @@ def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:
         raise ValueError(f"first and second have steps {first.step!r} and {second.step!r}, but must share one.")
 
     def dense(grid: GridPrivacyLoss) -> NDArray[np.float64]:
-        cells = np.zeros(int(grid.indices[-1] - grid.indices[0]) + 1)
+        cells = np.zeros(cell_count("product", int(grid.indices[-1] - grid.indices[0]) + 1))
         cells[grid.indices - grid.indices[0]] = grid.masses
         return cells
 

@@ -56,6 +56,34 @@ def test_supremum_is_no_larger_than_it_must_be(pairs: list[RationalPair], step: 
     assert float(grid.profile(index, index)[0]) * (1 + grid.relative_error) <= finite * (1 + 1e-8) + 1e-8
 
 
+def finite(pair: PrivacyLossDistribution | GridPrivacyLoss, epsilon: float) -> float:
+    return float(np.sum(pair.masses * np.maximum(-np.expm1(epsilon - pair.losses), 0.0)))
+
+
+@pytest.mark.parametrize("epsilon", [-700.0, -5.0, -1.0, -0.11, -0.05, 0.0, 0.5, 2.0])
+def test_supremum_dominates_finite_parts_of_different_mass_left_of_the_grid(epsilon: float) -> None:
+    # Half of the one is infinite, the rest far to the right: it is the larger one at all grid points from 0 on.
+    first = PrivacyLossDistribution(np.array([2.0]), np.array([0.5]), 0.5)
+    second = PrivacyLossDistribution(np.array([0.0]), np.array([1.0]))
+    grid = dominating_grid([first, second], 0.1)
+    assert grid.masses.sum() <= 1.0 + 1e-12
+    for pair in (first, second):
+        assert finite(pair, epsilon) <= finite(grid, epsilon) * (1.0 + grid.relative_error)
+
+
+@given(st.lists(rational_pairs(4), min_size=2, max_size=3), STEPS, st.integers(-40, 10))
+def test_supremum_dominates_every_finite_part(pairs: list[RationalPair], step: float, index: int) -> None:
+    members = [connect_the_dots(floats(pair), step) for pair in pairs]
+    grid = dominating_grid(members, step)
+    assert max(finite(member, index * step) for member in members) <= finite(grid, index * step) * (1.0 + 1e-11)
+
+
+def test_steps_below_the_resolution_of_floats_are_refused() -> None:
+    pair = PrivacyLossDistribution(np.array([-1.0, 1.0]), np.array([0.3, 0.7]))
+    with pytest.raises(ValueError, match=r"step=1e-18 must be above 4\.44e-16"):
+        connect_the_dots(pair, 1e-18)
+
+
 def test_profile_agrees_with_the_direct_sum() -> None:
     rng = np.random.default_rng(5)
     p, q = rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(40))
