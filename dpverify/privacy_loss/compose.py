@@ -34,6 +34,8 @@ __all__ = ["Composition", "WindowTooLargeError"]
 
 _LOG_ALIAS = math.log(1e-18)
 """Tilted mass that may wrap around the window, as a logarithm: well below what the queries can tell apart."""
+_NEGLIGIBLE = 1e-20
+"""Frequencies whose power is below this, over the length, are set to zero, and charged."""
 _TILT_REACH = 2.0
 """A tilted law serves queries within this many of its standard deviations."""
 _BYTES_PER_CELL = 64
@@ -215,8 +217,7 @@ class Composition:
         """
         alive = np.arange(length // 2 + 1)
         log_modulus, phase, turned = (np.zeros(alive.size) for _ in range(3))
-        # Frequencies whose power is below this are set to zero, and charged.
-        negligible = math.log(1e-20 / length)
+        negligible = math.log(_NEGLIGIBLE / length)
         relative_error, moved, grown = self._relative_error, 0.0, 0.0
         for grid, count in self._factors:
             factor = grid.transforms.at(tilt, length)
