@@ -2,17 +2,24 @@
 
 Exact pair for k ones among the other n - 1 users: `W + Bern(p)` against `W + Bern(1-p)`, `W = Bin(k, 1-p) +
 Bin(n-1-k, p)`. Which k is worst depends on epsilon: an end point away from epsilon = 0, the middle next to it. All k
-are covered at once by cells. A dataset with between k and k + w ones can reveal the reports of up to w users, which
-leaves n - w users with k ones and cannot lower the divergence; so the pairs of (n - w, k) over a partition of
-[0, (n-1)/2] into cells of width w dominate. Flipping all bits (k to n-1-k, directions exchanged) covers the other half.
+are covered at once, by cells and a chord:
+
+- A dataset with between k and k + w ones can reveal, of up to w users, whose report is a coin toss (which it is with
+  probability 2p, whatever her bit) and what the others report. That leaves the n - w users with k ones, and a binomial
+  number of coins. Fewer coins only lose privacy, so the pair with so few that less than 1e-42 of the mass has fewer
+  dominates every dataset of the cell. Cells over [0, (n-1)/2] are enough: flipping all bits maps k to n-1-k and
+  exchanges the directions.
+- The cells lie below the chord between k = 0 and k = n-1; see `dpverify.privacy_loss.chord`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
@@ -21,17 +28,22 @@ from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
-from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
+from dpverify.privacy_loss.chord import chord
+from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
+from dpverify.privacy_loss.report_sums import ReportSums
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
 __all__ = ["RandomizedResponseClaims"]
 
-_TAIL = 1e-45
-_COVERING_TAIL = 1e-42
-_MOST_CELLS = 256
-_WORK = 1e9
-"""Multiplications that covering all datasets may take: large n get fewer, wider cells, hence a looser upper bound."""
+_TAIL = 1e-42
+_MOST_CELLS = 512
+_BINS_PER_DEVIATION = 50
+_LARGEST_LISTED_DEVIATION = 300.0
+"""Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
+_MOST_POINTS = 4000
+_FEWEST_FLIPS = 4.0
+"""With fewer flipped reports in expectation every cell is listed."""
 _LARGEST_RMSE = 1e9
 
 
@@ -64,23 +76,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     )
 
     def pairs(self, protocol: RandomizedResponse) -> Pairs:  # noqa: D102
-        users, p = protocol.users, protocol.flip_probability
-        extreme = binomial_randomized_response(users, p, _TAIL)
-        half = (users - 1) // 2
-        # The windows of the two binomials are together about 2 * 14 standard deviations at this tail.
-        window = 28.0 * math.sqrt(users * p * (1.0 - p)) + 30.0
-        cells = max(1, min(half + 1, _MOST_CELLS, int(_WORK / (window * window))))
-        width = math.ceil((half + 1) / cells)
-        covering = [
-            mixed_reports(users - min(width - 1, half - first), first, p, _COVERING_TAIL)
-            for first in range(0, half + 1, width)
-        ]
-        return Pairs(
-            ((extreme.up, *(cell.up for cell in covering)), (extreme.down, *(cell.down for cell in covering))),
-            tuple(extreme),
-            note="attained by all other users holding the same bit; every number of ones is covered by "
-            f"{2 * len(covering)} cells of {width}",
-        )
+        return _pairs(protocol.users, protocol.flip_probability)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
@@ -149,7 +145,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         rough = search(
             math.sqrt(users),
-            lambda protocol: binomial_randomized_response(users, protocol.flip_probability, _TAIL),
+            lambda protocol: _extreme(users, protocol.flip_probability),
             1e-3,
         )
         error = search(rough, lambda protocol: self.pairs(protocol).every, 1e-4) if rough < math.inf else math.inf
@@ -171,3 +167,52 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         if not meets(most):
             raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
         return RandomizedResponse(users, nudged(meets, least, most))
+
+
+def _extreme(users: int, p: float) -> Directions:
+    """Return the pair for all other users holding 0, or bins of it, which a curator may report instead."""
+    if users * p * (1.0 - p) <= _LARGEST_LISTED_DEVIATION**2:
+        return binomial_randomized_response(users, p, _TAIL)
+    return ReportSums([users - 1], [0], [0], p).pairs(tail=_TAIL, bins_per_deviation=_BINS_PER_DEVIATION).merged(0)
+
+
+def _surely(users: int, p: float) -> tuple[int, float]:
+    """Return how many of some users' reports are coin tosses but with a probability, at most 1e-42, and that one."""
+    # Chernoff: P(X <= mean - d) <= e^(-d^2 / (2 mean)).
+    mean, exponent = 2.0 * p * users, -math.log(_TAIL)
+    coins = int(mean - math.sqrt(2.0 * mean * exponent) - 1e-9 * mean)
+    return (coins, _TAIL) if coins > 0 else (0, 0.0)
+
+
+@functools.lru_cache(maxsize=4)
+def _pairs(users: int, p: float) -> Pairs:
+    half = (users - 1) // 2
+    width = math.ceil((half + 1) / min(half + 1, _MOST_CELLS))
+    firsts = range(0, half + 1, width)
+    crowds, shares, least_missing = [(users - 1, 0, 0)], [], 0.0
+    for first in firsts:
+        unsure = min(width - 1, half - first)
+        coins, missing = _surely(unsure, p)
+        least_missing = max(least_missing, missing)
+        crowds.append((users - 1 - first - unsure, first, coins))
+        shares.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
+    note = (
+        f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(firsts)} "
+        f"cells of {width}"
+    )
+    attained = tuple(_extreme(users, p))
+    if users * p < _FEWEST_FLIPS:
+        # So few reports are flipped that their sum is no bell: the supremum of the cells, each listed.
+        listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, _TAIL, coins=crowd[2]) for crowd in crowds]
+        groups = tuple(tuple(pair[direction] for pair in listed) for direction in (0, 1))
+        return Pairs(groups, attained, note=note)
+    zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
+    binned = ReportSums(zeros, ones, tosses, p).pairs(tail=_TAIL, bins_per_deviation=_BINS_PER_DEVIATION)
+    # Points as dense as the bins, up to beyond the largest loss.
+    deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
+    points = math.ceil(binned.largest_loss / deviation * _BINS_PER_DEVIATION)
+    points = min(max(points, _MOST_POINTS // 4), _MOST_POINTS)
+    step = binned.largest_loss / points * (1.0 + 1e-9)
+    excess = binned.excess(step * np.arange(-points, points + 1, dtype=np.float64))
+    every = chord(step, excess[0], excess[1:], np.array(shares), float(binned.missing.max()) + least_missing)
+    return Pairs(tuple(every), attained, note=f"{note} and the chord between both ends")

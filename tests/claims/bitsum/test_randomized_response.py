@@ -7,12 +7,16 @@ import math
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.privacy_loss.certify import Direction, RandomizedResponsePair, compose_rational, hockey_stick
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
 
@@ -154,3 +158,61 @@ def test_a_budget_that_no_flip_probability_meets_is_refused() -> None:
         plan("rr", Budget("1e-9", "1e-12"), users=10, instances=10_000)
     with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=0\.5"):
         plan("rr", Budget(1, "1e-6"), users=100, instances=1, max_messages_per_user=0.5)
+
+
+@pytest.mark.parametrize(
+    ("users", "p", "instances"),
+    [
+        (1000, 0.45, 512),
+        (30_000, 0.1, 768),
+        (10**6, 0.1, 512),
+        (10**7, 0.001, 16),
+        (10**12, 0.1, 512),
+        (10**9, 0.1, 1),
+    ],
+)
+def test_the_interval_is_narrow_at_every_size(users: int, p: float, instances: int) -> None:
+    found = account(RandomizedResponse(users, p), instances=instances, delta=1e-6, relative_width=1e-5).epsilon
+    assert 0.0 < found.width <= 1e-3 * found.lower
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    st.integers(1, 24), st.floats(math.log(2e-3), math.log(0.49)), st.lists(st.floats(-1, 1), min_size=3, max_size=3)
+)
+def test_every_number_of_ones_is_below_the_pairs(users: int, log_p: float, places: list[float]) -> None:
+    p = math.exp(log_p)
+    pairs = CLAIMS.pairs(RandomizedResponse(users, p))
+    groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else entry for entry in pairs.every]
+    exact, half = Fraction(p), (users - 1) // 2
+
+    def added(law: list[Fraction], flip: Fraction) -> list[Fraction]:
+        return [x * (1 - flip) + y * flip for x, y in zip([*law, 0], [0, *law], strict=True)]
+
+    chord = supremum = True
+    for ones in range(users):
+        others = [Fraction(1)]
+        for flip in (1 - exact,) * ones + (exact,) * (users - 1 - ones):
+            others = added(others, flip)
+        zero, one = added(others, exact), added(others, 1 - exact)
+        share = Fraction(ones, max(users - 1, 1))
+        for place in places:
+            epsilon = place * math.log((1 - p) / p)
+            # One rounding of e^eps to the far side of the truth.
+            growth = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**50))
+            a, b = (max(Fraction(pair.delta(epsilon).upper) for pair in group) for group in groups)
+            truth = sum((max(y - growth * x, Fraction(0)) for x, y in zip(zero, one, strict=True)), Fraction(0))
+            chord &= truth <= (1 - share) * a + share * b
+            supremum &= truth <= (a if ones <= half else b)
+    assert chord or supremum
+
+
+def test_few_coins_are_charged_and_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    # At a loud tail, the exact probability of fewer coins is within what is charged.
+    monkeypatch.setattr(rr, "_TAIL", 0.2)
+    for users, p in ((50, 0.1), (400, 0.3), (2000, 0.01)):
+        coins, missing = rr._surely(users, p)
+        assert coins > 0
+        toss = 2 * Fraction(p)
+        fewer = sum(math.comb(users, m) * toss**m * (1 - toss) ** (users - m) for m in range(coins))
+        assert Fraction(1, 1000) < fewer <= Fraction(missing)

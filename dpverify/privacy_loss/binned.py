@@ -1,0 +1,120 @@
+"""Pairs of laws with a monotone likelihood ratio, known by the masses of bins.
+
+At the ratio P1/P0 of a bin's first outcome every other bin lies wholly above or below, so that the divergence there is
+a sum over bins: the profile is *known* at these points, and convex in e^eps in between. That bounds it from above.
+Reporting only the bin is post-processing, which bounds it from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.pairs import Directions
+from dpverify.privacy_loss.rounding import UNIT
+
+__all__ = ["BinnedPairs"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BinnedPairs:
+    """Pairs of laws, P1 against P0, whose likelihood ratio grows from bin to bin.
+
+    Parameters
+    ----------
+    zero, zero_error : ndarray, shape (pairs, bins)
+        P0 of each bin, and a bound on its error.
+    gain, gain_error : ndarray, shape (pairs, bins)
+        P1 - P0 of each bin.
+    ratio, ratio_error : ndarray, shape (pairs, bins + 1)
+        P1/P0 - 1 at the first integer of each bin, and of what follows the last.
+    missing : ndarray, shape (pairs,)
+        Bounds on the mass outside all bins, under both laws.
+    largest_loss : float
+        The largest absolute privacy loss that any bin may hold, in nats.
+    """
+
+    zero: Floats
+    zero_error: Floats
+    gain: Floats
+    gain_error: Floats
+    ratio: Floats
+    ratio_error: Floats
+    missing: Floats
+    largest_loss: float
+
+    def merged(self, number: int) -> Directions:
+        """Return one pair with every bin reported as one outcome: never above the truth, as that is post-processing."""
+        occupied = self.zero[number] > 0.0
+        zero, gain = self.zero[number][occupied], self.gain[number][occupied]
+        one = zero + gain
+        one_error = self.zero_error[number][occupied] + self.gain_error[number][occupied]
+        relative = float(np.max(one_error / np.minimum(zero, one))) * (1.0 + 1e-6) + 4.0 * UNIT
+        losses = np.log1p(gain / zero)
+        errors = (self.gain_error[number][occupied] + np.abs(gain) * relative) / np.minimum(zero, one)
+        common = {
+            "relative_error": relative,
+            "loss_error": float(np.max(errors * (1.0 + 1e-6) + 8.0 * UNIT * np.abs(losses))),
+        }
+        missing = float(self.missing[number])
+        return Directions(
+            PrivacyLossDistribution.from_atoms(losses, one, 0.0, missing, **common),
+            PrivacyLossDistribution.from_atoms(-losses, zero, 0.0, missing, **common),
+        )
+
+    def excess(self, losses: Floats) -> Floats:
+        """Bound the excess profile `H_eps(P1||P0) - max(1 - e^eps, 0)` from above, without missing mass.
+
+        At the ratio of a bin's first integer every other bin lies wholly above or below, so that the divergence is a
+        sum over bins; it is convex in e^eps, hence below the chords between these points. It is evaluated a little
+        above the computed ratio for eps >= 0, where it falls, and below it for eps < 0, where the excess rises.
+
+        Parameters
+        ----------
+        losses : ndarray, shape (points,)
+            Where, increasing, in nats.
+
+        Returns
+        -------
+        ndarray, shape (pairs, points)
+        """
+        at = np.expm1(losses)
+        upper, lower = self.ratio + self.ratio_error, self.ratio - self.ratio_error
+        above, below = self._above(lower), self._below(upper)
+        falling = np.maximum.accumulate(upper, axis=1)
+        rising = np.minimum.accumulate(lower[:, ::-1], axis=1)[:, ::-1]
+        if (falling[:, 0] > 0.0).any() or (rising[:, -1] < 0.0).any():
+            raise ArithmeticError("the window does not reach from losses below 0 to losses above; use a smaller tail.")
+        positive = losses >= 0.0
+        found = np.empty((self.missing.size, losses.size))
+        for row in range(self.missing.size):
+            found[row, positive] = np.interp(at[positive], falling[row], above[row])
+            found[row, ~positive] = np.interp(at[~positive], rising[row], below[row])
+        return found * (1.0 + 16.0 * UNIT)
+
+    def _above(self, ratio: Floats) -> Floats:
+        """Return `sum over bins b >= i of (P1 - P0)_b - ratio_i P0_b`, bounded from above, shape (pairs, bins + 1)."""
+        own, own_error = ratio[:, :-1] * self.zero, np.abs(ratio[:, :-1]) * self.zero_error
+        terms = self.gain - own + self.gain_error + own_error + 4.0 * UNIT * (np.abs(self.gain) + np.abs(own))
+        later = self._sums((self.zero + self.zero_error)[:, ::-1])[:, ::-1]
+        grown = np.maximum(np.diff(ratio, axis=1), 0.0) * later[:, 1:]
+        return self._sums((np.maximum(terms, 0.0) + grown)[:, ::-1])[:, ::-1]
+
+    def _below(self, ratio: Floats) -> Floats:
+        """Return `sum over bins b < i of ratio_i P0_b - (P1 - P0)_b`, bounded from above, shape (pairs, bins + 1)."""
+        own, own_error = ratio[:, 1:] * self.zero, np.abs(ratio[:, 1:]) * self.zero_error
+        terms = own - self.gain + self.gain_error + own_error + 4.0 * UNIT * (np.abs(self.gain) + np.abs(own))
+        earlier = self._sums(self.zero + self.zero_error)
+        grown = np.maximum(np.diff(ratio, axis=1), 0.0) * earlier[:, :-1]
+        return self._sums(np.maximum(terms, 0.0) + grown)
+
+    @staticmethod
+    def _sums(terms: Floats) -> Floats:
+        """Return 0 and the running sums, rounded upwards, shape (pairs, terms + 1)."""
+        sums = np.cumsum(terms, axis=1) * (1.0 + (terms.shape[1] + 8.0) * UNIT)
+        return np.concatenate([np.zeros((terms.shape[0], 1)), sums], axis=1)

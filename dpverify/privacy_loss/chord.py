@@ -1,0 +1,127 @@
+"""One pair of laws for a family that runs from one pair to its mirror image: the family below the chord of its ends.
+
+A family of profiles h_s, 0 <= s <= 1 (s the share of ones among the other users), is used on fixed inputs: each
+instance has its own s. The divergence of a product is linear and increasing in the profile of each factor, as
+`H_eps(P x P' || Q x Q') = E over P' of H_(eps - loss')(P || Q)`. So if two profiles a and b satisfy
+
+    h_s <= (1 - s) a + s b   for every s and eps,
+
+then replacing one factor after the other bounds a product by an average over products of a and b alone: by the worst
+number of instances with a. Compared with the supremum of the profiles over s, which composes gains of different s at
+different eps that no dataset has at once, the chord loses only what is of second order in the skewness.
+
+Here b is the mirror image of a: with `g = h - max(1 - e^eps, 0)`, the pair with its directions exchanged has
+`e^eps g(-eps)`, and exchanging zeros and ones maps h_s to that of h_(1-s).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.pairs import Directions
+from dpverify.privacy_loss.rounding import UNIT
+from protocols.validation import check_real
+
+__all__ = ["chord"]
+
+Floats = NDArray[np.float64]
+_NEARBY = 256
+_ROUNDED = 1e-8
+
+
+def chord(
+    step: float,
+    end: Floats,
+    cells: Floats,
+    shares: Floats,
+    missing_mass: float,
+) -> Directions:
+    """Return profiles a (`up`) and b (`down`) of which every member of the family is below the chord.
+
+    Parameters
+    ----------
+    step : float
+        Profiles are given at eps = step * (-m, ..., m), in nats.
+    end : ndarray, shape (2m + 1,)
+        Excess profile g of the member at s = 0, a guess of a: the result is a bound whatever it is.
+    cells : ndarray, shape (cells, 2m + 1)
+        Upper bounds on the excess profiles of the members with s in each cell. At the ends of the grid all are 0 but
+        for missing mass.
+    shares : ndarray, shape (cells, 2)
+        The least and the greatest s of each cell; cells and their mirror images must cover [0, 1].
+    missing_mass : float
+        What is missing in all the profiles, at most.
+    """
+    check_real("step", step, low=0.0, low_open=True)
+    if end[[0, -1]].any() or cells[:, [0, -1]].any():
+        raise ValueError("end and cells must be 0 at the ends of the grid.")
+    half = (end.size - 1) // 2
+    losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
+    grown: Floats = np.exp(losses)
+    mirrored = grown * end[::-1]
+    lift = np.zeros(end.size)
+    for s in shares.T:
+        # In s the chord is linear, so that its ends decide.
+        lift = np.maximum(lift, (cells - ((1.0 - s[:, None]) * end + s[:, None] * mirrored)).max(axis=0))
+    lift = np.maximum(lift, grown * lift[::-1])
+    # Sums and products of few numbers, all of the size of the cells' and the end's values.
+    highest = cells.max(axis=0)
+    lifted = (end + lift) * (1.0 + 32.0 * UNIT) + 32.0 * UNIT * (end + mirrored + highest)
+    # The supremum over the cells is a bound too: a for one half of the family, b for the other. It is convex.
+    candidates = [_masses(np.expm1(losses), excess) for excess in (lifted, highest)]
+    spreads = [
+        float(np.sum(masses * np.expm1(losses) ** 2)) if float(np.sum(masses)) <= 1.0 + _ROUNDED else np.inf
+        for masses in candidates
+    ]
+    smaller = candidates[int(np.argmin(spreads))]
+    larger: Floats = np.asarray(smaller * grown * (1.0 + 8.0 * UNIT), dtype=np.float64)
+    # Masses were rounded upwards: their sums may exceed 1 by that much.
+    above_one = max(float(np.sum(larger)), float(np.sum(smaller)), 1.0) - 1.0
+    common = {"relative_error": 16.0 * UNIT + above_one, "loss_error": 8.0 * UNIT * float(losses[-1])}
+    return Directions(
+        PrivacyLossDistribution.from_atoms(losses, larger, 0.0, missing_mass, **common),
+        PrivacyLossDistribution.from_atoms(-losses, smaller, 0.0, missing_mass, **common),
+    )
+
+
+def _masses(ratios: Floats, excess: Floats) -> Floats:
+    """Return Q-masses of the pair whose excess profile is piecewise linear between these values at e^eps = 1 + ratios.
+
+    They are the changes of the slope of h, that of g, less 1 where eps < 0. Rounding every mass upwards only adds to h,
+    as does putting none where the slope falls.
+    """
+    width = np.diff(ratios)
+    slopes = np.diff(excess) / width
+    sizes = (excess[1:] + excess[:-1]) / width
+    # The end points take up the first and the last slope: the excess is 0 beyond.
+    change = np.diff(slopes, prepend=0.0, append=0.0)
+    error = 16.0 * UNIT * (np.append(sizes, 0.0) + np.append(0.0, sizes))
+    middle = (ratios.size - 1) // 2
+    change[middle] += 1.0
+    error[middle] += 16.0 * UNIT
+    _repair(change, error, ratios)
+    return np.asarray((np.maximum(change, 0.0) + error) * (1.0 + 8.0 * UNIT))
+
+
+def _repair(masses: Floats, error: Floats, ratios: Floats) -> None:
+    """Remove negative masses, in place, so that the profile only grows: by spreading positive ones nearby.
+
+    A mass at i is taken apart into a part at j, where some is missing, and the rest at 2i - j on the other side, so
+    that its sum and mean (in e^eps) are kept: what such a spread adds to the profile is local. What finds no positive
+    mass nearby is left negative.
+    """
+    for j in np.flatnonzero(masses < -error):
+        for distance in range(1, _NEARBY):
+            for i in (j + distance, j - distance):
+                far = 2 * i - j
+                if masses[j] >= 0.0 or not (0 <= far < masses.size and i >= 0) or masses[i] <= 0.0:
+                    continue
+                share = (ratios[far] - ratios[i]) / (ratios[far] - ratios[j])
+                taken = min(masses[i], -masses[j] / share)
+                masses[i] -= taken
+                masses[far] += taken * (1.0 - share)
+                masses[j] += taken * share
+            if masses[j] >= 0.0:
+                break
