@@ -241,6 +241,14 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     )
 
 
+def test_what_is_too_large_is_told_without_the_engines_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["account", "nb", "--instances", "2", "--shape", "1e12", "--p", "0.5", "--delta", "1e-3"]
+    assert cli.main(words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("negative_binomial(--shape=1000000000000.0, --p=0.5) needs ")
+    assert said.endswith(" atoms, but at most 16777216 can be held.\n")
+
+
 def test_nothing_works_every_reason_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

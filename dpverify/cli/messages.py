@@ -15,6 +15,8 @@ _OTHER_NAMES = {
     "implementation": "target",
 }
 """Arguments of the library that the commands name otherwise."""
+_WINDOW = re.compile(r" at tail=\S+, but max_atoms=(\d+); .*")
+"""How much a law may hold is said in arguments of the engine, for which there is no option."""
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
@@ -51,10 +53,13 @@ def options_of(command: Any) -> dict[str, str]:
 
 
 def as_typed(message: str, options: Mapping[str, str]) -> str:
-    """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr."""
+    """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr.
+
+    Names that no option has, such as those of an intermediate law, stay as they are.
+    """
     for name, option in options.items():
         message = re.sub(rf"(?<![-\w]){name}(?==)", option, message)
-    return _ENUM.sub(r"\1", message)
+    return _ENUM.sub(r"\1", _WINDOW.sub(r", but at most \1 can be held.", message))
 
 
 def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:

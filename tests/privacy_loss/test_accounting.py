@@ -112,3 +112,10 @@ def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
     assert 0 < found.lower < found.upper < math.inf
     with pytest.raises(WindowTooLargeError, match="a step of"):
         FamilyComposition([heavy], 5000, step=1e-9).epsilon(1e-7)
+
+
+def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
+    for pair in (*negative_binomial(1e-300, 0.5), *binomial_randomized_response(10, 1e-300)):
+        assert choose_step(pair, 2) > 0.0
+    everything = FamilyComposition(negative_binomial(1e-300, 0.5), 2)
+    assert everything.epsilon(1e-4).lower == math.inf
