@@ -186,12 +186,15 @@ def mixed_reports(
     relative_error += 1e-15
     losses = np.log(one[occupied] / zero[occupied])
     loss_error = 2.0 * relative_error + 16.0 * UNIT * (1.0 + float(np.abs(losses).max(initial=0.0)))
-    dropped = float(zero[~occupied].sum() + one[~occupied].sum())
+    lost = omitted * (1.0 + 1e-6) + (0.0 if occupied.all() else SUBNORMAL)
     common = {"relative_error": relative_error + 4.0 * UNIT, "loss_error": loss_error}
-    missing = (omitted + dropped) * (1.0 + 1e-6) + (0.0 if occupied.all() else SUBNORMAL)
+
+    def missing(law: NDArray[np.float64]) -> float:
+        return lost + float(law[~occupied].sum()) * (1.0 + 1e-6)
+
     return Directions(
-        PrivacyLossDistribution.from_atoms(losses, one[occupied], 0.0, missing, **common),
-        PrivacyLossDistribution.from_atoms(-losses, zero[occupied], 0.0, missing, **common),
+        PrivacyLossDistribution.from_atoms(losses, one[occupied], 0.0, missing(one), **common),
+        PrivacyLossDistribution.from_atoms(-losses, zero[occupied], 0.0, missing(zero), **common),
     )
 
 
