@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy import stats
 from dpverify.audit.conformance import choose_bins, g_test
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.laws import estimate_law, view_law
+from dpverify.claims.marginals import marginals
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from protocols.bitsum.base import BitsumProtocol
@@ -88,3 +90,22 @@ def test_laplace_difference_matches_two_geometrics() -> None:
     geometric = 0.4 * 0.6 ** np.arange(200)
     both = np.convolve(geometric, geometric[::-1])
     assert_allclose(direct.probabilities(np.arange(-20, 21) + 3.0), both[199 - 20 : 199 + 21], rtol=1e-12)
+
+
+def test_rare_flips_and_drops_keep_their_probability() -> None:
+    """Bin(k, 1-p) at the rounded 1-p would flip with a probability that is off by 1e-16 / p, relatively."""
+    p = 1e-13
+    law = view_law(RandomizedResponse(3, p), 3)
+    for row, mass in zip(law.points.tolist(), law.pmf.tolist(), strict=True):
+        exact = math.comb(3, row[0]) * Fraction(p) ** row[0] * (1 - Fraction(p)) ** row[1]
+        assert mass == pytest.approx(float(exact), rel=1e-13, abs=0)
+    # Without any noise: the counts of +1 are those of the undropped bits.
+    quiet, drop = Pure(4, 0.0, 1e-15, 1.0, 0.0), Fraction(1e-15)
+    for found in (
+        marginals(quiet, 4)["count of +1"].pmf,
+        view_law(quiet, 4).pmf,
+        estimate_law(quiet, 4).pmf,
+    ):
+        assert found[-2:] == pytest.approx(
+            [float(4 * drop * (1 - drop) ** 3), float((1 - drop) ** 4)], rel=1e-13, abs=0
+        )

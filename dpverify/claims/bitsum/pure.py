@@ -34,7 +34,7 @@ from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.privacy_loss import pairs as laws
-from dpverify.privacy_loss.erasure import erased
+from dpverify.privacy_loss.erasure import erased, two_valued
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
 
@@ -100,7 +100,10 @@ class PureClaims(BitsumClaims[Pure]):
 
     def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:  # noqa: D102
         if threat_model is ThreatModel.MODEL:
-            undropped, what = laws.discrete_laplace(-math.log(protocol.p)), "the sum of the messages"
+            # Not -ln p rounded: the noise's largest loss, enclosed.
+            with arb_context() as ctx:
+                worst = two_valued(enclosure(-ctx.log(protocol.p)))
+            undropped, what = laws.Directions(worst, worst), "the sum of the messages"
         else:
             undropped = laws.three_nb(protocol.p, protocol.flood_shape, protocol.flood_p)
             what = "the counts of +1 and -1"
