@@ -40,7 +40,7 @@ def choose_step(
     epsilon, tilt, deviation = probe.saddle_point(reference_delta)
     epsilon = max(epsilon, 0.05 * deviation)
     step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
-    if step == 0.0:
+    if step < scale * 2.0**-40:
         return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
     span = 21.5 * max(deviation, 4.0 * step)
     length = 2.0 ** min(max(math.ceil(math.log2(span / step)), 6), round(math.log2(_MOST_LENGTH)))

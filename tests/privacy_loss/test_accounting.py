@@ -14,7 +14,7 @@ from dpverify.privacy_loss.accounting import FamilyComposition, choose_step
 from dpverify.privacy_loss.compose import Composition, WindowTooLargeError
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial
+from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial, poisson
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 
@@ -115,7 +115,7 @@ def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
 
 
 def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
-    for pair in (*negative_binomial(1e-300, 0.5), *binomial_randomized_response(10, 1e-300)):
-        assert choose_step(pair, 2) > 0.0
+    for pair in (*negative_binomial(1e-300, 0.5), *binomial_randomized_response(10, 1e-300), *poisson(1.0)):
+        assert choose_step(pair, 2, reference_delta=1e-4) > 1e-12
     everything = FamilyComposition(negative_binomial(1e-300, 0.5), 2)
     assert everything.epsilon(1e-4).lower == math.inf
