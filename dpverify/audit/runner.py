@@ -185,17 +185,21 @@ def run(
             raise ValueError(f"timeout={timeout!r} must not be given with an executor, whose tasks cannot be ended.")
     workers = min(workers, len(trials.blocks))
     checkpoint = None if checkpoint is None else Path(checkpoint).absolute()  # a target may change the directory
-    with _pool(trials.target, executor, workers, timeout) as (pool, ahead):
-        # A process of its own first imports the target: nothing of it runs in this one.
-        prepare = pool if isinstance(pool, Processes) else _Inline()
-        task = prepare.submit(_configuration, trials, checkpoint is not None)
-        configuration = _answer(task, trials.target, "while it was imported")
-        keep = None if checkpoint is None else Checkpoint(checkpoint, configuration)
-        finished = {} if keep is None else keep.load()
-        if keep is not None:
-            _check_stored(pool, trials, keep, finished)
-        done, saved, written = sum(map(trials.size, finished)), len(finished), time.monotonic()
-        try:
+    keep: Checkpoint | None = None
+    finished: dict[Key, NDArray[np.float64]] = {}
+    saved = 0
+    try:
+        with _pool(trials.target, executor, workers, timeout) as (pool, ahead):
+            # A process of its own first imports the target: nothing of it runs in this one.
+            prepare = pool if isinstance(pool, Processes) else _Inline()
+            task = prepare.submit(_configuration, trials, checkpoint is not None)
+            configuration = _answer(task, trials.target, "while it was imported")
+            if checkpoint is not None:
+                keep = Checkpoint(checkpoint, configuration)
+                stored = keep.load()
+                _check_stored(pool, trials, keep, stored)
+                finished, saved = stored, len(stored)
+            done, written = sum(map(trials.size, finished)), time.monotonic()
             left = [block for block in trials.blocks if block not in finished]
             for block, outputs in _drawn(pool, ahead, trials, left):
                 finished[block] = outputs
@@ -205,9 +209,10 @@ def run(
                 if keep is not None and time.monotonic() - written >= checkpoint_seconds:
                     keep.save(finished)
                     saved, written = len(finished), time.monotonic()
-        finally:
-            if keep is not None and len(finished) > saved:
-                keep.save(finished)
+    finally:
+        # The processes have ended by now: after Ctrl-C they do not run on while a large file is written.
+        if keep is not None and len(finished) > saved:
+            keep.save(finished)
     indices = range(-(-trials.trials // trials.block_size))
     return [np.concatenate([finished[dataset, index] for index in indices]) for dataset in range(len(trials.datasets))]
 

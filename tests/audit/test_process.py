@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +81,23 @@ def test_a_timeout_is_for_a_block_and_keeps_the_others(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"in trials \[0, 40\) of dataset 1\.$"):
         run(trials("hangs_on_the_second_dataset"), timeout=1.0, checkpoint=file)
     assert np.load(file)["keys"].tolist() == [[0, 0], [0, 1]]
+
+
+def test_an_executor_that_breaks_is_named() -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context) as pool, pytest.raises(TargetError, match=r"dies' broke its executor: "):
+        run(trials("dies"), executor=pool)
+    with ProcessPoolExecutor(1, context) as pool, pytest.raises(TargetError, match=r"called sys.exit\(0\) in trials"):
+        run(trials("exits"), executor=pool)
+
+
+def test_dask_names_an_exit() -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client,
+        pytest.raises(TargetError, match=r"called sys.exit\(0\) in trials \[0, 40\) of dataset 0"),
+    ):
+        run(trials("exits"), executor=client.get_executor())
 
 
 def test_processes_run_tasks_and_report_their_own_end() -> None:
