@@ -1,6 +1,6 @@
 """Random small products: is the exact divergence inside every interval of the float engine?
 
-Each case draws one or two pairs of laws on at most 12 points (zeros, ties, lattices and masses down to 1e-15 among
+Each case draws one or two pairs of laws on at most 12 points (zeros, ties, lattices and masses down to 1e-290 among
 them), at most 8 copies altogether, a grid step, and an epsilon that is now and then exactly an atom. The divergence of
 the product in rational arithmetic must lie in the interval of `Composition.delta`, and in that of the pair itself if
 there is but one copy; and `Composition.epsilon` must put epsilon where that divergence says. Products with too many
@@ -22,8 +22,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpverify.guarantee import Interval
 from dpverify.privacy_loss.compose import Composition
-from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
 from tests.privacy_loss.exact import RationalPair, floats, normalised, truth
 
 MOST_POINTS, MOST_COPIES = 12, 8
@@ -31,14 +32,18 @@ USUAL_WORK, MOST_WORK = 6_000, 100_000
 
 
 def weights(rng: np.random.Generator, size: int) -> list[int]:
-    """Draw non-negative integers, not all zero, of one of four kinds."""
-    kind = rng.integers(4)
+    """Draw non-negative integers, not all zero, of one of six kinds, three of them in log space."""
+    kind = rng.integers(6)
     if kind == 0:
         drawn = [int(x) for x in rng.integers(0, 41, size)]
     elif kind == 1:
         drawn = [2 ** int(x) for x in rng.integers(0, 6, size)]
     elif kind == 2:
         drawn = [10 ** int(x) for x in rng.integers(0, 16, size)]
+    elif kind == 3:
+        drawn = [10 ** int(x) for x in rng.integers(0, 290, size)]
+    elif kind == 4:
+        drawn = [int(x) for x in 2.0 ** rng.uniform(0.0, 60.0, size)]
     else:
         drawn = [int(x) for x in rng.integers(10**6, 10**6 + 1000, size)]
     return drawn if any(drawn) else [1] * size
@@ -79,9 +84,9 @@ def violations(rng: np.random.Generator, counts: Counter[str]) -> Iterator[str]:
     pairs, copies = draw(rng)
     losses = [floats(pair) for pair in pairs]
     scale = max(max(pair.largest_loss for pair in losses), 1e-3)
-    step = scale / int(rng.integers(3, 600))
+    step = scale / 10.0 ** rng.uniform(-0.5, 2.8)
     reach = sum(pair.largest_loss * k for pair, k in zip(losses, copies, strict=True))
-    epsilon = float(rng.uniform(-0.3, 1.0) * max(reach, 1e-2))
+    epsilon = float(rng.uniform(-0.3, 1.0) * min(max(reach, 1e-2), 600.0))
     if rng.random() < 0.3 and losses[0].losses.size:
         epsilon = float(rng.choice(losses[0].losses)) * copies[0]
     elif rng.random() < 0.2:
@@ -91,6 +96,10 @@ def violations(rng: np.random.Generator, counts: Counter[str]) -> Iterator[str]:
     intervals = {"composition": composed.delta(epsilon)}
     if copies == [1]:
         intervals["pair"] = losses[0].delta(epsilon)
+    if len(losses) > 1:
+        # Their supremum dominates each, so it may stand for all.
+        supremum = Composition([(dominating_grid(losses, step), sum(copies))])
+        intervals["supremum"] = Interval(0.0, supremum.delta(epsilon).upper)
     where = f"{pairs=} {copies=} {step=!r} {epsilon=!r}"
     counts["points"] += sum(len(p) for p, _ in pairs)
     counts["copies"] += sum(copies)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,36 @@ def test_the_error_of_the_inverse_transform_is_charged(
     assert holds(composed().delta(epsilon), binomial(epsilon))
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_error_of_the_masses_reaches_an_answer_through_all_its_weights(
+    monkeypatch: pytest.MonkeyPatch, sign: float
+) -> None:
+    # Noise spread over a long window adds up in a tail sum to many times its 2-norm.
+    exact = scipy_fft.irfft
+
+    def noisy(values: np.ndarray, length: int) -> np.ndarray:
+        masses = exact(values, length)
+        return np.asarray(masses + sign * NOISE * float(np.linalg.norm(masses)) / math.sqrt(length))
+
+    monkeypatch.setattr(compose, "fft_error", lambda length: NOISE)
+    monkeypatch.setattr(scipy_fft, "irfft", noisy)
+    for epsilon in EPSILONS:
+        assert holds(composed(step=LOSS / 200.0).delta(epsilon), binomial(epsilon))
+
+
+def test_the_lower_bound_gets_the_variance_of_every_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def bound(epsilon: float, computed: float, upper: object, variance: float) -> float:
+        asked.append(variance)
+        return 0.0
+
+    monkeypatch.setattr(compose, "lower_bound", bound)
+    step = 0.9 * LOSS
+    Composition([(connect_the_dots(pair(), step), COPIES), (connect_the_dots(pair(), step), 2)]).delta(0.3)
+    assert asked == [pytest.approx((COPIES + 2) * step**2 / 4.0)]
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_both_recurrences_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: float, sign: float) -> None:
@@ -139,7 +170,19 @@ def test_losses_that_are_moved_to_the_grid_are_charged(monkeypatch: pytest.Monke
         near = PrivacyLossDistribution(np.array([-LOSS, LOSS]) + moved, MASSES)
         on_lattice = connect_the_dots(near, LOSS)
         assert on_lattice.split_width == 0.0
+        assert on_lattice.loss_error >= 0.004
         assert holds(Composition([(on_lattice, COPIES)]).delta(epsilon), binomial(epsilon, shift=moved))
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_evaluation_of_tilted_masses_is_charged_in_every_copy(monkeypatch: pytest.MonkeyPatch, sign: float) -> None:
+    def noisy(exponents: np.ndarray) -> np.ndarray:
+        return np.exp(exponents) * (1.0 + 2.0 * NOISE * sign * np.where(np.arange(exponents.size) % 2, 1.0, -1.0))
+
+    monkeypatch.setattr(tilting, "UNIT", NOISE)
+    monkeypatch.setattr(tilting, "np", SimpleNamespace(**{**vars(np), "exp": noisy}))
+    for epsilon in EPSILONS:
+        assert holds(composed().delta(epsilon), binomial(epsilon))
 
 
 def finite(pair_or_grid: Any, epsilon: float) -> float:
@@ -169,7 +212,8 @@ def test_a_supremum_that_falls_short_is_raised(monkeypatch: pytest.MonkeyPatch) 
 def test_ties_in_a_supremum_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "_TIE", 0.2)
     monkeypatch.setattr(grid, "_shortfall", lambda *arguments: 0.0)
-    for members in (crossed(), crossed()[::-1]):
+    close = [pair(), PrivacyLossDistribution(np.array([-LOSS, LOSS]), np.array([0.36, 0.64]))]
+    for members in (close, close[::-1]):
         supremum = dominating_grid(members, 0.1)
         for index in range(-10, 10):
             best = max(finite(member, 0.1 * index) for member in members)
