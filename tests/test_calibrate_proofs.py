@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
 from protocols.bitsum import RandomizedResponse
+from protocols.bitsum.baselines import CentralDiscreteLaplace
 
 BUDGET = Budget(1, "1e-6")
 
@@ -84,3 +86,25 @@ def test_a_pure_account_holds_all_of_the_loss_of_one_instance(monkeypatch: pytes
     assert found.lower <= instances * 1.0
     assert found.upper >= instances * 1.1
     assert found.width <= 0.1 * instances + 1e-12
+
+
+def test_a_pure_account_charges_its_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    for loss in (0.1, 1 / 3, 0.7, 1.1, 2.3):
+        monkeypatch.setattr(type(BITSUM_CLAIMS["rr"]), "pure_epsilon", lambda *_, loss=loss: Interval(loss, loss))
+        for instances in (3, 7, 11, 49):
+            found = account(RandomizedResponse(10, 0.25), instances=instances, delta=0.0).epsilon
+            assert Fraction(found.lower) <= instances * Fraction(loss) <= Fraction(found.upper)
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_a_published_pure_guarantee_is_stated_as_proved_only_if_it_is(
+    monkeypatch: pytest.MonkeyPatch, doubtful: bool
+) -> None:
+    claims = type(BITSUM_CLAIMS["central-discrete-laplace"])
+    if doubtful:
+        monkeypatch.setattr(claims, "pure_epsilon", lambda *arguments: Interval(0.0, 2.0))
+        monkeypatch.setattr(
+            claims, "published", lambda self, users, epsilon0, delta0: CentralDiscreteLaplace(users, 0.4)
+        )
+    row = plan("central-discrete-laplace", Budget(1, 0), users=50, instances=1, method="published", composition="basic")
+    assert row.guarantee.side is (Side.ESTIMATE if doubtful else Side.UPPER_BOUND)

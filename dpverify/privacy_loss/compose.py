@@ -354,6 +354,10 @@ class Composition:
         """Return estimates of epsilon at delta, of its tilt, and of the total loss's standard deviation there."""
         return (0.0, 0.0, 0.0) if self._singular else self._total.saddle_point(delta)
 
+    def tilt_at(self, epsilon: float) -> float:
+        """Return the tilt, approximately, at which the mean of the total loss is epsilon."""
+        return 0.0 if self._singular else self._total.tilt_at(epsilon)
+
     def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
         return crossing(
             profile,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,6 +173,23 @@ class PrivacyLossDistribution:
     def _growth(self) -> float:
         """How many times the listed masses the true ones are at most: `1 / (1 - relative_error)`, rounded up."""
         return (1.0 + 4.0 * UNIT) / (1.0 - self.relative_error) if self.relative_error < 1.0 else math.inf
+
+    def trimmed(self, mass: float) -> PrivacyLossDistribution:
+        """Return the distribution without its extreme losses, of P-mass at most `mass` on either side: now missing."""
+        below, above = np.cumsum(self.masses), np.cumsum(self.masses[::-1])
+        first = int(np.searchsorted(below, mass, side="right"))
+        last = self.losses.size - int(np.searchsorted(above, mass, side="right"))
+        if first >= last or (first == 0 and last == self.losses.size):
+            return self
+        cut = (below[first - 1] if first else 0.0) + (above[self.losses.size - last - 1] if last < above.size else 0.0)
+        # A running sum of k terms is off by k roundings at most.
+        grown = self._growth * (1.0 + (self.losses.size + 4.0) * UNIT)
+        return replace(
+            self,
+            losses=self.losses[first:last],
+            masses=self.masses[first:last],
+            missing_mass=(self.missing_mass + float(cut) * grown) * (1.0 + 2.0 * UNIT),
+        )
 
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence `H_eps(P||Q)` at one real epsilon, with its proved error.

@@ -131,6 +131,8 @@ def _collect(
     cells: NDArray[np.int64], masses: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Add up the masses of equal cells; return the occupied cells, their masses, and the most terms in one sum."""
+    # A loss on a grid point has no share at its neighbour, and the rarest of two shares may underflow.
+    cells, masses = cells[masses > 0], masses[masses > 0]
     if cells.size == 0:
         return cells, masses, 0
     low = int(cells.min())

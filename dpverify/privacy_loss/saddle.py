@@ -16,10 +16,8 @@ __all__ = ["LossMoments", "Moments", "TotalLoss"]
 Moments = tuple[float, float, float]
 """The logarithm of a moment generating function, and its first two derivatives."""
 
-_NEAR = 1e-2
-"""Relative width to which tilts are solved: a hundredth of the tilted law's deviation, for the tilts that occur."""
-_BITS = 8
-"""Tilts have this many binary digits, so that compositions of the same grids meet at the same tilts."""
+_NEAR = 0.25
+"""How near to the wanted tilt is near enough, in units of one per deviation: the tilted mean is off by this much."""
 
 
 class LossMoments:
@@ -80,55 +78,59 @@ class TotalLoss:
 
     def tilt_at(self, mean: float) -> float:
         """Return the tilt >= 0, approximately, at which the tilted mean reaches a value (0 if it is beyond there)."""
-        return self._solve(lambda _, moments: (moments[1] - mean, moments[2]), lambda start: mean - start[1])
+        return self._solve(lambda _, moments: moments[1] - mean, lambda start: mean - start[1])
 
     def saddle_point(self, delta: float) -> tuple[float, float, float]:
         """Return estimates of epsilon at delta, of its tilt, and of the total loss's standard deviation there."""
         target = math.log(delta)
 
-        def excess(tilt: float, moments: Moments) -> tuple[float, float]:
+        def excess(tilt: float, moments: Moments) -> float:
             log_mgf, mean, variance = moments
             prefactor = math.log(
                 max(tilt, 1e-3) * (1.0 + tilt) * math.sqrt(2.0 * math.pi * max(variance, self._resolution**2))
             )
-            return target - (log_mgf - tilt * mean - max(prefactor, 0.0)), tilt * variance
+            return (target - (log_mgf - tilt * mean - max(prefactor, 0.0))) / max(tilt, 1e-3)
 
         tilt = self._solve(excess, lambda start: math.sqrt(-2.0 * target * start[2]))
         _, mean, variance = self.moments(tilt)
         return max(mean, 0.0), tilt, math.sqrt(max(variance, 0.0))
 
-    def _solve(
-        self, condition: Callable[[float, Moments], tuple[float, float]], gaussian: Callable[[Moments], float]
-    ) -> float:
-        """Return a tilt >= 0 next to where an increasing condition, given with its slope, crosses zero.
+    def _solve(self, condition: Callable[[float, Moments], float], gaussian: Callable[[Moments], float]) -> float:
+        """Return a tilt >= 0 next to where an increasing condition crosses zero.
 
-        Safeguarded Newton steps from the tilt at which a normal law with the variance at 0 would cross: `gaussian`
-        over that variance.
+        Safeguarded Newton steps, as if the condition grew like the tilted mean, from the tilt at which a normal law
+        with the variance at 0 would cross: `gaussian` over that variance. Tilts are multiples of a power of two, so
+        that compositions of the same grids in other proportions meet at the same ones.
         """
         start = self.moments(0.0)
-        if condition(0.0, start)[0] >= 0.0:
+        if condition(0.0, start) >= 0.0:
             return 0.0
         steepest = 1.0 / self._resolution
         low, high = 0.0, math.inf
         tilt = gaussian(start) / max(start[2], self._resolution**2)
-        tilt = _rounded(min(tilt if tilt > 0.0 else 1.0, steepest))
+        tilt = _rounded(min(tilt if tilt > 0.0 else 1.0, steepest), start)
         for _ in range(100):
-            value, slope = condition(tilt, self.moments(tilt))
+            moments = self.moments(tilt)
+            value, deviation = condition(tilt, moments), math.sqrt(max(moments[2], self._resolution**2))
             low, high = (tilt, high) if value < 0.0 else (low, tilt)
-            if low >= steepest:
+            if low >= steepest or high - low <= 1e-12 * high:
                 break
-            proposed = tilt - value / slope if slope > 0.0 else math.inf
+            proposed = tilt - value / deviation / deviation
             if high == math.inf:
                 proposed = min(proposed, 4.0 * tilt, steepest)
             elif not low < proposed < high:
                 proposed = 0.5 * (low + high)
-            proposed = _rounded(proposed)
-            if abs(proposed - tilt) <= _NEAR * tilt:
+            nearest = _rounded(proposed, moments)
+            proposed = nearest if low < nearest < high else proposed
+            # The second condition for laws of two scales, whose deviation jumps with the tilt.
+            if abs(proposed - tilt) <= min(_NEAR / deviation, 0.05 * tilt):
                 break
             tilt = proposed
         return tilt
 
 
-def _rounded(tilt: float) -> float:
-    mantissa, exponent = math.frexp(tilt)
-    return math.ldexp(round(mantissa * 2.0**_BITS), exponent - _BITS)
+def _rounded(tilt: float, moments: Moments) -> float:
+    """Return a multiple of a power of two that is near enough to a tilt, for a law of these moments."""
+    quantum = _NEAR / math.sqrt(max(moments[2], 1e-280))
+    quantum = 2.0 ** math.floor(math.log2(min(quantum, tilt / 4.0)))
+    return quantum * round(tilt / quantum)

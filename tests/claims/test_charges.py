@@ -12,7 +12,8 @@ from scipy import stats
 import dpverify.claims.kde_privacy as kde_privacy
 import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum as vector_sum
-from dpverify.claims.buckets import under_estimating
+from dpverify.claims.buckets import BucketAccount, under_estimating
+from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.selection import SelectionClaims
@@ -53,6 +54,27 @@ def test_messages_charge_the_errors_of_their_laws() -> None:
             for count in (3, 18, 30):
                 found = MessagesLaw(parts).chance_above(count)
                 assert found.lower <= truth[count + 1 - 2 * exact.start] <= found.upper
+
+
+@pytest.mark.parametrize("tail", [1e-3, 0.03])
+@pytest.mark.parametrize("chance", [0.07, 0.2, 0.6])
+def test_the_most_messages_are_proved_in_spite_of_the_tails(tail: float, chance: float) -> None:
+    law = MessagesLaw(((1, laws.binomial(30, 0.3, tail)),))
+    count = law.exceeded_with_chance(chance)
+    assert stats.binom.sf(count, 30, 0.3) <= chance
+    assert law.chance_above(count).upper <= chance < law.chance_above(count - 1).upper
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+def test_basic_composition_of_two_buckets_charges_both(epsilon: float) -> None:
+    account = BucketAccount(3.0, 0.5)
+    assert account.basic_delta(epsilon) >= sum(pair.delta(epsilon / 2.0).lower for pair in account.directions)
+
+
+def test_labels_that_are_private_enough_need_no_delta() -> None:
+    for epsilon in (0.5, 1.0, 3.0):
+        assert counts_reveal(epsilon, 0.5, 3) == 0.0
+    assert counts_reveal(0.4, 0.5, 3) > 0.0
 
 
 @pytest.mark.parametrize(("users", "buckets"), [(6, 2), (6, 4), (7, 3), (4, 9)])
@@ -135,6 +157,16 @@ def test_density_estimation_covers_every_dataset_with_wide_cells(
             exact = worst_delta(users, buckets, False, p, epsilon)
             found = kde_privacy.account_kde(bitsum, family, 1, epsilon=epsilon, relative_width=1e-4).delta
             assert exact <= found.upper * (1 + 1e-9)
+
+
+def test_a_coarse_account_of_density_estimation_claims_no_more_than_a_fine_one() -> None:
+    bitsum, family = RandomizedResponse(30, 0.2), LaplacianBinning(2, buckets=2, signed=False)
+    coarse, fine = (
+        kde_privacy.account_kde(bitsum, family, 4, delta=1e-3, relative_width=width).epsilon for width in (0.3, 1e-4)
+    )
+    assert 0.0 < coarse.lower <= fine.lower * (1.0 + 1e-3)
+    point = kde_privacy.account_kde(bitsum, family, 4, epsilon=1.0, relative_width=0.3).delta
+    assert point.lower <= kde_privacy.account_kde(bitsum, family, 4, epsilon=1.0).delta.lower * (1.0 + 1e-3)
 
 
 def reports(p: float, ones: int, zeros: int, coins: int, own: float) -> np.ndarray:

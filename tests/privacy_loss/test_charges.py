@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpverify.guarantee import Interval
+from dpverify.privacy_loss import grid
 from dpverify.privacy_loss.accounting import FamilyComposition
 from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -72,8 +74,8 @@ def test_a_product_of_grids_charges_the_errors_of_both(
     assume(errors.relative * others.relative == 0.0)
     pairs = [listed(first, errors, low=low), listed(second, others, low=low)]
     assume(usable(*pairs))
-    grid = product(*(connect_the_dots(pair, FINE) for pair in pairs))
-    check(Composition([(grid, 1)]).delta, [first, second], [1, 1], low=low)
+    both = product(*(connect_the_dots(pair, FINE) for pair in pairs))
+    check(Composition([(both, 1)]).delta, [first, second], [1, 1], low=low)
 
 
 @settings(max_examples=60)
@@ -96,6 +98,17 @@ def test_a_supremum_charges_the_worst_errors_of_its_members(
     pairs = [listed(first, errors, low=True), listed(second, others, low=True)]
     assume(usable(*pairs))
     curve = Composition([(dominating_grid(pairs, FINE), count)]).delta
+    for pair in (first, second):
+        check(curve, [pair], [count], low=True)
+
+
+@settings(max_examples=40)
+@given(rational_pairs(4), rational_pairs(4), st.integers(1, 3))
+def test_a_supremum_charges_its_ties(first: RationalPair, second: RationalPair, count: int) -> None:
+    pairs = [listed(pair, Errors(), low=True) for pair in (first, second)]
+    assume(usable(*pairs))
+    with mock.patch.object(grid, "_TIE", 0.01):
+        curve = Composition([(dominating_grid(pairs, FINE), count)]).delta
     for pair in (first, second):
         check(curve, [pair], [count], low=True)
 
