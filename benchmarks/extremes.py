@@ -72,8 +72,8 @@ def answer(row: Row) -> str:
     return f"[{epsilon.lower:.10g}, {epsilon.upper:.10g}]"
 
 
-def _measured(name: str, seconds: float) -> tuple[float, float, str]:
-    """Return the seconds, the peak MB and the answer of a row in a process of its own."""
+def _measured(name: str, seconds: float) -> tuple[float, str, str]:
+    """Return the seconds, the processor seconds and peak MB (as cells of the table), and the answer of a row."""
     command = [sys.executable, "-m", "benchmarks.extremes", "--row", name]
     start = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -82,11 +82,11 @@ def _measured(name: str, seconds: float) -> tuple[float, float, str]:
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()
-        return seconds, float("nan"), f"stopped after {seconds:g} s"
+        return seconds, " | ", f"stopped after {seconds:g} s"
     lines = text.strip().splitlines()
     if child.returncode != 0 or len(lines) != 2:
-        return time.perf_counter() - start, float("nan"), lines[-1] if lines else f"exit status {child.returncode}"
-    return time.perf_counter() - start, float(lines[1]), lines[0]
+        return time.perf_counter() - start, " | ", lines[-1] if lines else f"exit status {child.returncode}"
+    return time.perf_counter() - start, lines[1], lines[0]
 
 
 def main() -> None:
@@ -99,13 +99,14 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if options.row:
         print(answer(ROWS[options.row]))
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        print(f"{used.ru_utime + used.ru_stime:.1f} | {used.ru_maxrss / 1024.0:.0f}")
         return
-    print("| account | seconds | peak MB | epsilon |\n|---|---|---|---|")
+    print("| account | seconds | processor seconds | peak MB | epsilon |\n|---|---|---|---|---|")
     for name in ROWS:
         if options.only in name:
-            seconds, megabytes, text = _measured(name, options.timeout)
-            print(f"| {name} | {seconds:.1f} | {megabytes:.0f} | {text} |", flush=True)
+            seconds, used, text = _measured(name, options.timeout)
+            print(f"| {name} | {seconds:.1f} | {used} | {text} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -372,5 +372,5 @@ def account(
         instances,
         *point,
         _guarantee(point[0].upper, point[1].upper, adversary, "exact law, exact composition", _PROOF),
-        (claims.views(protocol, adversary).note,),
+        (claims.note(protocol, adversary),),
     )

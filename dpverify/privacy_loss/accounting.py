@@ -20,11 +20,11 @@ Answer = TypeVar("Answer")
 Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
 """One pair, or a group of pairs of which an instance may present any."""
 
-_MOST_LENGTH = 2**22
-_MOST_MIX_LENGTH = 2**19
+_MOST_LENGTH = 2**21
+_MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
-_MOST_BYTES = 2**28
-"""For a transform at a step that was chosen here: 2^22 cells."""
+_MOST_BYTES = 2**27
+"""For a transform at a step that was chosen here: 2^21 cells."""
 _MOST_BLOCKS = 48
 """Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
 _COARSEST_CELLS = 64
@@ -50,14 +50,16 @@ def choose_step(
     """
     check_integer("instances", instances, low=1)
     scale = max(pair.largest_loss, 1e-9)
-    if not pair.losses.size:
-        return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
+    if pair.losses.size == 0:
+        return scale / _COARSEST_CELLS
     epsilon, tilt, deviation = total_loss(pair, instances).saddle_point(reference_delta)
     epsilon = max(epsilon, 0.05 * deviation)
-    step = max(math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0))), scale * 2.0**-30)
+    step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
+    if step < scale * 2.0**-40:
+        return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
     span = 21.5 * max(deviation, 4.0 * step)
     length = 2.0 ** min(max(math.ceil(math.log2(span / step)), 6), round(math.log2(most_length)))
-    return min(span / length, scale / _COARSEST_CELLS)
+    return max(min(span / length, scale / _COARSEST_CELLS), span / most_length)
 
 
 class FamilyComposition:
@@ -144,7 +146,8 @@ class FamilyComposition:
         """Return whether no grid that fits in memory says more than the moments do."""
         if self._step_given:
             return False
-        spread = max(total_loss(pair, self.instances).moments(0.0)[2] for pair in self._attained if pair.losses.size)
+        listed = [total_loss(pair, self.instances) for pair in self._attained if pair.losses.size]
+        spread = max((total.moments(0.0)[2] for total in listed), default=0.0)
         error = max(pair.loss_error for pair in self._every) * self.instances
         return self.instances * self.step**2 / 4.0 > _USELESS * spread or self._bounds.basic <= 8.0 * error
 

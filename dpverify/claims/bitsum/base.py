@@ -17,6 +17,10 @@ from protocols.bitsum.base import BitsumProtocol
 
 __all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "PrivacyCurve"]
 
+_REFERENCE_DELTA = 1e-6
+_CUT = 1e-10
+"""The share of delta that cut tails may take, over all instances."""
+
 P = TypeVar("P", bound=BitsumProtocol)
 
 
@@ -91,6 +95,14 @@ class BitsumClaims(ABC, Generic[P]):
         """Return the pairs of what one of the `threat_models` sees."""
         return self.pairs(protocol)
 
+    def views_at(self, protocol: P, threat_model: ThreatModel, tail: float) -> Pairs:
+        """Return the pairs, without more than about `tail` of mass where that makes wide laws cheaper."""
+        return self.views(protocol, threat_model)
+
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:
+        """Return which datasets attain the pairs, and how the rest is covered."""
+        return self.views(protocol, threat_model).note
+
     def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.
 
@@ -105,10 +117,17 @@ class BitsumClaims(ABC, Generic[P]):
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        reference_delta: float | None = None,
     ) -> PrivacyCurve:
-        """Return the privacy curve of `instances` runs on the same users, over all datasets and mixes of directions."""
-        pairs = self.views(protocol, threat_model)
+        """Return the privacy curve of `instances` runs on the same users, over all datasets and mixes of directions.
+
+        `reference_delta` is where accuracy is wanted: what is far less likely may be cut, and charged. By default
+        nothing is cut that any delta in the range of floats could tell.
+        """
+        if reference_delta is None:
+            pairs, reference_delta = self.views(protocol, threat_model), _REFERENCE_DELTA
+        else:
+            pairs = self.views_at(protocol, threat_model, _CUT * reference_delta / instances)
         return FamilyComposition(
             pairs.every,
             instances,

@@ -137,7 +137,7 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        reference_delta: float | None = None,
     ) -> PrivacyCurve:
         return _GaussianCurve(protocol.sigma, instances)
 

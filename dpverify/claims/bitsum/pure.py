@@ -99,17 +99,23 @@ class PureClaims(BitsumClaims[Pure]):
         return self.views(protocol, ThreatModel.COMMUNICATION)
 
     def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:  # noqa: D102
+        return self.views_at(protocol, threat_model, 0.0)
+
+    def views_at(self, protocol: Pure, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         if threat_model is ThreatModel.MODEL:
             # Not -ln p rounded: the noise's largest loss, enclosed.
             with arb_context() as ctx:
                 worst = two_valued(enclosure(-ctx.log(protocol.p)))
-            undropped, what = laws.Directions(worst, worst), "the sum of the messages"
+            undropped = laws.Directions(worst, worst)
         else:
-            undropped = laws.three_nb(protocol.p, protocol.flood_shape, protocol.flood_p)
-            what = "the counts of +1 and -1"
+            undropped = laws.Directions(*ThreeNBClaims().views_at(protocol.noise, threat_model, tail).attained)
         directions = erased(undropped, protocol.drop_probability)
         every = directions[:1] if directions.up is directions.down else tuple(directions)
-        return Pairs(every, every, note=f"view: {what}; attained by all other users holding 0, the worst dataset")
+        return Pairs(every, every, note=self.note(protocol, threat_model))
+
+    def note(self, protocol: Pure, threat_model: ThreatModel) -> str:  # noqa: D102
+        what = "the sum of the messages" if threat_model is ThreatModel.MODEL else "the counts of +1 and -1"
+        return f"view: {what}; attained by all other users holding 0, the worst dataset"
 
     def pure_epsilon(self, protocol: Pure, threat_model: ThreatModel) -> Interval:  # noqa: D102
         if protocol.p == 0.0 or (threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0):
@@ -166,7 +172,8 @@ class PureClaims(BitsumClaims[Pure]):
             return Pure(users, p, q, shape, mean / (mean + shape))
 
         def meets(mean: float) -> bool:
-            return max(pair.delta(epsilon0).upper for pair in self.pairs(made(mean)).attained) <= delta0
+            views = self.views_at(made(mean), ThreatModel.COMMUNICATION, 1e-10 * delta0)
+            return max(pair.delta(epsilon0).upper for pair in views.attained) <= delta0
 
         start = shape / -math.expm1(-epsilon0 / (epsilon0 - math.log(delta0)))
         mean = smallest(meets, start, _MOST_FLOOD, 1e-2)

@@ -18,7 +18,7 @@ from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import Hypothesis
 from dpverify.formulas import three_nb as formulas
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.privacy_loss.laws import negative_binomial
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
 from protocols.bitsum.base import BitsumProtocol
@@ -35,6 +35,8 @@ The largest private c is smallest, 0.25146, near (1.27, 3.6e-7). That 0.2 is pri
 _NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
 _SHAPES = (14.0, 9.0, 22.0)
+_TAIL = 1e-40
+_NOTE = "the noise does not depend on the data: one pair for every dataset"
 _MOST_FLOOD = 1e6
 _MOST_SPREAD = 1e5
 
@@ -62,10 +64,16 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     )
 
     def pairs(self, protocol: ThreeNB) -> Pairs:  # noqa: D102
+        return self.views_at(protocol, self.threat_models[0], _TAIL)
+
+    def views_at(self, protocol: ThreeNB, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         if protocol.shape != 1.0:
             raise ValueError(f"shape={protocol.shape!r} must be 1: the exact law is for geometric Z1 and Z2 only.")
-        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p))
-        return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
+        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, max(tail, _TAIL)))
+        return Pairs(directions, directions, note=_NOTE)
+
+    def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:  # noqa: D102
+        return _NOTE
 
     def parameters(self, protocol: ThreeNB) -> dict[str, Any]:  # noqa: D102
         return {
@@ -187,6 +195,6 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     @staticmethod
     def _meets(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, target: float) -> bool:
         # What is cut counts as infinite loss: nothing beside the budget's delta, and shorter windows are quicker.
-        tail = max(1e-40, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
+        tail = max(_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
         pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail)
         return composed_epsilon(pairs, decide=True) <= target

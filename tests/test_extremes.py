@@ -1,0 +1,88 @@
+"""Accounts at the edge of what floats and memory allow answer, or refuse, with little work."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.calibrate import account
+from dpverify.privacy_loss.compose import Composition
+from protocols.bitsum import (
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    LocalRandomizedResponse,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
+from protocols.bitsum.base import BitsumProtocol
+
+MANY = 10**11
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the cells of the transforms made; too many, or too large a one, fail at once."""
+    cells: list[int] = []
+    window = Composition._window
+
+    def counted(self: Composition, tilt: float, log_mgf: float, variance: float) -> tuple[int, int, float]:
+        first, length, outside = window(self, tilt, log_mgf, variance)
+        cells.append(length)
+        assert length <= 2**21, f"a transform of {length} cells"
+        assert sum(cells) <= 2**25, f"{len(cells)} transforms of {sum(cells)} cells"
+        return first, length, outside
+
+    monkeypatch.setattr(Composition, "_window", counted)
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("protocol", "instances", "delta", "transforms"),
+    [
+        (Poisson(1, 30.0), 10**6, 1e-6, 80),
+        (ThreeNB(1, 0.984, 10.0, 0.9936), 10**6, 1e-6, 80),
+        (NegativeBinomial(1, 40.0, 0.98), 768, 1e-30, 40),
+        (Pure(1, 0.9, 1.0 - 1e-16, 10.0, 0.99), 768, 1e-6, 8),
+        (RandomizedResponse(20, 0.4), MANY, 1e-6, 0),
+        (NegativeBinomial(1, 40.0, 0.98), MANY, 1e-6, 0),
+        (ThreeNB(1, 0.984, 10.0, 0.9936), MANY, 1e-6, 0),
+        (Pure(1, 0.984, 1e-3, 50.0, 0.99), MANY, 1e-6, 0),
+        (CentralDiscreteGaussian(1, 1e3), MANY, 1e-6, 0),
+        (CentralDiscreteLaplace(1, 0.99), MANY, 1e-6, 0),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_extremes_answer_with_bounded_work(
+    work: list[int], protocol: BitsumProtocol, instances: int, delta: float, transforms: int
+) -> None:
+    found = account(protocol, instances=instances, delta=delta).epsilon
+    assert 0.0 <= found.lower <= found.upper < math.inf
+    assert found.lower >= 0.75 * found.upper or found.upper < 1e-6
+    assert len(work) <= transforms
+
+
+@pytest.mark.parametrize(
+    ("protocol", "instances", "delta"),
+    [(ThreeNB(71, 0.475, 2.0, 0.744), 8, 2.8e-15), (Poisson(1, 30.0), MANY, 1e-6)],
+)
+def test_known_infinite_mass_answers_without_a_grid(
+    work: list[int], protocol: BitsumProtocol, instances: int, delta: float
+) -> None:
+    found = account(protocol, instances=instances, delta=delta).epsilon
+    assert found.lower == found.upper == math.inf
+    assert not work
+
+
+def test_trimming_follows_the_delta_that_is_asked_for() -> None:
+    # At an epsilon where delta is far below the reference, rare losses count again.
+    found = account(NegativeBinomial(1, 40.0, 0.98), instances=100, epsilon=0.3).delta
+    assert 0.0 < found.lower <= found.upper < 1.01 * found.lower < 1e-18
+
+
+def test_local_reports_have_a_lower_end_at_a_million_instances(work: list[int]) -> None:
+    found = account(LocalRandomizedResponse(10, 0.3), instances=10**6, delta=1e-6).epsilon
+    assert 0.98 * found.upper < found.lower <= found.upper < 342_620
