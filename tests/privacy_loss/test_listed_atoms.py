@@ -146,3 +146,13 @@ def test_two_valued_charges_the_width_of_its_loss() -> None:
 @pytest.mark.parametrize("epsilon", [720.0, 1e5])
 def test_a_pure_pair_of_any_loss(epsilon: float) -> None:
     assert pairs.approximate_dp(epsilon, 0.25).delta(1.0).midpoint == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("p", "shape", "flood_p"), [(0.7, 12.0, 0.7), (0.95, 30.0, 0.4), (0.1, 3.0, 0.9)])
+def test_three_noises_miss_what_the_flood_is_cut_by(
+    monkeypatch: pytest.MonkeyPatch, p: float, shape: float, flood_p: float
+) -> None:
+    """What the flood lacks counts as missing as a whole, wherever it would have been: beyond it only roundings."""
+    monkeypatch.setattr(pairs, "_NEGLIGIBLE", 0.1)
+    for pair in pairs.three_nb(p, shape, flood_p, 0.3):
+        assert float(pair.masses.sum()) * (1.0 + 1e-12) + pair.infinite_mass + pair.missing_mass >= 1.0
