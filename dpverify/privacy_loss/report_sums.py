@@ -5,9 +5,9 @@ One user's report is added to W, the sum of the others' reports: `zeros` of them
 
     P0(a <= Y < b) = F + p G,   P1 - P0 = (1-2p) G,   F = P(a <= W < b),   G = f(a-1) - f(b-1),
 
-all of `F, G, f(y), f(y-1) - f(y)` being sums of c_j f(z+j). After tilting W by e^(tilt y) such a sum is an integral
-of `phi(theta) q(theta) e^(-i theta z)` with phi in closed form. The trapezoidal rule with N nodes is exact but for
-masses N apart (Bernstein's inequality); nodes beyond some frequency are left out, as a sum of Bernoulli variables of variance
+all of `F, G, f(y), f(y-1) - f(y)` being sums of c_j f(z+j). After tilting W by e^(tilt y) such a sum is an integral of
+`phi(theta) q(theta) e^(-i theta z)` with phi in closed form. The trapezoidal rule with N nodes is exact but for masses
+N apart (Bernstein's inequality); nodes beyond some frequency are left out, as a sum of Bernoulli variables of variance
 V has `|phi| <= e^(-V (1 - cos theta))`. Both, and the rounding, are charged; relative to the tilted law, so that masses
 of 1e-40 are as accurate as the largest. The cumulant generating functions of one report are evaluated in Arb, since n
 of them nearly cancel.
