@@ -36,8 +36,10 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _BITS = 192
-_NEGLIGIBLE = 70.0
-"""Aliased and omitted tilted mass is at most e^-70 each."""
+_ALIASED = 70.0
+"""Tilted mass that is aliased is at most 2 e^-70."""
+_OMITTED = 70.0
+"""Frequencies are left out where the tilted law's characteristic function is at most e^-70."""
 _STEEPEST = 700.0
 _REACH = 2.0
 """Half the distance of neighbouring tilts, in standard deviations."""
@@ -230,12 +232,12 @@ class ReportSums:
         """
         most, least = float(tilted.variance.max()) * (1.0 + 1e-9), float(tilted.variance.min()) * (1.0 - 1e-9)
         # Bernstein: a sum of centred Bernoulli variables passes x with probability at most e^(-x^2 / (2 (V + x/3))).
-        far = _NEGLIGIBLE / 3.0 + math.sqrt((_NEGLIGIBLE / 3.0) ** 2 + 2.0 * _NEGLIGIBLE * most)
+        far = _ALIASED / 3.0 + math.sqrt((_ALIASED / 3.0) ** 2 + 2.0 * _ALIASED * most)
         period = 2 * math.ceil((reach + far + 2.0) / 2.0) + 1  # odd, so that no node is at -1
-        alias = 2.0 * math.exp(-_NEGLIGIBLE)
-        reachable = 2.0 * math.asin(min(1.0, math.sqrt(_NEGLIGIBLE / (2.0 * least)))) if least > 0.0 else math.pi
+        alias = 2.0 * math.exp(-_ALIASED)
+        reachable = 2.0 * math.asin(min(1.0, math.sqrt(_OMITTED / (2.0 * least)))) if least > 0.0 else math.pi
         last = min((period - 1) // 2, math.ceil(reachable * period / (2.0 * math.pi)))
-        omitted = math.exp(-_NEGLIGIBLE) if last < (period - 1) // 2 else 0.0
+        omitted = math.exp(-_OMITTED) if last < (period - 1) // 2 else 0.0
         nodes = [_node(self.p, tilted.tilt, Fraction(j, period), width) for j in range(last + 1)]
         logs = np.array([(node.zero, node.one, node.coin) for node in nodes]).T
         factors = np.array([node.factors for node in nodes]).T
