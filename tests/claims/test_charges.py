@@ -10,17 +10,29 @@ import pytest
 from scipy import stats
 
 import dpverify.claims.kde_privacy as kde_privacy
+import dpverify.claims.laws as view_laws
+import dpverify.claims.marginals as marginals
 import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum as vector_sum
 from dpverify.claims.buckets import BucketAccount, under_estimating
 from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.laws import estimate_law, view_law
 from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum import VectorSumClaims
 from dpverify.privacy_loss import laws
 from dpverify.privacy_loss.laws import IntegerLaw
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import (
+    BitsumProtocol,
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
 from protocols.histogram import Histogram
 from protocols.lsq import LaplacianBinning
 from protocols.selection import Selection
@@ -48,12 +60,46 @@ def test_messages_charge_the_tails_of_every_part(copies: int, tail: float) -> No
 def test_messages_charge_the_errors_of_their_laws() -> None:
     exact = laws.binomial(30, 0.3)
     for error in (-0.01, 0.01):
-        listed = IntegerLaw(exact.start, exact.pmf * (1.0 + error), 0.011, exact.tail_below, exact.tail_above)
+        listed = IntegerLaw(exact.start, exact.pmf * (1.0 + error), 0.010001, exact.tail_below, exact.tail_above)
         for parts in (((1, listed), (1, exact)), ((1, listed), (1, listed))):
             truth = np.cumsum(np.convolve(exact.pmf, exact.pmf)[::-1])[::-1]
             for count in (3, 18, 30):
                 found = MessagesLaw(parts).chance_above(count)
                 assert found.lower <= truth[count + 1 - 2 * exact.start] <= found.upper
+
+
+@pytest.mark.parametrize("tail", [1e-3, 0.03])
+@pytest.mark.parametrize("participants", [6, 4])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        RandomizedResponse(6, 0.3),
+        NegativeBinomial(6, 9.0, 0.7),
+        Poisson(6, 12.0),
+        ThreeNB(6, 0.7, 20.0, 0.8),
+        Pure(6, 0.7, 0.3, 20.0, 0.8),
+        CentralDiscreteGaussian(6, 2.0),
+        CentralDiscreteLaplace(6, 0.6),
+    ],
+)
+def test_laws_of_views_say_how_much_they_leave_out(
+    monkeypatch: pytest.MonkeyPatch, protocol: BitsumProtocol, participants: int, tail: float
+) -> None:
+    exact = {law: law(protocol, 3, participants=participants) for law in (view_law, estimate_law)}
+    for module in (view_laws, marginals):
+        monkeypatch.setattr(module, "_TAIL", tail)
+    for law, whole in exact.items():
+        cut = law(protocol, 3, participants=participants)
+        listed = {tuple(np.atleast_1d(point)) for point in cut.points.tolist()}
+        left_out = sum(
+            mass
+            for point, mass in zip(whole.points.tolist(), whole.pmf.tolist(), strict=True)
+            if tuple(np.atleast_1d(point)) not in listed
+        )
+        assert left_out <= cut.outside + 1e-12
+        assert 1.0 - float(cut.pmf.sum()) <= cut.outside + 1e-12
+    for count in marginals.marginals(protocol, 3, participants).values():
+        assert 1.0 - float(count.pmf.sum()) <= count.outside + 1e-12
 
 
 @pytest.mark.parametrize("tail", [1e-3, 0.03])
