@@ -149,10 +149,11 @@ def test_a_pure_pair_of_any_loss(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize(("p", "shape", "flood_p"), [(0.7, 12.0, 0.7), (0.95, 30.0, 0.4), (0.1, 3.0, 0.9)])
+@pytest.mark.parametrize("negligible", [0.1, 1e-4])
 def test_three_noises_miss_what_the_flood_is_cut_by(
-    monkeypatch: pytest.MonkeyPatch, p: float, shape: float, flood_p: float
+    monkeypatch: pytest.MonkeyPatch, p: float, shape: float, flood_p: float, negligible: float
 ) -> None:
     """What the flood lacks counts as missing as a whole, wherever it would have been: beyond it only roundings."""
-    monkeypatch.setattr(pairs, "_NEGLIGIBLE", 0.1)
+    monkeypatch.setattr(pairs, "_NEGLIGIBLE", negligible)
     for pair in pairs.three_nb(p, shape, flood_p, 0.3):
         assert float(pair.masses.sum()) * (1.0 + 1e-12) + pair.infinite_mass + pair.missing_mass >= 1.0
