@@ -9,7 +9,7 @@ from typing import Any
 from dpverify.calibrate import METHODS, PlanRow, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
 
 __all__ = ["BITSUMS", "Comparison", "FailedPlan", "compare"]
 
@@ -19,7 +19,7 @@ BITSUMS = tuple(BITSUM_CLAIMS)
 
 @dataclass(frozen=True)
 class FailedPlan:
-    """A bitsum and method that cannot meet the budget: an ordinary outcome, with its reason.
+    """A bitsum and method without a plan: an ordinary outcome, with its reason.
 
     Parameters
     ----------
@@ -113,7 +113,8 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        For an argument out of range. An infeasible budget, or a published formula outside its range, is a row instead.
+        For an argument out of range. An infeasible budget, a published formula outside its range, or what is too large
+        to compute, is a row instead.
     """
     methods = tuple(methods)
 
@@ -130,8 +131,9 @@ def compare(
                 max_messages_per_user=max_messages_per_user,
                 threat_model=threat_model,
             )
-        except (InfeasibleBudgetError, FormulaRangeError) as error:
-            return FailedPlan(bitsum, method, composition, str(error))
+        except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
+            reason = error.reason if isinstance(error, CapacityError) else str(error)
+            return FailedPlan(bitsum, method, composition, reason)
 
     rows = tuple(attempt(bitsum, method) for bitsum in bitsums for method in methods)
     return Comparison(budget, users, instances, rows)

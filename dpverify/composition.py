@@ -25,13 +25,13 @@ import flint
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Number
+from dpverify.privacy_loss import two_valued
+from dpverify.privacy_loss.two_valued import largest_integer
 from protocols.validation import check_integer, check_real
 
 __all__ = ["CompositionTheorem", "PerInstanceBudget", "compose", "largest_float", "per_instance_budget"]
 
 _BITS = 192
-_TRUNCATION = flint.arb(2) ** -128
-"""Where a binomial tail is cut, relative to the part that was summed; the cut enters the ball."""
 
 
 class CompositionTheorem(StrEnum):
@@ -62,69 +62,12 @@ class _Theorem:
     """Whether delta_slack may be zero, and whether it may be positive."""
 
 
-def _lower_tail(trials: int, most: int, odds: flint.arb) -> flint.arb:
-    """Return P(Bin(trials, odds / (1 + odds)) <= most) as a ball."""
-    if most < 0:
-        return flint.arb(0)
-    if most > trials * float(odds / (1 + odds)):
-        return flint.arb(1) - _lower_tail(trials, trials - most - 1, 1 / odds)
-    log_choose = flint.arb(trials + 1).lgamma() - flint.arb(most + 1).lgamma() - flint.arb(trials - most + 1).lgamma()
-    term: flint.arb = (log_choose + most * odds.log() - trials * odds.log1p()).exp()
-    total = term
-    inverse = 1 / odds
-    for successes in range(most, 0, -1):
-        ratio = inverse * successes / (trials - successes + 1)
-        term *= ratio
-        total += term
-        # Below the mean the ratios fall with `successes`, so that a geometric series bounds all that is left.
-        if successes % 32 == 0 and term * ratio < total * _TRUNCATION * (1 - ratio):
-            return total + (term * ratio / (1 - ratio)).union(0)
-    return total
-
-
-def _tails(epsilon0: float, mechanisms: int, most: int) -> tuple[flint.arb, flint.arb]:
-    """Return the masses, under the two sides of m-fold randomized response, of at most `most` lies."""
-    odds = flint.arb(epsilon0).exp()
-    return _lower_tail(mechanisms, most, 1 / odds), _lower_tail(mechanisms, most, odds)
-
-
-def _optimal_slack(epsilon0: float, epsilon: Fraction, mechanisms: int) -> flint.arb:
-    """Return `closed_forms.optimal_slack` from two binomial tails instead of a sum over all terms."""
-    # The terms with a positive part are those of (m - 2l) epsilon0 > epsilon, decided in exact arithmetic.
-    most = math.ceil((mechanisms - epsilon / Fraction(epsilon0)) / 2) - 1
-    if most < 0:
-        return flint.arb(0)
-    with arb_context(_BITS) as ctx:
-        first, second = _tails(epsilon0, mechanisms, most)
-        return flint.arb(first - ctx.exp(epsilon) * second)
-
-
 def _optimal_epsilon(epsilon0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    """Return the epsilon at which the divergence falls to `delta_slack`, from above."""
-    mechanisms = instances * sparsity
-
-    def kink(lies: int) -> Fraction:
-        return max((mechanisms - 2 * lies) * Fraction(epsilon0), Fraction(0))
-
-    def enough(lies: int) -> bool:
-        return bool(_optimal_slack(epsilon0, kink(lies), mechanisms) <= delta_slack)
-
-    # At the kink of 0 lies the divergence is 0. The guess is the normal limit.
-    mean, deviation = mechanisms / (1 + math.exp(min(epsilon0, 700.0))), math.sqrt(mechanisms) / 2
-    quantile = math.sqrt(-2 * math.log(delta_slack)) if delta_slack > 0 else mechanisms
-    lies = _largest_integer(enough, int(mean - quantile * deviation), 0, mechanisms // 2 + 1)
-    with arb_context(_BITS) as ctx:
-        right, left = ctx.convert(kink(lies)), ctx.convert(kink(lies + 1))
-        # Between two kinks the divergence is A - e^epsilon B.
-        first, second = _tails(epsilon0, mechanisms, lies)
-        excess = first - flint.arb(delta_slack)
-        if excess > 0:
-            return flint.arb(right.min(left.max((excess / second).log())))
-        return flint.arb(left if excess <= 0 else right)
+    return two_valued.composed_epsilon(epsilon0, instances * sparsity, delta_slack)
 
 
 def _optimal_within(epsilon0: float, instances: int, sparsity: int, delta_slack: float, epsilon: float) -> bool:
-    return bool(_optimal_slack(epsilon0, Fraction(epsilon), instances * sparsity) <= delta_slack)
+    return bool(two_valued.composed_delta(epsilon0, instances * sparsity, Fraction(epsilon)) <= delta_slack)
 
 
 def _even_guess(epsilon: float, instances: int, sparsity: int, delta_slack: float) -> float:
@@ -144,7 +87,7 @@ def _optimal_guess(epsilon: float, instances: int, sparsity: int, delta_slack: f
     points: list[tuple[float, float]] = []
     square = mechanisms * -2 * goal / epsilon**2
     for _ in range(8):
-        slack = float(_optimal_slack(square**-0.5, Fraction(epsilon), mechanisms))
+        slack = float(two_valued.composed_delta(square**-0.5, mechanisms, Fraction(epsilon)))
         if slack <= 0.0:
             break
         points.append((square, math.log(slack)))
@@ -406,28 +349,6 @@ def _real(value: Any) -> Any:
     return float(value) if isinstance(value, str) else value
 
 
-def _largest_integer(allowed: Callable[[int], bool], guess: int, low: int, high: int) -> int:
-    """Return an allowed integer in [low, high) whose successor is not allowed; `low` is, and `high` is not, unasked."""
-    step, probe = 1, min(max(guess, low), high)
-    if probe == low or (probe < high and allowed(probe)):
-        low = probe
-        while (probe := low + step) < high and allowed(probe):
-            low, step = probe, 8 * step
-        high = min(probe, high)
-    else:
-        high = probe
-        while (probe := high - step) > low and not allowed(probe):
-            high, step = probe, 8 * step
-        low = max(probe, low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if allowed(middle):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 def largest_float(accepts: Callable[[float], bool], guess: float) -> float:
     """Return a positive float that is accepted while the next larger one is not; 0.0 if no positive float was accepted.
 
@@ -448,4 +369,4 @@ def largest_float(accepts: Callable[[float], bool], guess: float) -> float:
     def number(pattern: int) -> float:
         return float(struct.unpack("<d", struct.pack("<q", pattern))[0])
 
-    return number(_largest_integer(lambda pattern: accepts(number(pattern)), bits(guess), 0, bits(math.inf)))
+    return number(largest_integer(lambda pattern: accepts(number(pattern)), bits(guess), 0, bits(math.inf)))

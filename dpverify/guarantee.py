@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Adjacency", "Budget", "Guarantee", "InfeasibleBudgetError", "Interval", "Number", "Side", "ThreatModel"]
+__all__ = [
+    "Adjacency",
+    "Budget",
+    "CapacityError",
+    "Guarantee",
+    "InfeasibleBudgetError",
+    "Interval",
+    "Number",
+    "Side",
+    "ThreatModel",
+    "enclosing_floats",
+    "exact_number",
+]
 
 Number = int | float | str | Decimal | Fraction
 """What a budget accepts: an int, a Fraction, a Decimal or a decimal string is exact, a float means its binary value."""
@@ -17,6 +30,15 @@ Number = int | float | str | Decimal | Fraction
 
 class InfeasibleBudgetError(ValueError):
     """No parameter of the protocol meets the budget: an ordinary outcome, with the reason in the message."""
+
+
+class CapacityError(ValueError):
+    """An answer would take more memory, time or float range than there is: an ordinary outcome too, unlike a bug."""
+
+    @property
+    def reason(self) -> str:
+        """The message up to a semicolon, behind which it may say which argument of the engine would help."""
+        return str(self).partition(";")[0].rstrip(".") + "."
 
 
 class Adjacency(StrEnum):
@@ -120,18 +142,51 @@ class Interval:
         return f"[{self.lower:.6g}, {self.upper:.6g}]"
 
 
-def _exact(name: str, value: Any) -> Fraction:
+def exact_number(name: str, value: Number) -> Fraction:
+    """Return what a number or decimal string denotes, exactly.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no number.
+    ValueError
+        If it is not finite, or lies beyond the floats: too large, or positive and below all of them.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
         raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string.")
     try:
-        return Fraction(value)
+        exact = _rational(value)
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ValueError(f"{name}={value!r} must be a finite number.") from None
+    # What rounds to 0, or to infinity, would be answered as if that had been asked.
+    if exact and not _LEAST <= abs(exact) <= _MOST:
+        raise ValueError(f"{name}={value!r} must be 0 or in [5e-324, 1.79e308] in size, as floats are.")
+    return exact
 
 
-def _float_down(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+_FAR_OFF = 400
+_LEAST, _MOST = Fraction(math.ulp(0.0)), Fraction(sys.float_info.max)
+
+
+def _rational(value: Number) -> Fraction:
+    if isinstance(value, Decimal) or (isinstance(value, str) and "/" not in value):
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            raise ValueError(value) from None
+        if number and number.is_finite() and abs(number.adjusted()) > _FAR_OFF:
+            # Fraction("1e999999999") would write out all its digits.
+            return Fraction(10) ** int(math.copysign(_FAR_OFF, number.adjusted()))
+    return Fraction(value)
+
+
+def enclosing_floats(exact: Fraction) -> tuple[float, float]:
+    """Return the largest float that is not above a number, and the least that is not below it."""
+    nearest = float(exact)
+    if Fraction(nearest) == exact:
+        return nearest, nearest
+    below = nearest if Fraction(nearest) < exact else math.nextafter(nearest, -math.inf)
+    return below, math.nextafter(below, math.inf)
 
 
 @dataclass(frozen=True, init=False)
@@ -150,7 +205,8 @@ class Budget:
     TypeError
         If a value is no number.
     ValueError
-        If epsilon is not positive, delta is outside [0, 1), or either is not finite.
+        If epsilon is not positive, delta is outside [0, 1), or either is not finite or beyond the range of floats: a
+        delta that underflows to 0 is not taken for 0.
 
     Examples
     --------
@@ -162,7 +218,7 @@ class Budget:
     exact_delta: Fraction
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        exact_epsilon, exact_delta = _exact("epsilon", epsilon), _exact("delta", delta)
+        exact_epsilon, exact_delta = exact_number("epsilon", epsilon), exact_number("delta", delta)
         if exact_epsilon <= 0:
             raise ValueError(f"epsilon={epsilon!r} must be in (0, inf).")
         if not 0 <= exact_delta < 1:
@@ -173,12 +229,12 @@ class Budget:
     @property
     def epsilon(self) -> float:
         """The largest float that does not exceed the exact epsilon."""
-        return _float_down(self.exact_epsilon)
+        return enclosing_floats(self.exact_epsilon)[0]
 
     @property
     def delta(self) -> float:
         """The largest float that does not exceed the exact delta."""
-        return _float_down(self.exact_delta)
+        return enclosing_floats(self.exact_delta)[0]
 
     def to_dict(self) -> dict[str, float]:
         """Return `{"epsilon": .., "delta": ..}` as floats."""

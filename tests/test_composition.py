@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify import composition
 from dpverify.composition import CompositionTheorem, compose, largest_float, per_instance_budget
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.privacy_loss import two_valued
 
 BASIC, ADVANCED, OPTIMAL = CompositionTheorem
 
@@ -80,13 +80,13 @@ def test_binomial_tails_hold_the_exact_sum(
     monkeypatch: pytest.MonkeyPatch, trials: int, odds: Fraction, truncation: float | None
 ) -> None:
     if truncation is not None:  # the terms that are cut off are most of them: their bound must hold all the same
-        monkeypatch.setattr(composition, "_TRUNCATION", flint.arb(truncation))
+        monkeypatch.setattr(two_valued, "_TRUNCATION", flint.arb(truncation))
     weights = [math.comb(trials, k) * odds**k for k in range(trials + 1)]
     with arb_context(192):
         ratio = flint.arb(odds.numerator) / odds.denominator
         for most in range(-1, trials + 1):
             exact = sum(weights[: most + 1], Fraction(0)) / sum(weights)
-            found = composition._lower_tail(trials, most, ratio)
+            found = two_valued._lower_tail(trials, most, ratio)
             assert abs(found - flint.arb(exact.numerator) / exact.denominator).contains(0)
             if truncation is None:
                 assert found.rad() < 1e-30

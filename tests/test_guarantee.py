@@ -93,3 +93,9 @@ def test_a_guarantee_says_everything_as_plain_json() -> None:
     for epsilon, delta in ((-1.0, 0.5), (math.nan, 0.5), (1.0, 1.5), (1.0, math.nan)):
         with pytest.raises(ValueError, match="must be in"):
             Guarantee(epsilon, delta, *list(vars(guarantee).values())[2:])
+
+
+@pytest.mark.parametrize("delta", ["1e-400", "1e-999999999", Fraction(1, 10**330)])
+def test_a_delta_that_underflows_is_refused_and_not_taken_for_0(delta: str | Fraction) -> None:
+    with pytest.raises(ValueError, match=r"delta=.* must be 0 or in \[5e-324"):
+        Budget(1, delta)

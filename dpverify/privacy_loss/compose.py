@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.guarantee import Interval
+from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss
 from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
@@ -62,7 +62,7 @@ class _Tilted:
     relative_error: float
 
 
-class WindowTooLargeError(ValueError):
+class WindowTooLargeError(CapacityError):
     """A composition needs more memory at this step than it may take."""
 
 

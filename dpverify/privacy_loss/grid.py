@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.rounding import UNIT
@@ -123,7 +124,7 @@ def _profile_error(cells: int) -> float:
 def cell_count(what: str, count: float) -> int:
     """Return a number of cells that is about to be allocated, as an int, after checking that they fit."""
     if count > _MOST_CELLS:
-        raise ValueError(f"{what} needs {count:.3g} grid cells, but at most {_MOST_CELLS} fit; use a larger step.")
+        raise CapacityError(f"{what} needs {count:.3g} grid cells, but at most {_MOST_CELLS} fit; use a larger step.")
     return int(count)
 
 
@@ -292,5 +293,5 @@ def _shortfall(best: NDArray[np.float64], masses: NDArray[np.float64], step: flo
     # Of both, and of their quotient.
     rounding = 2.0 * _profile_error(best.size) + 4.0 * UNIT
     if (needed & (reached <= 0)).any():
-        raise ArithmeticError("the supremum of the profiles could not be represented on the grid; use a smaller step.")
+        raise CapacityError("the supremum of the profiles could not be represented on the grid; use a smaller step.")
     return float(max(np.max(best[needed] / reached[needed], initial=1.0) - 1.0, 0.0)) + rounding

@@ -17,6 +17,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dpverify.formulas.contexts import upper_float
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.rounding import UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
@@ -148,12 +149,12 @@ def _smallest(holds: Callable[[int], bool]) -> int:
 
 def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
     if atoms > max_atoms:
-        raise ValueError(
-            f"{name} needs {atoms} atoms at tail={tail!r}, but max_atoms={max_atoms!r}; "
+        raise CapacityError(
+            f"{name} needs {atoms} atoms at tail={tail!r}, but at most {max_atoms} are computed; "
             f"pass max_atoms >= {atoms} or a larger tail."
         )
     if stop > _EXACT:
-        raise ValueError(f"{name} reaches the integer {stop}, but only integers in [0, 2^53] are exact as floats.")
+        raise CapacityError(f"{name} reaches the integer {stop}, but only integers in [0, 2^53] are exact as floats.")
 
 
 def _anchored(f: _UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float64], float]:
@@ -185,7 +186,7 @@ def _window(name: str, f: _UnimodalPmf, tail: float, max_atoms: int, *, mirrored
     _check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
     pmf, relative_error = _anchored(f, start, stop)
     if min(pmf[0], pmf[-1]) < _SMALLEST_ATOM:
-        raise ValueError(f"tail={tail!r} reaches atoms below {_SMALLEST_ATOM:g} in {name}; pass a larger tail.")
+        raise CapacityError(f"tail={tail!r} reaches atoms below {_SMALLEST_ATOM:g} in {name}; pass a larger tail.")
     above = upper_float(f.mass_from(stop))
     if mirrored:
         return IntegerLaw(1 - stop, np.concatenate((pmf[:0:-1], pmf)), relative_error, above, above)

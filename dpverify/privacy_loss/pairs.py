@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss import laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.laws import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
@@ -106,6 +107,7 @@ def approximate_dp(epsilon0: float, delta0: float) -> PrivacyLossDistribution:
     check_real("epsilon0", epsilon0, low=0.0)
     check_real("delta0", delta0, low=0.0, high=1.0, high_open=True)
     larger = (1.0 - delta0) / (1.0 + math.exp(-epsilon0))
+    # Not 1 / (1 + e^epsilon0), which overflows.
     smaller = larger * math.exp(-epsilon0)
     return PrivacyLossDistribution.from_atoms(
         np.array([epsilon0, -epsilon0]), np.array([larger, smaller]), delta0, relative_error=8.0 * UNIT
@@ -216,7 +218,7 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
     beyond = math.ceil(-math.log(tail) / rate) + 1
     if flood.pmf.size + beyond > laws.DEFAULT_MAX_ATOMS:
-        raise ValueError(
+        raise CapacityError(
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
             f"{laws.DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
         )
