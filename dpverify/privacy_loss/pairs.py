@@ -192,7 +192,7 @@ def mixed_reports(
     common = {"relative_error": relative_error + 4.0 * UNIT, "loss_error": loss_error}
 
     def missing(law: NDArray[np.float64]) -> float:
-        return lost + float(law[~occupied].sum()) * (1.0 + 1e-6)
+        return lost + float(law[~occupied].sum()) * (1.0 + 2.0 * relative_error + 1e-6)
 
     return Directions(
         PrivacyLossDistribution.from_atoms(losses, one[occupied], 0.0, missing(one), **common),
