@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -86,6 +87,13 @@ def test_a_pure_account_holds_all_of_the_loss_of_one_instance(monkeypatch: pytes
     assert found.lower <= instances * 1.0
     assert found.upper >= instances * 1.1
     assert found.width <= 0.1 * instances + 1e-12
+
+
+def test_a_pure_account_of_a_loss_without_a_bound_keeps_its_lower_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(BITSUM_CLAIMS["rr"]), "pure_epsilon", lambda *arguments: Interval(1.0, math.inf))
+    found = account(RandomizedResponse(10, 0.25), instances=7, delta=0.0).epsilon
+    assert found.lower <= 7.0
+    assert found.upper == math.inf
 
 
 def test_a_pure_account_charges_its_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
