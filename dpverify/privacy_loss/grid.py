@@ -102,6 +102,8 @@ class GridPrivacyLoss:
 
         Sums of non-negative terms throughout, so the error is relative: `_profile_error`.
         """
+        if not self.indices.size:
+            return np.zeros(last - first + 1)
         low, high = min(first, int(self.indices[0])), max(last + 1, int(self.indices[-1]))
         cells = np.zeros(cell_count("profile", high - low + 1))
         cells[self.indices - low] = self.masses

@@ -38,4 +38,4 @@ def test_the_command_prints_what_the_ledger_holds(capsys: pytest.CaptureFixture[
     assert "Lemma 4.8" in printed
     assert max(map(len, printed.splitlines())) <= 100
     assert cli.main(["ledger", "fermat"]) == 2
-    assert "name='fermat' is part of no theorem's name" in capsys.readouterr().err
+    assert "NAME='fermat' must be part of a theorem's name" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
 from dpverify.privacy_loss.certify import Direction, RandomizedResponsePair, compose_rational, hockey_stick
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
@@ -96,7 +96,9 @@ def test_account_brackets_the_independent_calculation() -> None:
     assert found.epsilon.width < 0.01
     assert found.guarantee.epsilon == found.epsilon.upper
     dictionary = found.to_dict()
-    assert dictionary["epsilon"] == {"lower": found.epsilon.lower, "upper": found.epsilon.upper}
+    # Read again as decimals, the printed ends hold: they are rounded outwards, by an ulp at most.
+    assert Interval(**dictionary["epsilon"]).width - found.epsilon.width == pytest.approx(0.0, abs=1e-15)
+    assert dictionary["epsilon"]["lower"] <= found.epsilon.lower <= found.epsilon.upper <= dictionary["epsilon"]["upper"]
     assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
 
 
