@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, ThreatModel
 from protocols.bitsum import (
     BitsumProtocol,
@@ -156,3 +158,9 @@ def test_rounding_to_the_safe_side_ends_and_costs_roundings_only(name: str, epsi
     claims = BITSUM_CLAIMS[name]
     loss = claims.pure_epsilon(claims.published(10, epsilon0, 0.0), claims.threat_models[0])
     assert epsilon0 * (1 - 1e-14) - 1e-15 <= loss.upper <= epsilon0
+
+
+@pytest.mark.parametrize("claims", [CentralGaussianClaims(), CentralDiscreteGaussianClaims()])
+def test_published_normal_noise_is_infeasible_at_delta_zero(claims: BitsumClaims[Any]) -> None:
+    with pytest.raises(InfeasibleBudgetError, match=r"delta0=0\.0"):
+        claims.published(10, 1.0, 0.0)
