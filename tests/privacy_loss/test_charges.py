@@ -16,6 +16,7 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss import grid
 from dpverify.privacy_loss.accounting import FamilyComposition
 from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.concentration import Concentration
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.erasure import erased
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
@@ -24,7 +25,7 @@ from dpverify.privacy_loss.pairs import Directions
 from dpverify.privacy_loss.product import delta_of_two, product
 from dpverify.privacy_loss.renyi import renyi_divergence
 from dpverify.privacy_loss.tradeoff import TradeOff
-from tests.privacy_loss.exact import RationalPair, rational_pairs, truth
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 from tests.privacy_loss.misreported import ONE_ERROR, Errors, listed
 
 EPSILONS = (-30.0, -2.0, -0.3, 0.0, 0.1, 0.5, 1.3, 3.0)
@@ -200,3 +201,25 @@ def test_a_trade_off_charges_the_errors(pair: RationalPair, errors: Errors, low:
         exact -= taken * float(q)
         left -= taken * float(p)
     assert abs(polygon(level) - exact) <= polygon.error + 1e-13
+
+
+@pytest.mark.parametrize("errors", [Errors(relative=0.01), Errors(shift=0.02), Errors(missing=2)])
+@pytest.mark.parametrize("rare", [Fraction(0), Fraction(1, 1000)])
+def test_bounds_from_moments_charge_the_errors_of_every_instance(errors: Errors, rare: Fraction) -> None:
+    # So many instances that their errors outweigh what Chernoff's and Cantelli's bounds lose; so few, for the sum of
+    # the largest losses.
+    more, less = Fraction(6, 10), Fraction(4, 10)
+    pair: RationalPair = ([more - rare, less, rare], [less, more, Fraction(0)])
+    for instances in (3, 30, 2000):
+        exact = FamilyComposition([floats(pair)], instances)
+        made = [listed(pair, errors, low=low) for low in (True, False)]
+        low, high = (Concentration([one], [one], instances) for one in made)
+        infinite = -math.expm1(instances * math.log1p(-float(rare)))
+        assert high.infinite <= infinite <= low.unbounded
+        for level in (0.1, 0.01, 1e-6):
+            delta = infinite + (1.0 - infinite) * level
+            crossing = exact.epsilon(delta)
+            assert crossing.lower <= low.epsilon_upper(delta)
+            assert high.epsilon_lower(delta) <= crossing.upper
+            for epsilon in (crossing.upper, 0.9 * crossing.upper, 2.0 * crossing.upper):
+                assert exact.delta(epsilon).lower <= low.delta_upper(epsilon)
