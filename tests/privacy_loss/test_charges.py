@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import grid
+from dpverify.privacy_loss import chord, grid, report_sums
 from dpverify.privacy_loss.accounting import FamilyComposition
 from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.concentration import Concentration
@@ -223,3 +223,27 @@ def test_bounds_from_moments_charge_the_errors_of_every_instance(errors: Errors,
             assert high.epsilon_lower(delta) <= crossing.upper
             for epsilon in (crossing.upper, 0.9 * crossing.upper, 2.0 * crossing.upper):
                 assert exact.delta(epsilon).lower <= low.delta_upper(epsilon)
+
+
+@pytest.mark.parametrize("tilt", [-1.5, -0.2, 0.0, 0.2, 1.5])
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_factors_of_sums_of_reports_are_at_most_their_bounds(tilt: float, width: int) -> None:
+    bounds = report_sums.ReportSums._largest_factors(tilt, width)
+    for turn in range(28):
+        factors = report_sums._node(0.2, tilt, Fraction(turn, 28), width).factors
+        assert (np.abs(np.array(factors)) <= bounds * (1.0 + 1e-12)).all()
+
+
+def test_negative_masses_are_repaired_upwards() -> None:
+    rng = np.random.default_rng(3)
+    ratios = np.expm1(0.1 * np.arange(-20, 21))
+    for _ in range(20):
+        masses = rng.uniform(0.01, 0.05, 41)
+        masses[rng.choice(np.arange(5, 36, 6), 3, replace=False)] = -0.004
+        repaired = masses.copy()
+        chord._repair(repaired, np.zeros(41), ratios)
+        assert (repaired >= -1e-16).all()
+        assert repaired.sum() == pytest.approx(masses.sum(), rel=1e-12)
+        assert repaired @ ratios == pytest.approx(masses @ ratios, rel=1e-9, abs=1e-12)
+        above = np.maximum(ratios - ratios[:, np.newaxis], 0.0)
+        assert (above @ repaired >= above @ masses - 1e-14).all()

@@ -98,7 +98,9 @@ def test_account_brackets_the_independent_calculation() -> None:
     dictionary = found.to_dict()
     # Read again as decimals, the printed ends hold: they are rounded outwards, by an ulp at most.
     assert Interval(**dictionary["epsilon"]).width - found.epsilon.width == pytest.approx(0.0, abs=1e-15)
-    assert dictionary["epsilon"]["lower"] <= found.epsilon.lower <= found.epsilon.upper <= dictionary["epsilon"]["upper"]
+    assert (
+        dictionary["epsilon"]["lower"] <= found.epsilon.lower <= found.epsilon.upper <= dictionary["epsilon"]["upper"]
+    )
     assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
 
 
