@@ -21,9 +21,9 @@ from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.erasure import erased
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.pairs import Directions
+from dpverify.privacy_loss.pairs import Directions, approximate_dp
 from dpverify.privacy_loss.product import delta_of_two, product
-from dpverify.privacy_loss.renyi import renyi_divergence
+from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
 from dpverify.privacy_loss.tradeoff import TradeOff
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 from tests.privacy_loss.misreported import ONE_ERROR, Errors, listed
@@ -247,3 +247,10 @@ def test_negative_masses_are_repaired_upwards() -> None:
         assert repaired @ ratios == pytest.approx(masses @ ratios, rel=1e-9, abs=1e-12)
         above = np.maximum(ratios - ratios[:, np.newaxis], 0.0)
         assert (above @ repaired >= above @ masses - 1e-14).all()
+
+
+def test_the_largest_order_decides_what_is_refuted() -> None:
+    pair, orders = approximate_dp(1.0, 0.0), np.array([1.1, 2.0, 8.0])
+    each = [zero_concentrated_rho(pair, orders[i : i + 1]) for i in range(3)]
+    assert len(set(each)) == 3
+    assert zero_concentrated_rho(pair, orders) == max(each)
