@@ -19,6 +19,7 @@ from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.concentration import Concentration
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.erasure import erased
+from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import Directions, approximate_dp
@@ -254,3 +255,18 @@ def test_the_largest_order_decides_what_is_refuted() -> None:
     each = [zero_concentrated_rho(pair, orders[i : i + 1]) for i in range(3)]
     assert len(set(each)) == 3
     assert zero_concentrated_rho(pair, orders) == max(each)
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6])
+def test_epsilon_of_normal_noise_is_proved_at_both_ends(monkeypatch: pytest.MonkeyPatch, delta: float) -> None:
+    composed = GaussianPrivacyLoss(0.5).composed(3)
+    exact = type(composed).delta
+
+    def wider(self: object, epsilon: float) -> Interval:
+        found = exact(composed, epsilon)
+        return Interval(found.lower * (1.0 - 1e-11), found.upper * (1.0 + 1e-11))
+
+    monkeypatch.setattr(type(composed), "delta", wider)
+    found = composed.epsilon(delta)
+    assert composed.delta(found.lower).lower > delta
+    assert composed.delta(found.upper).upper <= delta
