@@ -1,0 +1,118 @@
+"""A profile from moment generating functions along one line of the complex plane: no grid of total losses.
+
+For two finite measures, L the loss of the first against the second, under the first, and z = theta + is, theta > 1,
+
+    d(x) := e^((theta-1) x) H_x = e^((theta-1) x) E[(1 - e^(x-L))+]   has   int d(x) e^(isx) dx = phi(z) / (z (z-1)),
+
+with `phi(z) = E[e^((z-1) L)]`. Losses of a product add up: its phi is the product of those of its factors.
+
+**Quadrature without an error term.** Poisson's summation formula, at any spacing w of the nodes z_k = theta + ikw:
+
+    sum over integers j of d(x + 2 pi j / w) = (w / 2 pi) sum over integers k of phi(z_k) e^(-ikwx) / (z_k (z_k - 1)).
+
+All terms on the left are >= 0, and d(x) is one of them: the sum on the right *is* an upper bound, and so is that of
+moduli, or of any bounds on them. The spacing decides how sharp it is, not whether it holds.
+
+**Tail.** Multiplying the likelihood ratio by an independent e^X of mean 1 under the second law, X normal of variance v,
+only adds to the profile (Jensen: E[(l e^X - a)+] >= (l - a)+), and multiplies phi by e^(v z (z-1) / 2), of modulus
+e^(v (theta (theta-1) - s^2) / 2). So d is smooth and decays exponentially on both sides, which the formula needs.
+Beyond the last node, at s = S, `|phi(theta + is)| <= phi(theta)`, and the terms at both signs of s are at most
+phi(theta) e^(v theta (theta-1) / 2) times `(w / pi) sum e^(-v s^2/2) / s^2 <= e^(-v S^2/2) / (pi S)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy_loss.characteristic import Nodes
+from dpverify.privacy_loss.rounding import UNIT, summation_error
+
+__all__ = ["Contour", "least_argument"]
+
+_SMOOTHING = 1e-3
+"""The extra variance of the loss, relatively: half of that is what it costs of epsilon."""
+_PERIOD = 9.0
+"""In standard deviations of the total loss: how far from its mean the nearest other terms of Poisson's sum are."""
+_LOG_TAIL = -14.0
+"""Beyond the last node the normal factor has fallen to this, as a logarithm."""
+_MOST_NODES = 4096
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+@dataclass(frozen=True)
+class Contour:
+    """The nodes of one sum, and the variance that makes it end.
+
+    Parameters
+    ----------
+    tilt : float
+        theta - 1, positive.
+    spacing : float
+        w, positive.
+    count : int
+        Nodes at s = 0, w, ..., (count - 1) w; those at -s have conjugate values.
+    smoothing : float
+        v, positive.
+    """
+
+    tilt: float
+    spacing: float
+    count: int
+    smoothing: float
+
+    @classmethod
+    def at(cls, tilt: float, deviation: float) -> Contour:
+        """Return nodes that suit a total loss of this standard deviation, tilted; any give a bound."""
+        # The kernel 1/(z (z-1)) has a pole `tilt` away from the line, which the nodes must resolve, too.
+        spacing = min(2.0 * math.pi / (_PERIOD * deviation), 0.6 * tilt)
+        smoothing = _SMOOTHING * deviation**2
+        count = math.ceil(math.sqrt(-2.0 * _LOG_TAIL / smoothing) / spacing) + 1
+        return cls(tilt, spacing, min(count, _MOST_NODES), smoothing)
+
+    @property
+    def nodes(self) -> Nodes:
+        """Where the moment generating functions of the loss are wanted: z - 1."""
+        return Nodes(self.tilt, self.spacing, self.count)
+
+    def log_integral(self, log_moduli: NDArray[np.float64]) -> float:
+        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x.
+
+        Parameters
+        ----------
+        log_moduli : ndarray, shape (count,)
+            Upper bounds on `ln |phi|` at the nodes; that at the first holds beyond the last one, too.
+        """
+        square = self.nodes.heights**2
+        gain = 0.5 * self.smoothing * (1.0 + self.tilt) * self.tilt
+        kernel = 0.5 * (np.log((1.0 + self.tilt) ** 2 + square) + np.log(self.tilt**2 + square))
+        exponents = log_moduli + gain - 0.5 * self.smoothing * square - kernel
+        exponents[1:] += math.log(2.0)
+        exponents += math.log(self.spacing / (2.0 * math.pi))
+        last = float(square[-1])
+        beyond = float(log_moduli[0]) + gain - 0.5 * self.smoothing * last - math.log(math.pi * math.sqrt(last))
+        exponents = np.append(exponents, beyond)
+        shift = float(exponents.max())
+        largest = float(np.abs(log_moduli).max()) + gain + 0.5 * self.smoothing * last + float(np.abs(kernel).max())
+        rounding = UNIT * (16.0 * (largest + abs(shift)) + 64.0) + summation_error(exponents.size)
+        return shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding
+
+
+def least_argument(function: Callable[[float], float], low: float, high: float, steps: int = 24) -> float:
+    """Return an argument in [low, high] near the least value of a function with one valley, by golden sections."""
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    values = [function(point) for point in inner]
+    for _ in range(steps):
+        if values[0] <= values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - _GOLDEN * (high - low)
+            values[0] = function(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + _GOLDEN * (high - low)
+            values[1] = function(inner[1])
+    return inner[0] if values[0] <= values[1] else inner[1]

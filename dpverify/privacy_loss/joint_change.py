@@ -1,0 +1,267 @@
+"""A bound on what a user reveals who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
+
+`contour` bounds a product by the moduli of its factors' moment generating functions along a line, whose logarithms add
+up. With r(s) the largest `ln|phi_t(z)| / t^2` over all t, pairs and others' bits, every product has
+`ln|phi(z)| <= T^2 r(s)`: one number for every direction of change. docs/joint_changes.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.changes import L2Bounded
+from dpverify.privacy_loss.accounting import Entry
+from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.contour import Contour, least_argument
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.grid import GridPrivacyLoss, dominating_grid
+from dpverify.privacy_loss.mixture import mixed_losses
+from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
+from protocols.validation import check_real
+
+__all__ = ["JointChange"]
+
+Floats = NDArray[np.float64]
+
+_CELLS_PER_DEVIATION = 30.0
+_MOST_CELLS = 4000.0
+_INTERPOLATION = 3e-4
+"""What interpolating in t may cost of the exponent, relatively, in each cell."""
+_CUT = 1e-9
+"""The share of delta that the coordinates may lose together, on each side, by trimming the rarest losses."""
+_TILT_STEP = 0.02
+"""Logarithms of tilts are multiples of this, so that queries next to each other share one."""
+_INFINITE_ABOVE = 0.5
+"""Above this t an outcome that only the first law has, of loss -ln(1-t), counts as infinite."""
+
+
+class JointChange:
+    """Upper bounds for a user who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
+
+    Parameters
+    ----------
+    pairs : sequence of PrivacyLossDistribution or of groups of them
+        As for `FamilyComposition`: pairs of a bit's full change, up and down, which together dominate those of every
+        dataset; a group is covered by the supremum of its profiles.
+    change : L2Bounded
+        T^2 and m.
+    reference_delta : float
+        Where accuracy is wanted: what is far less likely is cut, and charged.
+    """
+
+    def __init__(self, pairs: Sequence[Entry], change: L2Bounded, *, reference_delta: float = 1e-6) -> None:
+        if not pairs:
+            raise ValueError("pairs is empty, but must hold at least one distribution.")
+        check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        self.change = change
+        groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
+        cut = _CUT * reference_delta / change.coordinates
+        trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
+        step = max(_coarse_step(pair) for group in trimmed for pair in group)
+        full = [_FullChange(dominating_grid(group, step)) for group in trimmed]
+        self._changes = _grid_of_changes(change, -math.log(reference_delta))
+        made = [[mixture for pair in full for mixture in pair.mixtures(float(t))] for t in self._changes]
+        self._atoms = [[atoms for atoms, _ in row] for row in made]
+        m = change.coordinates
+        self._loss_error = m * max(error for row in made for _, error in row)
+        self._log_growth = m * max(pair.relative_error for pair in full)
+        self._infinite = self._infinite_mass(max(pair.grid.unbounded_mass for pair in full))
+        self._known: dict[float, float] = {}
+
+    def _infinite_mass(self, unlisted: float) -> float:
+        """Return an upper bound on the P-mass of infinite or unknown loss, over all coordinates.
+
+        `_FullChange.mixtures` leaves out t_j times a pair's unlisted mass, and sum t_j <= T sqrt(m), or all of it if
+        t_j lies in a cell that reaches above `_INFINITE_ABOVE`: at most T^2 over the square of its lower end.
+        """
+        m, square = self.change.coordinates, self.change.squared_change
+        crowd = math.sqrt(square * m)
+        if self._changes[-1] > _INFINITE_ABOVE:
+            crowd += square / self._changes[self._changes <= _INFINITE_ABOVE][-1] ** 2
+        return min(float(m), crowd) * unlisted * (1.0 + 16.0 * UNIT)
+
+    # ------------------------------------------------------------------ the exponent along a line
+
+    def _exponent(self, nodes: Nodes) -> Floats:
+        """Return upper bounds on the logarithm of the modulus of every product, shape (count,)."""
+        log_moduli = [np.max([atoms.along(nodes).log_moduli for atoms in row], axis=0) for row in self._atoms]
+        over_changes = _over_changes(self._changes, np.array(log_moduli), self.change)
+        return over_changes + self._log_growth + nodes.tilt * self._loss_error
+
+    def _estimate(self, tilt: float) -> tuple[float, float]:
+        """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss."""
+        few = np.unique(np.linspace(0, self._changes.size - 1, 12).astype(int))
+        rates = [max(atoms.log_moment(tilt) for atoms in self._atoms[k]) / self._changes[k] ** 2 for k in few]
+        exponent = max(self.change.squared_change * max(rates), 1e-200)
+        return exponent, math.sqrt(2.0 * exponent / (tilt * (1.0 + tilt)))
+
+    def _log_integral(self, tilt: float) -> float:
+        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
+        if tilt not in self._known:
+            contour = Contour.at(tilt, self._estimate(tilt)[1])
+            self._known[tilt] = contour.log_integral(self._exponent(contour.nodes))
+        return self._known[tilt]
+
+    def _least(self, cost: Callable[[float, float], float]) -> float:
+        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
+        deviation = self._estimate(1e-3)[1]
+
+        def estimated(log_tilt: float) -> float:
+            tilt = math.exp(log_tilt)
+            exponent, spread = self._estimate(tilt)
+            # The integral of a Gaussian over a kernel that is wider.
+            return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
+
+        best = least_argument(estimated, math.log(0.02 / deviation), math.log(100.0 / deviation))
+        self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
+        return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
+
+    # ------------------------------------------------------------------ queries
+
+    def delta_upper(self, epsilon: float) -> float:
+        """Return an upper bound on the hockey-stick divergence at a real epsilon, in nats."""
+        check_real("epsilon", epsilon)
+
+        def log_delta(log_integral: float, tilt: float) -> float:
+            return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
+
+        finite = math.exp(min(self._least(log_delta), 0.0))
+        return min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+
+    def epsilon_upper(self, delta: float) -> float:
+        """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
+
+        It is inf if the infinite and unknown mass reaches delta.
+        """
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
+        if left <= 0.0:
+            return math.inf
+        wanted = math.log(left)
+
+        def epsilon(log_integral: float, tilt: float) -> float:
+            return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
+
+        return max(self._least(epsilon), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _FullChange:
+    """A pair (P, Q) that dominates a bit's full change in one direction."""
+
+    grid: GridPrivacyLoss
+
+    @functools.cached_property
+    def reference(self) -> Floats:
+        """Q's listed masses; in halves, as e^-loss alone may overflow."""
+        half = np.exp(-0.5 * self.grid.losses)
+        return np.asarray(self.grid.masses * half * half)
+
+    @property
+    def relative_error(self) -> float:
+        """Bound on the relative error of every mass, of P, Q and their mixtures."""
+        return (1.0 + 2.0 * self.grid.relative_error) * math.exp(min(self.grid.loss_error, 700.0)) - 1.0 + 24.0 * UNIT
+
+    @functools.cached_property
+    def unlisted(self) -> float:
+        """Upper bound on what Q's listed masses lack to 1."""
+        listed = float(np.sum(self.reference))
+        return max(0.0, 1.0 - listed * (1.0 - self.relative_error - summation_error(self.reference.size)))
+
+    def mixtures(self, t: float) -> list[tuple[LossAtoms, float]]:
+        """Return the atoms of the pairs ((1-t)Q + tP, Q) and (P, (1-t)P + tQ), and what their losses err by at most.
+
+        Their profiles at e^x = a are t h((a-1+t)/t), or 1 - a if that is an argument below 0, and
+        (1 - a(1-t)) h(at / (1 - a(1-t))), or 0 if 1 - a(1-t) is below 0, h that of (P, Q): both grow with h. Q's
+        unlisted mass, all of whose loss is ln(1-t), keeps the former above 1 - a. Of P's unlisted mass the first pair
+        leaves out a share t, the second all if t is more than `_INFINITE_ABOVE`; its loss is -ln(1-t) otherwise.
+        """
+        grid, reference = self.grid, self.reference
+        towards = mixed_losses(grid.losses, grid.loss_error, 1.0 - t, t)
+        back = mixed_losses(-grid.losses, grid.loss_error, 1.0 - t, t)
+        first = towards.losses, (1.0 - t) * reference + t * grid.masses
+        second = -back.losses, grid.masses
+        rounding = 0.0
+        if t < 1.0:
+            log_kept = math.log1p(-t)
+            rounding = -4.0 * UNIT * log_kept
+            first = np.append(first[0], log_kept), np.append(first[1], (1.0 - t) * self.unlisted)
+            if t <= _INFINITE_ABOVE:
+                second = np.append(second[0], -log_kept), np.append(second[1], grid.unbounded_mass)
+        return [
+            (LossAtoms.of(losses, masses), part.slope * grid.loss_error + part.rounding + rounding)
+            for (losses, masses), part in ((first, towards), (second, back))
+        ]
+
+
+def _over_changes(changes: Floats, log_moduli: Floats, change: L2Bounded) -> Floats:
+    """Return upper bounds on sum_j F(t_j) over all t_j with `sum t_j^2 = T^2`.
+
+    F(t) is the logarithm of the interpolation, linear in t, of `|phi|` between the grid of t (and 1 at 0): the pair at
+    t is dominated by a mixture of those at both ends of its cell.
+
+    Parameters
+    ----------
+    changes : ndarray, shape (grid,)
+        The grid of t, increasing, up to the largest t.
+    log_moduli : ndarray, shape (grid, nodes)
+        ln |phi_t|.
+
+    Notes
+    -----
+    Let r be the larger of `ln|phi_t| / t^2` at the ends u < v of a cell. There |phi| is at most the chord of
+    e^(r t^2), which lies at most `(v-u)^2/8` times the largest second derivative `(2 r + 4 r^2 t^2) e^(r t^2)` above
+    it; so F(t)/t^2 exceeds r by at most `(v-u)^2/(8 u^2) (2 r + 4 r^2 v^2)+ e^(|r| (v^2 - u^2))`. F is also at most
+    the larger end. With R the largest bound of any cell, and x = R t_1^2, F(t) - R t^2 in the first one, at
+    t = y t_1, is at most `y (e^x - 1) - x y^2 <= (e^x - 1)^2 / 4x` for x > 0; for x < 0 convex in y, 0 or
+    `e^x - 1 - x` at its ends. So `sum_j F(t_j) <= R T^2 + m c`, c the excess of the first cell.
+    """
+    t = changes[:, None]
+    rates = log_moduli / t**2
+    low, high, larger = t[:-1], t[1:], np.maximum(log_moduli[1:], log_moduli[:-1])
+    rate = np.maximum(rates[1:], rates[:-1])
+    curvature = np.maximum(2.0 * rate + (2.0 * rate * high) ** 2, 0.0)
+    excess = (
+        (high - low) ** 2 / (8.0 * low**2) * curvature * np.exp(np.minimum(np.abs(rate) * (high**2 - low**2), 700.0))
+    )
+    cells = np.minimum(rate + excess, larger / np.where(larger > 0.0, low, high) ** 2)
+    worst = np.vstack([rates[:1], cells]).max(axis=0)
+    x = worst * changes[0] ** 2
+    grown = np.expm1(np.minimum(x, 700.0))
+    first = np.where(x > 0.0, grown**2 / (4.0 * np.maximum(x, 1e-300)), grown - x)
+    parts = change.squared_change * worst, change.coordinates * first
+    # Some ten roundings of each of the terms, and those of the grid of t.
+    return np.asarray(
+        parts[0] + parts[1] + 64.0 * UNIT * (np.abs(parts[0]) + parts[1] + change.coordinates * np.abs(x))
+    )
+
+
+def _coarse_step(pair: PrivacyLossDistribution) -> float:
+    """Return a grid step that resolves the standard deviation of a loss, unless that takes too many cells."""
+    if pair.losses.size == 0:
+        return 1.0
+    share = pair.masses / float(np.sum(pair.masses))
+    mean = float(np.sum(share * pair.losses))
+    deviation = math.sqrt(float(np.sum(share * (pair.losses - mean) ** 2)))
+    return max(deviation / _CELLS_PER_DEVIATION, 2.0 * pair.largest_loss / _MOST_CELLS, 1e-290)
+
+
+def _grid_of_changes(change: L2Bounded, log_delta: float) -> Floats:
+    """Return the grid of t, from the first above 0 to min(1, T), for a divergence of about e^-log_delta.
+
+    A cell of width d costs about `d^2 (2 r + 4 r^2 t^2) / 8` beside r t^2, where the rate r is about `log_delta / T^2`;
+    the first one r t^2 / 4 for each coordinate.
+    """
+    square = change.squared_change
+    first = 2.0 * math.sqrt(square * _INTERPOLATION / change.coordinates)
+    changes = [min(1.0, math.sqrt(square) * (1.0 + 4.0 * UNIT))]
+    while changes[-1] > first:
+        steepness = 2.0 + 4.0 * log_delta / square * changes[-1] ** 2
+        changes.append(changes[-1] * (1.0 - math.sqrt(8.0 * _INTERPOLATION / steepness)))
+    return np.array(changes[::-1])

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
+
+
+def exact(losses: list[float], masses: list[float], nodes: Nodes) -> list[mpmath.mpc]:
+    with mpmath.workdps(50):
+        return [
+            sum(
+                mpmath.mpf(mass) * mpmath.exp(mpmath.mpc(nodes.tilt, k * mpmath.mpf(nodes.spacing)) * mpmath.mpf(loss))
+                for loss, mass in zip(losses, masses, strict=True)
+            )
+            for k in range(nodes.number)
+        ]
+
+
+@pytest.mark.parametrize("nodes", [Nodes(3.0, 0.7, 20), Nodes(40.0, 1e6, 17), Nodes(0.01, 1e-3, 1)])
+def test_values_lie_within_their_error(nodes: Nodes) -> None:
+    rng = np.random.default_rng(5)
+    losses, masses = np.sort(rng.normal(size=12)), rng.dirichlet(np.ones(12))
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    for value, bound, true in zip(line.values, line.log_moduli, truth, strict=True):
+        with mpmath.workdps(50):
+            scaled = true * mpmath.exp(-mpmath.mpf(line.log_scale))
+            assert abs(scaled - mpmath.mpc(value)) <= 3.0 * line.error
+            assert mpmath.log(abs(true)) <= mpmath.mpf(float(bound))
+
+
+def test_errors_grow_with_the_angles_and_stay_small() -> None:
+    # What 1e6 turns lose is seen: the error that was found is above all charges but theirs.
+    rng = np.random.default_rng(6)
+    losses, masses = np.sort(rng.normal(size=12)), rng.dirichlet(np.ones(12))
+    nodes = Nodes(1.0, 1e6, 16)
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    with mpmath.workdps(50):
+        found = max(
+            abs(true * mpmath.exp(-mpmath.mpf(line.log_scale)) - mpmath.mpc(value))
+            for value, true in zip(line.values, truth, strict=True)
+        )
+    still = LossAtoms.of(losses, masses).along(Nodes(1.0, 1e-6, 16)).error
+    assert still < found <= line.error
+    assert still < 1e-13
+
+
+def test_empty_atoms_leave_a_negligible_one() -> None:
+    atoms = LossAtoms.of(np.zeros(0), np.zeros(0))
+    assert atoms.along(Nodes(1.0, 1.0, 3)).log_moduli.max() < -700.0
+    atoms = LossAtoms.of(np.array([0.0, 2.0]), np.array([1.0, 0.0]))
+    assert atoms.losses.tolist() == [0.0, 2.0]

@@ -1,0 +1,213 @@
+"""The bound for joint changes: exact products never exceed it, and no charge of it may be missing."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.changes import L2Bounded
+from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.joint_change import JointChange, _over_changes
+from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, mixed_reports, negative_binomial
+
+Floats = NDArray[np.float64]
+
+
+def reports(users: int, ones: int, p: float) -> tuple[Floats, Floats]:
+    """Return the laws of the sum of all reports when her bit is 0 and when it is 1."""
+    others = np.ones(1)
+    for user in range(users - 1):
+        q = 1.0 - p if user < ones else p
+        others = np.convolve(others, [1.0 - q, q])
+    return np.convolve(others, [1.0 - p, p]), np.convolve(others, [p, 1.0 - p])
+
+
+def on_the_sphere(rng: np.random.Generator, coordinates: int, square: float) -> Floats:
+    """Draw changes in [0, 1] whose squares add up to `square`, some of them far from equal."""
+    t = np.abs(rng.standard_normal(coordinates)) ** rng.choice([0.3, 1.0, 3.0])
+    for _ in range(100):
+        t = np.minimum(t * math.sqrt(square / float(np.sum(t * t))), 1.0)
+    return t * (1.0 - 1e-9)
+
+
+def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    p, q = np.ones(1), np.ones(1)
+    for one, other in laws:
+        p, q = np.outer(p, one).ravel(), np.outer(q, other).ravel()
+    return p, q
+
+
+@functools.lru_cache
+def bound(users: int, p: float, square: float, coordinates: int) -> JointChange:
+    pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
+    groups = [[pair.up for pair in pairs], [pair.down for pair in pairs]]
+    return JointChange(groups, L2Bounded(square, coordinates), reference_delta=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("users", "p", "square", "coordinates"),
+    [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
+)
+def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
+    joint, rng = bound(users, p, square, coordinates), np.random.default_rng(11)
+    for _ in range(5):
+        laws = []
+        for t in on_the_sphere(rng, coordinates, square):
+            zero, one = reports(users, int(rng.integers(users)), p)
+            first = float(rng.choice([0.0, 1.0 - t, rng.uniform(0.0, 1.0 - t)]))
+            ends = np.array([first, first + t])[:: rng.choice([-1, 1])]
+            laws.append(((1 - ends[0]) * zero + ends[0] * one, (1 - ends[1]) * zero + ends[1] * one))
+        p_law, q_law = product(laws)
+        for epsilon in np.log(p_law / q_law).max() * rng.uniform(-0.5, 0.95, 2):
+            exact = float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum())
+            assert exact <= joint.delta_upper(float(epsilon)) + 1e-14
+            if exact > 1e-9:
+                assert epsilon <= joint.epsilon_upper(exact * (1.0 - 1e-9)) + 1e-12
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.6, 0.97])
+@pytest.mark.parametrize("epsilon", [-3.0, -0.2, 0.0, 0.7])
+def test_outcomes_that_one_law_cannot_produce_are_charged(fraction: float, epsilon: float) -> None:
+    zero, one = np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.0, 0.3, 0.5, 0.2])
+    pairs = [PrivacyLossDistribution.from_pmfs(*laws) for laws in ((one, zero), (zero, one))]
+    joint = JointChange(pairs, L2Bounded(2.0 * fraction**2, 2))
+    t = fraction * (1.0 - 1e-12)
+    ends = [zero, (1 - t) * zero + t * one, (1 - t) * one + t * zero, one]
+    for p, q in [(0, 1), (1, 0), (2, 3), (3, 2)]:
+        p_law, q_law = product([(ends[p], ends[q])] * 2)
+        exact = float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum())
+        assert exact <= joint.delta_upper(epsilon) + 1e-14
+
+
+ROWS = [
+    (1_600, 25.0, 384, 0.15, 1e-5, 0.003),
+    (30_000, 25.0, 768, 0.01, 1e-6, 0.003),
+    (30_000, 384.0, 768, 0.05, 1e-6, 0.003),
+    (1_600, 4.0, 384, 0.1, 1e-5, 0.01),
+    (1_600, 1.0, 384, 0.05, 1e-5, 0.02),
+]
+
+
+@pytest.mark.parametrize(("users", "square", "coordinates", "p", "delta", "width"), ROWS)
+def test_the_bound_is_near_what_is_attained(
+    users: int, square: float, coordinates: int, p: float, delta: float, width: float
+) -> None:
+    pair = binomial_randomized_response(users, p, 1e-42)
+    attained = max(
+        Composition([(connect_the_dots(direction, 0.0005), round(square))]).epsilon(delta).lower for direction in pair
+    )
+    upper = JointChange(list(pair), L2Bounded(square, coordinates), reference_delta=delta).epsilon_upper(delta)
+    assert attained < upper < attained * (1.0 + width)
+
+
+def test_the_bound_is_that_of_the_gaussian_mechanism_in_the_limit() -> None:
+    # chi^2 = (1-2p)^2 / (n p (1-p)), and a normal shift of T chi: here 1.
+    users, p = 10**4, 0.3
+    square = users * p * (1 - p) / (1 - 2 * p) ** 2
+    pair = binomial_randomized_response(users, p, 1e-42)
+    joint = JointChange(list(pair), L2Bounded(square, 10**5), reference_delta=1e-6)
+
+    def normal(x: float) -> float:
+        return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+    for epsilon in (0.5, 2.0, 4.5):
+        exact = normal(0.5 - epsilon) - math.exp(epsilon) * normal(-0.5 - epsilon)
+        assert 0.97 * exact < joint.delta_upper(epsilon) < 1.06 * exact
+
+
+def small(**errors: float) -> list[PrivacyLossDistribution]:
+    losses, masses = np.array([-0.5, 0.5]), np.array([1.0, math.exp(0.5)]) / (1.0 + math.exp(0.5))
+    shift, scale = errors.get("loss_error", 0.0), 1.0 + errors.get("relative_error", 0.0)
+    return [PrivacyLossDistribution(losses - shift, masses / scale, **errors)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("errors", [{"relative_error": 0.01}, {"loss_error": 0.02}])
+@pytest.mark.parametrize("square", [1.0, 6.0])
+def test_errors_of_a_listing_count_in_every_coordinate(errors: dict[str, float], square: float) -> None:
+    change = L2Bounded(square, 6)
+    exact, misreported = JointChange(small(), change), JointChange(small(**errors), change)
+    for epsilon in (0.0, 0.4, 1.5):
+        assert exact.delta_upper(epsilon) * (1.0 - 1e-3) <= misreported.delta_upper(epsilon)
+    assert misreported.epsilon_upper(0.01) > exact.epsilon_upper(0.01) + (0.5 * errors.get("loss_error", 0.0) * 6)
+
+
+def test_missing_mass_counts_for_as_much_change_as_there_is() -> None:
+    up = negative_binomial(4.0, 0.9)
+    tiny = 1e-4
+    pairs = [
+        PrivacyLossDistribution(up.up.losses, up.up.masses * (1.0 - tiny), 0.0, tiny + up.up.missing_mass),
+    ]
+    joint = JointChange(pairs, L2Bounded(4.0, 16))
+    # Four coordinates in full, of which each may lie in what is missing; and sixteen by 1/2, eight of it.
+    assert joint.delta_upper(50.0) >= 8.0 * tiny
+    assert joint.epsilon_upper(3.9 * tiny) == math.inf
+    # All coordinates at once is not asked for.
+    assert joint.delta_upper(50.0) <= 27.0 * tiny
+
+
+class TestOverChanges:
+    """The supremum over all changes, against changes that are drawn."""
+
+    @staticmethod
+    def total(changes: Floats, log_moduli: Floats, t: Floats) -> float:
+        """Return sum_j F(t_j)."""
+        moduli = np.interp(t, np.append(0.0, changes), np.append(1.0, np.exp(log_moduli)))
+        return float(np.sum(np.log(moduli)))
+
+    @pytest.mark.parametrize("rate", [3.0, 0.2, -0.1, -5.0])
+    @pytest.mark.parametrize("ratio", [1.3, 2.0])
+    def test_in_the_middle_of_cells_and_of_the_first(self, rate: float, ratio: float) -> None:
+        changes = ratio ** np.arange(-6.0, 1.0)
+        log_moduli = rate * changes**2
+        middles = 0.5 * (changes + np.append(0.0, changes[:-1]))
+        for middle in middles:
+            crowd = L2Bounded(50.0 * middle**2, 50)
+            exact = self.total(changes, log_moduli, np.full(50, middle))
+            assert exact <= _over_changes(changes, log_moduli[:, None], crowd)[0]
+
+    def test_of_any_moduli(self) -> None:
+        rng = np.random.default_rng(3)
+        for _ in range(300):
+            changes = np.cumsum(rng.uniform(0.01, 0.3, rng.integers(1, 6)))
+            changes /= max(changes[-1], 1.0)
+            log_moduli = rng.normal(size=changes.size) * changes**2 * rng.choice([0.1, 1.0, 10.0])
+            t = changes[-1] * rng.uniform(size=20) ** rng.choice([0.5, 1.0, 4.0])
+            crowd = L2Bounded(float(np.sum(t * t)), 20)
+            assert self.total(changes, log_moduli, t) <= _over_changes(changes, log_moduli[:, None], crowd)[0]
+
+    def test_is_sharp_on_a_fine_grid(self) -> None:
+        changes = 1.01 ** np.arange(-400.0, 1.0)
+        found = _over_changes(changes, 2.0 * changes[:, None] ** 2, L2Bounded(9.0, 100))[0]
+        assert 18.0 <= found <= 18.0 * 1.002
+
+
+def test_a_pair_at_t_is_dominated_by_a_mixture_of_its_neighbours() -> None:
+    # What the interpolation in t rests on: all four pairs' profiles are convex in t.
+    full = binomial_randomized_response(20, 0.2).up
+    for zero, one in [(0.0, 1.0), (1.0, -1.0)]:
+        for swap in (False, True):
+
+            def profile(t: float, epsilon: float, zero: float = zero, one: float = one, swap: bool = swap) -> float:
+                ends = (zero, zero + one * t) if swap else (zero + one * t, zero)
+                return bit_probability_change(full, *ends).delta(epsilon).midpoint
+
+            for epsilon in (-0.5, 0.05, 0.4):
+                mixed = 0.25 * profile(0.2, epsilon) + 0.75 * profile(0.6, epsilon)
+                assert profile(0.5, epsilon) <= mixed + 1e-12
+
+
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="pairs is empty"):
+        JointChange([], L2Bounded(1.0, 2))
+    joint = JointChange([approximate_dp(1.0, 0.0)], L2Bounded(1.0, 2))
+    with pytest.raises(ValueError, match="delta=0"):
+        joint.epsilon_upper(0.0)
+    with pytest.raises(ValueError, match="epsilon=nan"):
+        joint.delta_upper(math.nan)
