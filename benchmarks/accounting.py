@@ -35,13 +35,13 @@ from rich.table import Table
 from benchmarks.accounting_peers import PACKAGES, Peer, gaussian, installed, shifted_binomial
 from benchmarks.accounting_reference import bromwich, gaussian_truth
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import laws
-from dpverify.privacy_loss.accounting import choose_step
-from dpverify.privacy_loss.compose import Composition
+from dpverify.laws import integer as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import binomial_randomized_response
+from dpverify.privacy_loss.transform import Composition
 
 T = TypeVar("T")
 TRIALS, P, INSTANCES, DELTA = 30_000, 0.2, 768, 1e-6

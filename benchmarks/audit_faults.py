@@ -15,11 +15,11 @@ from collections.abc import Callable
 
 from scipy import stats
 
+from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.engine import audit
-from dpverify.audit.family import Verdict
-from dpverify.audit.report import AuditReport
+from dpverify.audit.outcome import AuditReport
 from dpverify.audit.subject import Subject
-from dpverify.auditing import Implementation, bitsum_subject
+from dpverify.statistics.family import Verdict
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteLaplace,

@@ -12,17 +12,17 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from dpverify.audit.betting import anytime_privacy_test, kelly_bets
-from dpverify.audit.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
-from dpverify.audit.eprocess import log_evidence_path
-from dpverify.audit.error import ErrorClaim, ErrorNull
-from dpverify.audit.events import histogram_score, likelihood_ratio_events, searched_events
-from dpverify.audit.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
-from dpverify.audit.law import DiscreteLaw
-from dpverify.audit.loss import LossLaw
-from dpverify.audit.lower_bound import lower_curve, privacy_test
-from dpverify.audit.power import trials_for
 from dpverify.claims.laws import estimate_law
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
+from dpverify.statistics.eprocess import log_evidence_path
+from dpverify.statistics.error import ErrorClaim, ErrorNull
+from dpverify.statistics.events import histogram_score, likelihood_ratio_events, searched_events
+from dpverify.statistics.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
+from dpverify.statistics.loss import LossLaw
+from dpverify.statistics.lower_bound import lower_curve, privacy_test
+from dpverify.statistics.power import trials_for
 from protocols.bitsum.three_nb import ThreeNB
 
 LEVEL = 0.01

@@ -19,12 +19,12 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from dpverify.audit.betting import anytime_privacy_test, kelly_bets
-from dpverify.audit.conformance import LikelihoodRatio
-from dpverify.audit.events import histogram_score, likelihood_ratio_events, searched_events, value_score
-from dpverify.audit.law import DiscreteLaw
-from dpverify.audit.lower_bound import lower_curve
-from dpverify.privacy_loss import laws
+from dpverify.laws import integer as laws
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.conformance import LikelihoodRatio
+from dpverify.statistics.events import histogram_score, likelihood_ratio_events, searched_events, value_score
+from dpverify.statistics.lower_bound import lower_curve
 
 CLAIMED, TRUE = 0.80, 0.84
 GRID = [2**k * 1000 for k in range(1, 9)]

@@ -26,10 +26,10 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from dpverify.calibrate import plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.plan import plan
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.decoding import decode_classes

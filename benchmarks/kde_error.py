@@ -13,9 +13,9 @@ import argparse
 
 import numpy as np
 
-from dpverify.calibrate import plan
-from dpverify.claims.kde import sup_rmse
+from dpverify.claims.kde.error import sup_rmse
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.plan import plan
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import (
     ExponentialTessellation,

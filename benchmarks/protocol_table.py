@@ -24,15 +24,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.communication import communication
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.kde_privacy import account_kde
+from dpverify.claims.kde.privacy import account_kde
 from dpverify.claims.selection import SelectionClaims
-from dpverify.claims.vector_sum import VectorSumClaims
+from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.plan import account, plan
 from protocols.bitsum import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.lsq import GaussianFeatures

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, normalised, truth
 
 MOST_POINTS, MOST_COPIES = 12, 8

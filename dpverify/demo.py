@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from dpverify.calibrate import METHODS, PlanRow, account, plan
 from dpverify.claims.bitsum import claims_of
-from dpverify.comparison import Comparison, compare
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
+from dpverify.planning.comparison import Comparison, compare
+from dpverify.planning.plan import METHODS, PlanRow, account, plan
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.validation import check_integer

@@ -1,7 +1,7 @@
 """Runnable shuffle-model differential-privacy protocols.
 
 Start at `protocols.bitsum` (private sums of bits), then `protocols.lsq` (kernels as bounded features), `protocols.kde`
-(densities from bitsums) and `protocols.classifier` (one density per class, labels by `protocols.labels`).
+(densities from bitsums) and `protocols.classifier` (one density per class, labels by `protocols.local.labels`).
 
 Nothing here imports `dpverify`: a protocol can be run, and audited, alone. What is true of each protocol (its exact
 law, its parameter formulas, the theorems about it) stands in the module of the same name under `dpverify.claims`.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol, chunked, default_chunk_size, evaluate
-from protocols.labels import LabelRandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
 from protocols.validation import check_integer, check_vectors
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import shuffle
-from tests.laws import assert_mean, assert_same_law, assert_variance, rows
+from tests.samples import assert_mean, assert_same_law, assert_variance, rows
 
 
 class BitsumContract:

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from dpverify import demo
-from dpverify.calibrate import PlanRow, plan
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.planning.plan import PlanRow, plan
 from dpverify.report import plots, tables
 
 cached_plan = functools.cache(plan)

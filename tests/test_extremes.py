@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from dpverify.calibrate import account
-from dpverify.privacy_loss.compose import Composition
+from dpverify.planning.plan import account
+from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import (
     CentralDiscreteGaussian,
     CentralDiscreteLaplace,

@@ -61,4 +61,7 @@ def test_a_plan_needs_transforms_at_most(bitsum: str) -> None:
 
 
 def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:
-    assert not imported("import dpverify.calibrate, dpverify.comparison, protocols.kde, protocols.bitsum") & SLOW
+    assert (
+        not imported("import dpverify.planning.plan, dpverify.planning.comparison, protocols.kde, protocols.bitsum")
+        & SLOW
+    )

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.conformance import choose_bins, g_test
-from dpverify.audit.events import likelihood_ratio_events, searched_events
-from dpverify.audit.family import AuditResult, decide
-from dpverify.audit.law import DiscreteLaw
-from dpverify.audit.loss import LossLaw
-from dpverify.audit.lower_bound import privacy_test
-from dpverify.audit.power import g_test_power, trials_for
-from dpverify.audit.report import AuditReport
+from dpverify.audit.outcome import AuditReport
 from dpverify.audit.runner import Progress, Trials, block_generator, run
-from dpverify.audit.structure import (
+from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
+from dpverify.audit.target import TargetError, happened
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.conformance import choose_bins, g_test
+from dpverify.statistics.events import likelihood_ratio_events, searched_events
+from dpverify.statistics.family import AuditResult, decide
+from dpverify.statistics.loss import LossLaw
+from dpverify.statistics.lower_bound import privacy_test
+from dpverify.statistics.power import g_test_power, trials_for
+from dpverify.statistics.structure import (
     StructureCheck,
     common_randomness,
     message_count,
     message_order,
     repeated_outputs,
 )
-from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
-from dpverify.audit.target import TargetError, happened
 from protocols.validation import check_integer, check_real
 
 __all__ = ["DEFAULT_TRIALS", "POWER", "audit", "trials_needed"]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from flint import arb, ctx
 
-from dpverify.claims.search import smallest
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
+from dpverify.search import smallest
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real

@@ -26,7 +26,7 @@ from enum import StrEnum
 
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
-from protocols.labels import LabelRandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
 
 __all__ = ["THEOREMS", "Change", "classifier_guarantee", "counts_reveal"]

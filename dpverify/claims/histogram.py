@@ -16,11 +16,11 @@ from typing import ClassVar
 from mpmath import fp
 
 from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
-from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Side, ThreatModel
-from dpverify.privacy_loss.laws import negative_binomial
+from dpverify.laws.integer import negative_binomial
+from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
 

@@ -12,10 +12,10 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.law import DiscreteLaw
-from dpverify.privacy_loss import laws
-from dpverify.privacy_loss.laws import IntegerLaw
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.laws import integer as laws
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.integer import IntegerLaw
+from dpverify.rounding import UNIT
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import CentralDiscreteGaussian, CentralDiscreteLaplace
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise

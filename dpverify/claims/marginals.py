@@ -9,10 +9,10 @@ from functools import reduce, singledispatch
 
 import numpy as np
 
-from dpverify.audit.law import DiscreteLaw
 from dpverify.claims.laws import estimate_law, view_law
-from dpverify.privacy_loss import laws
-from dpverify.privacy_loss.laws import IntegerLaw
+from dpverify.laws import integer as laws
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.integer import IntegerLaw
 from protocols.bitsum import BitsumProtocol, Pure, ThreeNB
 
 __all__ = ["marginals"]

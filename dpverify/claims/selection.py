@@ -15,8 +15,8 @@ import numpy as np
 from dpverify.claims.buckets import noise_of
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.theorem import Theorem, Verdict
-from dpverify.privacy_loss import laws
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.laws import integer as laws
+from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection
 

@@ -56,7 +56,8 @@ def _run(words: list[str]) -> int:
     try:
         status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
     except ValueError as error:
-        raise ValueError(as_typed(str(error), options)) from error
+        # What else a limit's message says is in arguments of the engine, for which there are no options.
+        raise ValueError(as_typed(str(getattr(error, "reason", error)), options)) from error
     # Here, not at the interpreter's end: a full disk can still be told.
     sys.stdout.flush()
     return status

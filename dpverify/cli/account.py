@@ -35,7 +35,7 @@ def _account(
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
-    from dpverify.calibrate import account
+    from dpverify.planning.plan import account
     from dpverify.report.tables import account_table
 
     if (delta is None) == (epsilon is None):

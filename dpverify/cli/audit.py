@@ -74,9 +74,9 @@ def _audit(
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")] = None,
     as_json: AsJson = False,
 ) -> None:
+    from dpverify.audit.bitsum import Implementation, audit_bitsum
     from dpverify.audit.target import Target
-    from dpverify.auditing import Implementation, audit_bitsum
-    from dpverify.report.audit import audit_figure, audit_table
+    from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path
 
     claim = _claim(claim_epsilon, claim_delta)

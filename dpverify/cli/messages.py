@@ -15,8 +15,6 @@ _OTHER_NAMES = {
     "implementation": "target",
 }
 """Arguments of the library that the commands name otherwise."""
-_WINDOW = re.compile(r" at tail=\S+, but max_atoms=(\d+); .*")
-"""How much a law may hold is said in arguments of the engine, for which there is no option."""
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
@@ -59,7 +57,7 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
     """
     for name, option in options.items():
         message = re.sub(rf"(?<![-\w]){name}(?==)", option, message)
-    return _ENUM.sub(r"\1", _WINDOW.sub(r", but at most \1 can be held.", message))
+    return _ENUM.sub(r"\1", message)
 
 
 def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:

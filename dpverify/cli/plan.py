@@ -22,20 +22,20 @@ def register(app: typer.Typer) -> None:
 
 
 def _bitsums() -> tuple[str, ...]:
-    from dpverify.comparison import BITSUMS
+    from dpverify.planning.comparison import BITSUMS
 
     return BITSUMS
 
 
 def _methods() -> tuple[str, ...]:
-    from dpverify.calibrate import METHODS
+    from dpverify.planning.plan import METHODS
 
     return METHODS
 
 
 def _compositions() -> tuple[str, ...]:
-    from dpverify.calibrate import EXACT
-    from dpverify.composition import CompositionTheorem
+    from dpverify.composition.theorems import CompositionTheorem
+    from dpverify.planning.plan import EXACT
 
     return (*CompositionTheorem, EXACT)
 
@@ -75,7 +75,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
-    from dpverify.comparison import compare
+    from dpverify.planning.comparison import compare
     from dpverify.report.tables import plan_table
 
     comparison = compare(

@@ -80,7 +80,7 @@ def optimal_slack(ctx: Context, epsilon0: Any, epsilon: Any, mechanisms: int) ->
 
     `delta'(eps) = sum_l C(m, l) [e^((m-l) eps0) - e^(eps + l eps0)]_+ / (1 + e^eps0)^m`, at every eps >= 0;
     the source states it at eps = (m - 2i) eps0, between which it is linear in e^eps. This sum over all l is the
-    reference, exact for mechanisms of which only eps0 is known; `dpverify.composition` bounds it fast.
+    reference, exact for mechanisms of which only eps0 is known; `dpverify.composition.theorems` bounds it fast.
 
     Parameters
     ----------

@@ -3,14 +3,14 @@
 `docs/accounting.md` says what is computed and why the answers are bounds. No protocol is known here by name.
 """
 
-from dpverify.privacy_loss.accounting import FamilyComposition, choose_step
-from dpverify.privacy_loss.compose import Composition
+from dpverify.laws.integer import IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition, choose_step
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-from dpverify.privacy_loss.laws import IntegerLaw
 from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
 from dpverify.privacy_loss.tradeoff import TradeOff
+from dpverify.privacy_loss.transform import Composition
 
 __all__ = [
     "Composition",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 
 __all__ = ["BinnedPairs"]
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss import laws
+from dpverify.laws import integer as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["report_in_blanket", "report_in_view"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT
+from dpverify.rounding import SUBNORMAL, UNIT
 
 __all__ = ["Line", "LossAtoms", "Nodes"]
 

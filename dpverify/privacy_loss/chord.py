@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
 __all__ = ["chord"]

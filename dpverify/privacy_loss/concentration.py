@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rounding import UNIT, summation_error
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
+from dpverify.rounding import UNIT, summation_error
 
 __all__ = ["Concentration", "total_loss"]
 

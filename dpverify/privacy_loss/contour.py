@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.characteristic import Nodes
-from dpverify.privacy_loss.rounding import UNIT, summation_error
+from dpverify.rounding import UNIT, summation_error
 
 __all__ = ["Contour", "least_argument"]
 

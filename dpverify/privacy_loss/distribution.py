@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
 __all__ = ["PrivacyLossDistribution"]

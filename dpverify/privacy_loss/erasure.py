@@ -11,7 +11,7 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.mixture import MixedLosses, mixed_losses
 from dpverify.privacy_loss.pairs import Directions, approximate_dp
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 from protocols.validation import check_probability
 
 __all__ = ["erased", "two_valued"]

@@ -11,7 +11,7 @@ from flint import arb
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 from protocols.validation import check_integer, check_real
 
 __all__ = ["GaussianPrivacyLoss"]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
-from dpverify.privacy_loss.rounding import UNIT
 from dpverify.privacy_loss.saddle import LossMoments
 from dpverify.privacy_loss.tilting import FactorTransforms
+from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
 __all__ = ["Bounds", "GridPrivacyLoss", "cell_count", "connect_the_dots", "dominating_grid"]

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
-from dpverify.privacy_loss.accounting import Entry
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
 from dpverify.privacy_loss.contour import Contour, least_argument
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import Entry
 from dpverify.privacy_loss.grid import GridPrivacyLoss, dominating_grid
 from dpverify.privacy_loss.mixture import mixed_losses
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
 __all__ = ["JointChange"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_probability
 
 __all__ = ["MixedLosses", "bit_probability_change", "mixed_losses"]

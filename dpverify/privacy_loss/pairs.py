@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
-from dpverify.privacy_loss import laws
+from dpverify.laws import integer as laws
+from dpverify.laws.integer import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.laws import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT
+from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, cell_count
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
 __all__ = ["delta_of_two", "product"]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 
 __all__ = ["decayed_sums", "decayed_sums_error"]
 

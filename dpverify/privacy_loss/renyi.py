@@ -8,7 +8,7 @@ import numpy as np
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rounding import UNIT, summation_error
+from dpverify.rounding import UNIT, summation_error
 from protocols.validation import check_real
 
 __all__ = ["renyi_divergence", "zero_concentrated_rho"]

@@ -27,7 +27,7 @@ from flint import acb, arb, ctx
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.binned import BinnedPairs
-from dpverify.privacy_loss.rounding import SUBNORMAL, UNIT
+from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_integer, check_real
 
 __all__ = ["ReportSums"]

@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.rounding import UNIT, fft_error, norm, summation_error
 from dpverify.privacy_loss.saddle import LossMoments
+from dpverify.rounding import UNIT, fft_error, norm, summation_error
 
 __all__ = ["FactorTransform", "FactorTransforms"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
 __all__ = ["TradeOff"]

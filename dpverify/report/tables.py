@@ -10,14 +10,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.comparison import FailedPlan
 from dpverify.guarantee import Side
+from dpverify.planning.comparison import FailedPlan
 
 if TYPE_CHECKING:
-    from dpverify.calibrate import AccountResult, PlanRow
-    from dpverify.comparison import Comparison
     from dpverify.demo import DemoResult
     from dpverify.guarantee import Guarantee
+    from dpverify.planning.comparison import Comparison
+    from dpverify.planning.plan import AccountResult, PlanRow
 
 __all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
 
@@ -84,7 +84,7 @@ def plan_table(comparison: Comparison) -> RenderableType:
     Parameters
     ----------
     comparison : Comparison
-        As `dpverify.comparison.compare` returns it.
+        As `dpverify.planning.comparison.compare` returns it.
     """
     notes = _Notes()
     title = f"Budget {comparison.budget}, n = {comparison.users:,} users, I = {comparison.instances:,} instances"
@@ -123,7 +123,7 @@ def account_table(result: AccountResult) -> RenderableType:
     Parameters
     ----------
     result : AccountResult
-        As `dpverify.calibrate.account` returns it.
+        As `dpverify.planning.plan.account` returns it.
     """
     sizes = f"n = {result.protocol.users:,} users, I = {result.instances:,} instances"
     title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import dpverify.claims.kde_privacy as kde_privacy
+import dpverify.claims.kde.privacy as kde_privacy
 import dpverify.claims.laws as view_laws
 import dpverify.claims.marginals as marginals
 import dpverify.claims.selection as selection
-import dpverify.claims.vector_sum as vector_sum
+import dpverify.claims.vector_sum.privacy as vector_sum
 from dpverify.claims.buckets import BucketAccount, under_estimating
 from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.laws import estimate_law, view_law
-from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.selection import SelectionClaims
-from dpverify.claims.vector_sum import VectorSumClaims
-from dpverify.privacy_loss import laws
-from dpverify.privacy_loss.laws import IntegerLaw
+from dpverify.claims.vector_sum.privacy import VectorSumClaims
+from dpverify.laws import integer as laws
+from dpverify.laws.integer import IntegerLaw
+from dpverify.laws.messages import MessagesLaw
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,
@@ -37,8 +37,8 @@ from protocols.histogram import Histogram
 from protocols.lsq import LaplacianBinning
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
-from tests.claims.test_kde_privacy import worst_delta
-from tests.claims.test_vector_sum import TINY, worst
+from tests.claims.kde.test_privacy import worst_delta
+from tests.claims.vector_sum.test_privacy import TINY, worst
 
 
 @pytest.mark.parametrize("tail", [1e-3, 0.03])

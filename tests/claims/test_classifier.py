@@ -10,7 +10,7 @@ import pytest
 from dpverify.claims.classifier import THEOREMS, Change, classifier_guarantee, counts_reveal
 from dpverify.claims.theorem import Verdict
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
-from protocols.labels import LabelRandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
 
 FLIP, LABEL_EPSILON = 0.2, 1.0
 USERS = tuple(itertools.product((0, 1), repeat=2))  # (bit, label)

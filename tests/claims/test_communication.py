@@ -13,7 +13,7 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.buckets import under_estimating
 from dpverify.claims.communication import communication, communication_rows, message_bits
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.messages import MessagesLaw
+from dpverify.laws.messages import MessagesLaw
 from protocols.bitsum import (
     BitsumProtocol,
     CentralGaussian,
@@ -29,7 +29,7 @@ from protocols.bitsum import (
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures, LSQFamily, RandomSigns
-from tests.laws import FALSE_ALARM, assert_mean
+from tests.samples import FALSE_ALARM, assert_mean
 
 USERS = 6
 SILENT = [NegativeBinomial(USERS, 3.5, 0.4), Poisson(USERS, 4.0), ThreeNB(USERS, 0.6, 2.5, 0.7, shape=2.0)]

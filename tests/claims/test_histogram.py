@@ -18,7 +18,7 @@ from dpverify.guarantee import Budget, InfeasibleBudgetError
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
-from tests.laws import FALSE_ALARM
+from tests.samples import FALSE_ALARM
 
 CLAIMS = HistogramClaims()
 

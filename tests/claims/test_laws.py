@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dpverify.audit.conformance import choose_bins, g_test
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.laws import estimate_law, view_law
 from dpverify.claims.marginals import marginals
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.statistics.conformance import choose_bins, g_test
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import CentralDiscreteGaussian, CentralDiscreteLaplace, CentralGaussian
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
@@ -21,7 +21,7 @@ from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import ThreeNB
-from tests.laws import FALSE_ALARM
+from tests.samples import FALSE_ALARM
 
 PROTOCOLS = [
     RandomizedResponse(20, 0.2),

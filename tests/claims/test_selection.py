@@ -14,7 +14,7 @@ from dpverify.claims.selection import SelectionClaims
 from dpverify.guarantee import Budget
 from protocols.histogram import Histogram
 from protocols.selection import Selection
-from tests.laws import FALSE_ALARM
+from tests.samples import FALSE_ALARM
 
 CLAIMS = SelectionClaims()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpverify.auditing import Subject
+from dpverify.audit.bitsum import Subject
 
 __all__ = ["Fault"]
 
@@ -25,7 +25,7 @@ class Fault:
     caught_by : str
         The check of the audit that should see it, the first word of its name.
     build : callable
-        Returns the faulty implementation as a subject for `dpverify.auditing.audit`.
+        Returns the faulty implementation as a subject for `dpverify.audit.bitsum.audit`.
     """
 
     name: str

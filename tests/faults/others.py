@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.law import DiscreteLaw
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.target import Target
-from dpverify.privacy_loss import laws
+from dpverify.laws import integer as laws
+from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import Estimate, NegativeBinomial, RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
-from protocols.labels import LabelRandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import ExponentialTessellation, GaussianFeatures, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum

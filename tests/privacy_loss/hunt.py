@@ -16,9 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from dpverify.guarantee import Interval
-from dpverify.privacy_loss import blanket, pairs
-from dpverify.privacy_loss.certify import (
+from dpverify.certificates.enclosure import (
     Direction,
     DiscreteLaplacePair,
     Pair,
@@ -26,6 +24,8 @@ from dpverify.privacy_loss.certify import (
     compose_rational,
     hockey_stick,
 )
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss import blanket, pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.erasure import erased, two_valued
 from dpverify.privacy_loss.mixture import bit_probability_change

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.claims.vector_sum import VectorSumClaims
+from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from protocols.vector_sum import VectorSum

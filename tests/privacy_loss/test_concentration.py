@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.concentration import Concentration, total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 

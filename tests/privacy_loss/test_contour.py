@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy_loss.contour import Contour, least_argument
-from dpverify.privacy_loss.rounding import UNIT
+from dpverify.rounding import UNIT
 
 LOSS = 0.1
 

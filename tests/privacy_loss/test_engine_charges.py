@@ -12,12 +12,13 @@ import pytest
 from scipy import fft as scipy_fft
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import compose, grid, tilting
-from dpverify.privacy_loss.compose import Composition
+from dpverify.privacy_loss import grid, tilting
+from dpverify.privacy_loss import transform as compose
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.inversion import crossing
-from dpverify.privacy_loss.rounding import UNIT, fft_error
+from dpverify.privacy_loss.transform import Composition
+from dpverify.rounding import UNIT, fft_error
 
 LOSS, COPIES = 0.5, 6
 """The worst pair that is pure 0.5-DP, on a grid of just its losses: nothing but the error in question is left."""

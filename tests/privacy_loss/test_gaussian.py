@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.certify import GaussianPair, hockey_stick
-from dpverify.privacy_loss.compose import Composition
+from dpverify.certificates.enclosure import GaussianPair, hockey_stick
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import discrete_gaussian
+from dpverify.privacy_loss.transform import Composition
 
 
 def reference(mu: float, count: int, epsilon: float) -> mp.mpf:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.claims.kde_privacy import account_kde
+from dpverify.claims.kde.privacy import account_kde
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import LaplacianBinning

@@ -9,9 +9,8 @@ import pytest
 
 dp_accounting = pytest.importorskip("dp_accounting", reason="the optional dependency dp-accounting is not installed")
 
-from dpverify.calibrate import account  # noqa: E402
 from dpverify.claims.bitsum import BITSUM_CLAIMS  # noqa: E402
-from dpverify.privacy_loss.compose import Composition  # noqa: E402
+from dpverify.planning.plan import account  # noqa: E402
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution  # noqa: E402
 from dpverify.privacy_loss.grid import Bounds, connect_the_dots, dominating_grid  # noqa: E402
 from dpverify.privacy_loss.interop import (  # noqa: E402
@@ -22,6 +21,7 @@ from dpverify.privacy_loss.interop import (  # noqa: E402
 )
 from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, three_nb  # noqa: E402
 from dpverify.privacy_loss.product import product  # noqa: E402
+from dpverify.privacy_loss.transform import Composition  # noqa: E402
 from protocols.bitsum import ThreeNB  # noqa: E402
 
 

@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
-from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.joint_change import JointChange, _over_changes
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, mixed_reports, negative_binomial
+from dpverify.privacy_loss.transform import Composition
 
 Floats = NDArray[np.float64]
 

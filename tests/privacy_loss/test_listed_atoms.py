@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpverify.certificates.enclosure import Direction, DiscreteLaplacePair, ThreeNBPair, hockey_stick
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
-from dpverify.privacy_loss.certify import Direction, DiscreteLaplacePair, ThreeNBPair, hockey_stick
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.erasure import erased, two_valued
 from dpverify.privacy_loss.grid import GridPrivacyLoss

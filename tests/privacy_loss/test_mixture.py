@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import approximate_dp, mixed_reports, three_nb
 from dpverify.privacy_loss.product import product
+from dpverify.privacy_loss.transform import Composition
 
 EPSILONS = (-1.5, -0.2, 0.0, 0.3, 1.0, 2.5)
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss import pairs
-from dpverify.privacy_loss.certify import (
+from dpverify.certificates.enclosure import (
     Direction,
     DiscreteLaplacePair,
     NegativeBinomialPair,
@@ -20,6 +19,7 @@ from dpverify.privacy_loss.certify import (
     ThreeNBPair,
     hockey_stick,
 )
+from dpverify.privacy_loss import pairs
 
 EPSILONS = st.floats(-2, 3)
 

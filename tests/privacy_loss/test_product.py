@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.accounting import choose_step
-from dpverify.privacy_loss.compose import Composition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.pairs import negative_binomial, three_nb
 from dpverify.privacy_loss.product import delta_of_two, product
+from dpverify.privacy_loss.transform import Composition
 
 
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.4, 1.5])

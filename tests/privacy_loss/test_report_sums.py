@@ -12,9 +12,9 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify.certificates.enclosure import Direction, RandomizedResponsePair, hockey_stick
 from dpverify.privacy_loss import report_sums
 from dpverify.privacy_loss.binned import BinnedPairs
-from dpverify.privacy_loss.certify import Direction, RandomizedResponsePair, hockey_stick
 from dpverify.privacy_loss.report_sums import ReportSums
 
 Law = list[Fraction]

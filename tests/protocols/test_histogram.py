@@ -9,7 +9,7 @@ from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.shuffler import shuffle
-from tests.laws import assert_law, assert_mean, assert_same_law, rows
+from tests.samples import assert_law, assert_mean, assert_same_law, rows
 
 VALUES = np.array([0, 2, 2, 1, 2])
 COUNTS = np.bincount(VALUES, minlength=4)

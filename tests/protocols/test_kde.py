@@ -19,7 +19,7 @@ from protocols.lsq import (
     RandomSigns,
 )
 from protocols.shuffler import shuffle
-from tests.laws import assert_law, assert_mean, assert_same_law
+from tests.samples import assert_law, assert_mean, assert_same_law
 
 
 def sphere(count: int, dimension: int, seed: int) -> np.ndarray:

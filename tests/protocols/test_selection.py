@@ -4,7 +4,7 @@ import numpy as np
 
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.selection import Selection
-from tests.laws import assert_same_law
+from tests.samples import assert_same_law
 
 VALUES = np.array([0, 2, 2, 1, 2])
 COUNTS = np.bincount(VALUES, minlength=4)

@@ -5,7 +5,7 @@ import pytest
 
 from protocols.shuffler import shuffle
 from protocols.vector_sum import VectorSum
-from tests.laws import assert_law, assert_mean, assert_same_law
+from tests.samples import assert_law, assert_mean, assert_same_law
 
 VECTORS = np.array([[0.0, 0.3, 1.0], [0.9, 0.5, 0.2]])
 HOLDERS = np.array([2, 1])

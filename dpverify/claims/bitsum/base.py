@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from dpverify.claims.messages import MessagesLaw
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval, ThreatModel
-from dpverify.privacy_loss.accounting import Entry, FamilyComposition
+from dpverify.laws.messages import MessagesLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
 
 __all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "PrivacyCurve"]

@@ -12,16 +12,17 @@ from typing import Any, ClassVar, TypeVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, PrivacyCurve
-from dpverify.claims.messages import MessagesLaw, counted_bits
-from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
-from dpverify.privacy_loss import laws, pairs
+from dpverify.laws import integer as laws
+from dpverify.laws.messages import MessagesLaw, counted_bits
+from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.erasure import two_valued
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
+from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (
     CentralDiscreteGaussian,

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
-from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.laws.integer import negative_binomial
+from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
-from dpverify.privacy_loss.laws import negative_binomial
+from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 

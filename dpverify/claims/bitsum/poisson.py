@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.negative_binomial import least_poisson_mean
-from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.laws.integer import poisson
+from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
-from dpverify.privacy_loss.laws import poisson
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson

@@ -26,15 +26,15 @@ from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
-from dpverify.claims.messages import MessagesLaw, counted_bits
-from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
 from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.erasure import erased, two_valued
+from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
 

@@ -23,11 +23,11 @@ import numpy as np
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.messages import MessagesLaw, counted_bits
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss.chord import chord
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.messages import TAIL, MessagesLaw, counted_bits
-from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import Hypothesis
 from dpverify.formulas import three_nb as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
-from dpverify.privacy_loss.laws import negative_binomial
+from dpverify.laws.integer import negative_binomial
+from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
+from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 

@@ -12,10 +12,10 @@ import pytest
 from scipy.signal import convolve
 from scipy.special import gammaln
 
-from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
+from dpverify.planning.plan import account, plan
 from protocols.bitsum import BitsumProtocol
 
 

@@ -9,11 +9,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.planning.plan import account, plan
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

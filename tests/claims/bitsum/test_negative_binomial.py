@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.calibrate import account, plan
+from dpverify.certificates.enclosure import Direction, NegativeBinomialPair, hockey_stick
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.search import smallest
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.privacy_loss.certify import Direction, NegativeBinomialPair, hockey_stick
+from dpverify.planning.plan import account, plan
 from dpverify.privacy_loss.pairs import negative_binomial
+from dpverify.search import smallest
 from protocols.bitsum import Estimate, NegativeBinomial
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.calibrate import plan
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.plan import plan
 from protocols.bitsum import Estimate, Poisson
 from tests.claims.bitsum.contracts import BitsumClaimsContract
 

@@ -10,13 +10,13 @@ import pytest
 from mpmath import fp
 from scipy.signal import convolve
 
-from dpverify.calibrate import account, plan
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.pure import RHO
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
+from dpverify.planning.plan import account, plan
 from protocols.bitsum import Pure
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
 

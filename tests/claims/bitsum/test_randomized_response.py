@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.calibrate import account, plan
+from dpverify.certificates.enclosure import Direction, RandomizedResponsePair, compose_rational, hockey_stick
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
-from dpverify.privacy_loss.certify import Direction, RandomizedResponsePair, compose_rational, hockey_stick
+from dpverify.planning.plan import account, plan
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
@@ -98,9 +98,8 @@ def test_account_brackets_the_independent_calculation() -> None:
     dictionary = found.to_dict()
     # Read again as decimals, the printed ends hold: they are rounded outwards, by an ulp at most.
     assert Interval(**dictionary["epsilon"]).width - found.epsilon.width == pytest.approx(0.0, abs=1e-15)
-    assert (
-        dictionary["epsilon"]["lower"] <= found.epsilon.lower <= found.epsilon.upper <= dictionary["epsilon"]["upper"]
-    )
+    printed = Interval(**dictionary["epsilon"])
+    assert printed.lower <= found.epsilon.lower <= found.epsilon.upper <= printed.upper
     assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
 
 

@@ -8,11 +8,11 @@ import math
 import mpmath as mp
 import pytest
 
-from dpverify.calibrate import account, plan
+from dpverify.certificates.enclosure import Direction, ThreeNBPair, hockey_stick
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.privacy_loss.certify import Direction, ThreeNBPair, hockey_stick
+from dpverify.planning.plan import account, plan
 from dpverify.privacy_loss.pairs import three_nb
 from protocols.bitsum import ThreeNB
 

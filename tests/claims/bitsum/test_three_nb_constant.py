@@ -7,10 +7,10 @@ import itertools
 import pytest
 from mpmath import fp
 
+from dpverify.certificates.enclosure import Direction, ThreeNBPair, hockey_stick
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE, ThreeNBClaims
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import three_nb as formulas
-from dpverify.privacy_loss.certify import Direction, ThreeNBPair, hockey_stick
 
 WORST = (1.27, 3.6e-7)
 """(epsilon0, delta0) of the smallest constant that `benchmarks/three_nb_constant.py` found."""

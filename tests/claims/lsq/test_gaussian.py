@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpverify.claims.kde import sup_rmse
+from dpverify.claims.kde.error import sup_rmse
 from dpverify.claims.lsq.gaussian import GaussianFeaturesClaims
 from protocols.lsq import GaussianFeatures, LSQFamily
 from tests.claims.lsq.families import FamilyContract, users_of

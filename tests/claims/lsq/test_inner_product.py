@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpverify.claims.kde import mse, sup_rmse
+from dpverify.claims.kde.error import mse, sup_rmse
 from protocols.lsq import Identity, LSQFamily, RandomSigns
 from tests.claims.lsq.families import FamilyContract, users_of
 

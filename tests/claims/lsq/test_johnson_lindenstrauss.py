@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpverify.claims.lsq.johnson_lindenstrauss import distortion_chance, gaussian_distortion, squared_norm_variance
 from protocols.lsq import FastProjection
-from tests.laws import FALSE_ALARM, assert_mean
+from tests.samples import FALSE_ALARM, assert_mean
 
 RUNS = 4000
 

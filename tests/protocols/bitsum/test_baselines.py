@@ -17,7 +17,7 @@ from protocols.bitsum import (
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures
 from tests.contracts import BitsumContract
-from tests.laws import FALSE_ALARM, assert_law, assert_mean, assert_variance
+from tests.samples import FALSE_ALARM, assert_law, assert_mean, assert_variance
 
 CENTRAL: list[tuple[CentralSum, float]] = [
     (CentralGaussian(6, 2.5), 2.5**2),

@@ -7,7 +7,7 @@ import pytest
 
 from protocols.bitsum import Estimate, Poisson
 from tests.contracts import BitsumContract
-from tests.laws import assert_law
+from tests.samples import assert_law
 
 
 class TestPoisson(BitsumContract):

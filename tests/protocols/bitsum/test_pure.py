@@ -5,7 +5,7 @@ import pytest
 
 from protocols.bitsum import Pure, ThreeNB
 from tests.contracts import BitsumContract
-from tests.laws import assert_mean
+from tests.samples import assert_mean
 
 
 class TestPure(BitsumContract):

@@ -8,7 +8,7 @@ import pytest
 
 from protocols.bitsum import RandomizedResponse
 from tests.contracts import BitsumContract
-from tests.laws import assert_law, rows
+from tests.samples import assert_law, rows
 
 
 class TestRandomizedResponse(BitsumContract):

@@ -9,7 +9,7 @@ from scipy import special
 from protocols.bitsum import ThreeNB
 from protocols.bitsum.three_nb import negative_binomial
 from tests.contracts import BitsumContract
-from tests.laws import assert_law
+from tests.samples import assert_law
 
 
 class TestThreeNB(BitsumContract):

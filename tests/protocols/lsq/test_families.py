@@ -16,7 +16,7 @@ from protocols.lsq import (
     RandomSigns,
 )
 from protocols.lsq.hashing import HASH_ERROR, HashedPartition
-from tests.laws import assert_mean
+from tests.samples import assert_mean
 
 INSTANCES = 40_000
 HASHED = [

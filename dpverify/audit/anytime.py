@@ -1,0 +1,275 @@
+"""Audits of bitsum implementations that draw until they are decided: their level holds whenever they stop.
+
+Each test is an e-process: with a correct implementation it ever exceeds 1/a with probability <= a (Ville's inequality).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.bitsum import Implementation, bitsum_subject
+from dpverify.audit.engine import POWER, SMALLEST_LEVEL
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.runner import Progress, block_generator
+from dpverify.audit.subject import Dataset, Subject, narrowed
+from dpverify.audit.target import Target
+from dpverify.guarantee import Budget
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets
+from dpverify.statistics.conformance import choose_bins
+from dpverify.statistics.eprocess import ConformanceProcess, evidence_power
+from dpverify.statistics.events import likelihood_ratio_events
+from dpverify.statistics.family import AuditResult, decide
+from dpverify.statistics.power import faulty_event
+from protocols.bitsum import BitsumProtocol
+from protocols.validation import check_integer, check_real
+
+__all__ = ["AnytimeReport", "audit_anytime"]
+
+_SIMULATIONS = 1000
+_PLANNED_POWER = POWER + 0.02
+"""Simulated power is off by 0.007: what is planned with this much is not undecided in the end by chance."""
+_POWER_STREAM = 2**32
+"""The generator's dataset for the simulated power, behind those of any dataset."""
+
+Outputs = list[NDArray[np.float64]]
+"""One array of shape (draws, columns) per dataset."""
+
+
+@dataclass(frozen=True)
+class AnytimeReport(AuditReport):
+    """The report of `audit_anytime`; its `trials` are those that were drawn.
+
+    Parameters
+    ----------
+    evidence_rows : tuple of mapping
+        After each block: `draws` per dataset, and the log of each test's e-value by the test's name, for a plot; the
+        largest finite number for an outcome that the law does not have.
+    interrupted : bool
+        Whether Ctrl-C ended it; the verdict is as valid as any other.
+    """
+
+    evidence_rows: tuple[Mapping[str, float], ...] = ()
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        rows = [dict(row) for row in self.evidence_rows]
+        return {**super().to_dict(), "evidence_rows": rows, "interrupted": self.interrupted}
+
+
+class _Conformance:
+    """One column of one dataset against its law."""
+
+    def __init__(self, place: int, dataset: Dataset, column: int, most_trials: int, detect: float) -> None:
+        name, law = dataset.laws[column]
+        self.check = f"conformance of {name}, {dataset.name}, anytime"
+        self._at = place, column
+        self._process = ConformanceProcess(choose_bins(law, most_trials))
+        self._other = narrowed(law, detect)
+
+    def update(self, outputs: Outputs) -> float:
+        place, column = self._at
+        return self._process.update(outputs[place][self._process.trials :, column])
+
+    def result(self, outputs: Outputs, level: float, rng: np.random.Generator) -> AuditResult:
+        result = self._process.result(check=self.check)
+        if self._other is None:
+            return replace(result, fault="an outcome other than the only one", power=1.0)
+        alternative, fault = self._other
+        power = evidence_power(self._process.bins, alternative, result.trials, level, rng, simulations=_SIMULATIONS)
+        return replace(result, fault=fault, power=power)
+
+
+class _Privacy:
+    """The claim on two neighbouring datasets, on the view where its law is known, else on the estimate."""
+
+    def __init__(
+        self, name: str, places: tuple[int, int], columns: Any, bets: Bets, fault: float, level: float
+    ) -> None:
+        self.check = f"privacy of {name}, anytime"
+        self._at, self._bets, self._fault, self._level = (*places, columns), bets, fault, level
+
+    def _test(self, outputs: Outputs) -> AuditResult:
+        first, second, columns = self._at
+        samples = outputs[first][:, columns], outputs[second][:, columns]
+        return anytime_privacy_test(*samples, self._bets, level=self._level, check=self.check)
+
+    def update(self, outputs: Outputs) -> float:
+        # From the start each time: the bets are fixed, and gains cost little next to the draws.
+        return float(self._test(outputs).details["log_wealth"])
+
+    def result(self, outputs: Outputs, level: float, rng: np.random.Generator) -> AuditResult:
+        result = self._test(outputs)
+        power = _betting_power(self._bets, self._fault, result.trials, level, rng)
+        return replace(result, fault=f"epsilon {self._fault:.4g} at delta {self._bets.delta:.3g}", power=power)
+
+
+def _betting_power(bets: Bets, fault: float, trials: int, level: float, rng: np.random.Generator) -> float:
+    """Return a low estimate of the power: of the best bet on a single event, by its wealth at the end."""
+    best, grown = 0.0, math.exp(bets.epsilon)
+    for fractions, weight in zip(bets.fractions, bets.weights, strict=True):
+        if np.count_nonzero(fractions) > 1:
+            continue
+        on = int(np.argmax(fractions))
+        p, q = bets.events.expected[on].tolist()
+        try:
+            p, q = faulty_event(p, q, fault, bets.delta)
+        except ValueError:  # this event cannot show so large a loss
+            continue
+        gains = np.array([1.0 - grown, 1.0, -grown, 0.0]) - bets.delta
+        masses = np.array([p * q, p * (1.0 - q), (1.0 - p) * q, (1.0 - p) * (1.0 - q)])
+        counts = rng.multinomial(trials, masses / masses.sum(), _SIMULATIONS)
+        wealth = counts @ np.log1p(fractions[on] * gains) + math.log(weight)
+        best = max(best, float(np.mean(wealth >= -math.log(level))))
+    return best
+
+
+def _privacy(
+    subject: Subject, claim: Budget, most_trials: int, level: float, detect: float, rng: np.random.Generator
+) -> Iterator[_Privacy]:
+    """Yield the tests of a claim, each for the smallest fault that `most_trials` show; the asked one if they show none.
+
+    Conformance answers for what is smaller: outputs of the claimed law have the law's privacy.
+    """
+    for pair in subject.neighbours:
+        first, second = subject.datasets[pair.first], subject.datasets[pair.second]
+        columns: Any
+        laws: tuple[DiscreteLaw, DiscreteLaw]
+        if first.view is not None and second.view is not None:
+            name, columns, laws = "the view", first.view[0], (first.view[1], second.view[1])
+        elif 0 in first.laws and 0 in second.laws:
+            name, columns, laws = "the estimate", 0, (first.laws[0][1], second.laws[0][1])
+        else:
+            continue
+        try:
+            events = likelihood_ratio_events(*laws, claim.epsilon, most_trials)
+        except ValueError:
+            continue  # the same law for both: nothing to tell them apart by
+        # The bets are those that see the asked fault first; bets on a larger one would see that one sooner.
+        asked = detect * max(claim.epsilon, 0.1)
+        bets = kelly_bets(events, claim.epsilon, claim.delta, claim.epsilon + asked)
+        faults = [claim.epsilon + asked * 2**doubling for doubling in range(7)]
+        shown = (fault for fault in faults if _betting_power(bets, fault, most_trials, level, rng) >= _PLANNED_POWER)
+        where = f"{name}, {first.name} against {second.name}"
+        yield _Privacy(where, (pair.first, pair.second), columns, bets, next(shown, faults[0]), level)
+
+
+def audit_anytime(
+    reference: BitsumProtocol,
+    claim: Budget | None = None,
+    *,
+    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    most_trials: int = 20_000,
+    level: float = 0.01,
+    detect: float = 0.1,
+    seed: int = 0,
+    block_size: int = 250,
+    progress: Progress | None = None,
+) -> AnytimeReport:
+    """Audit an implementation of a bitsum block by block, and stop as soon as it is refuted.
+
+    For the library only: there is no command for it. It tests what the outputs show; whether the parameters' exact law
+    keeps the claim is computed, not sampled, by `dpverify.planning.plan.account` and
+    `dpverify.audit.bitsum.audit_bitsum`.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run, with a discrete law.
+    claim : Budget, optional
+        The (epsilon, delta) claimed for one instance; no privacy test when omitted.
+    implementation : optional
+        See `dpverify.audit.bitsum.bitsum_subject`.
+    most_trials : int
+        Draws per dataset after which it stops in any case, at least 100.
+    level : float
+        In [1e-4, 1): the largest probability that a correct implementation is ever refuted, over all tests together.
+    detect : float
+        In (0, 1): the relative size of the faults that a pass must exclude, as in `dpverify.audit.engine.audit`; for
+        privacy doubled until `most_trials` show it. A claim about events too rare for that stays undecided.
+    seed : int
+        Of everything random; the draws are those of the runner with this seed and block size.
+    block_size : int
+        Draws per dataset between two looks, at least 1.
+    progress : callable, optional
+        `progress(draws, most_trials)` after every block.
+
+    Returns
+    -------
+    AnytimeReport
+        After Ctrl-C that of the finished blocks, with the power of so many draws.
+
+    Raises
+    ------
+    TargetError
+        If the target fails.
+    KeyboardInterrupt
+        Only before the first block is finished.
+    """
+    check_integer("most_trials", most_trials, low=100)
+    check_integer("block_size", block_size, low=1)
+    check_integer("seed", seed, low=0)
+    check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
+    check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
+    subject = bitsum_subject(reference, implementation=implementation)
+    rng = block_generator(seed, _POWER_STREAM, 0)
+    tests: list[_Conformance | _Privacy] = [
+        _Conformance(place, dataset, column, most_trials, detect)
+        for place, dataset in enumerate(subject.datasets)
+        for column in dataset.laws
+    ]
+    if not tests:
+        raise ValueError(f"reference={reference!r} has no discrete law, which an anytime audit needs.")
+    if claim is not None:
+        each = level / (len(tests) + len(subject.neighbours))
+        tests += _privacy(subject, claim, most_trials, each, detect, rng)
+    each = level / len(tests)  # what Holm's first step gives each test
+    outputs: Outputs = []
+    rows: list[Mapping[str, float]] = []
+    interrupted = False
+    try:
+        for outputs in _draw(subject, most_trials, seed, block_size):
+            evidence = {test.check: min(test.update(outputs), np.finfo(float).max) for test in tests}
+            rows.append({"draws": len(outputs[0]), **evidence})
+            if progress is not None:
+                progress(len(outputs[0]), most_trials)
+            if max(evidence.values()) >= -math.log(each):
+                break
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        interrupted = True
+    results = [test.result(outputs, each, rng) for test in tests]
+    return AnytimeReport(
+        subject.name,
+        None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
+        decide(results, level, power=POWER),
+        level,
+        len(outputs[0]),
+        seed,
+        evidence_rows=tuple(rows),
+        interrupted=interrupted,
+    )
+
+
+def _draw(subject: Subject, most_trials: int, seed: int, block_size: int) -> Iterator[Outputs]:
+    """Yield all outputs so far, after every block."""
+    outputs: Outputs = []
+    for block, start in enumerate(range(0, most_trials, block_size)):
+        size = min(block_size, most_trials - start)
+        where = f"trials [{start}, {start + size}) of dataset"
+        drawn = [
+            subject.target(dataset.inputs, block_generator(seed, place, block), size, f"{where} {place}").reshape(
+                size, -1
+            )
+            for place, dataset in enumerate(subject.datasets)
+        ]
+        outputs = [np.concatenate(pair) for pair in zip(outputs, drawn, strict=True)] if outputs else drawn
+        yield outputs

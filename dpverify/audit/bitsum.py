@@ -1,0 +1,342 @@
+"""Audits of bitsum implementations: which datasets to run, and the exact laws that the protocol's twin claims there."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.engine import DEFAULT_TRIALS, audit
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.runner import Progress
+from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
+from dpverify.audit.target import Target
+from dpverify.claims.bitsum import claims_of
+from dpverify.claims.laws import view_law
+from dpverify.claims.marginals import marginals
+from dpverify.guarantee import Budget, Interval
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.planning.plan import account
+from dpverify.statistics.family import AuditResult
+from protocols.bitsum import BitsumProtocol, RandomizedResponse
+from protocols.shuffler import UserMessages, shuffle
+from protocols.validation import check_integer
+
+__all__ = ["Implementation", "audit_bitsum", "audit_mechanism", "bitsum_subject"]
+
+Shuffler = Callable[[UserMessages, np.random.Generator], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Implementation:
+    """What can be watched of an implementation of a bitsum.
+
+    Parameters
+    ----------
+    target : Target
+        `function(bits, rng)` returns the estimate, shape (), or a row of the estimate and the counts of the view.
+    counts : bool
+        Whether it returns such rows.
+    sent, arrived : callable, optional
+        See `dpverify.audit.subject.Messages`.
+    name : str
+        As in a report.
+    """
+
+    target: Target
+    counts: bool = False
+    sent: Sent | None = None
+    arrived: Arrived | None = None
+    name: str = "target"
+
+    @classmethod
+    def of(
+        cls,
+        protocol: BitsumProtocol,
+        *,
+        aggregated: bool = False,
+        shuffler: Shuffler = shuffle,
+        watched: bool | None = None,
+    ) -> Implementation:
+        """Return what can be watched of one of our own protocols.
+
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            The implementation; a subclass may override anything.
+        aggregated : bool
+            Whether to draw views by `sample_view`, which is fast, rather than message by message.
+        shuffler : callable
+            The shuffler of the message-level path.
+        watched : bool, optional
+            Whether users' messages and their order are checked too; by default unless aggregated.
+        """
+        shape = (1 + max(1, len(protocol.alphabet)),)
+        if aggregated or not protocol.alphabet:
+            target = Target(functools.partial(_aggregated, protocol), True, shape)
+        else:
+            target = Target(functools.partial(_message_by_message, protocol, shuffler), False, shape)
+        if not protocol.alphabet or not (not aggregated if watched is None else watched):
+            return cls(target, True, name=repr(protocol))
+        sent, arrived = functools.partial(_sent, protocol), functools.partial(_arrived, protocol, shuffler)
+        return cls(target, True, sent, arrived, repr(protocol))
+
+
+def _rows(protocol: BitsumProtocol, views: NDArray[Any]) -> NDArray[np.float64]:
+    return np.concatenate([np.asarray(protocol.analyze(views))[..., np.newaxis], views], axis=-1)
+
+
+def _aggregated(
+    protocol: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator, trials: int
+) -> NDArray[np.float64]:
+    ones = np.full(trials, int(bits.sum()))
+    return _rows(protocol, protocol.sample_view(ones, rng, participants=bits.size))
+
+
+def _message_by_message(
+    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return _rows(protocol, protocol.view(_arrived(protocol, shuffler, bits, rng)))
+
+
+def _sent(
+    protocol: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    messages = protocol.randomize(bits, rng)
+    return messages.symbols, messages.senders
+
+
+def _arrived(
+    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    return shuffler(protocol.randomize(bits, rng), rng)
+
+
+def bitsum_subject(
+    reference: BitsumProtocol, *, implementation: Implementation | Target | Callable[..., Any] | str | None = None
+) -> Subject:
+    """Return an implementation as a subject: datasets of zeros, one one, half ones and all ones, and with dropouts.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run: the protocol with its parameters, whose exact laws are known.
+    implementation : Implementation, Target, callable or str, optional
+        What does run: `function(bits, rng)` returns the estimate of the sum. `reference` itself when omitted.
+    """
+    if implementation is None:
+        implementation = Implementation.of(reference)
+    elif isinstance(implementation, Target):
+        implementation = Implementation(implementation)
+    elif not isinstance(implementation, Implementation):
+        implementation = Implementation(Target(implementation))
+    users = reference.users
+    inputs = {
+        "no ones": (0, users),
+        "a single one": (1, users),
+        "half ones": (users // 2, users),
+        "all ones": (users, users),
+        "half the users gone": (users // 4, users - users // 2),
+    }
+    # With few users some of them coincide.
+    distinct = {sizes: name for name, sizes in reversed(inputs.items())}
+    datasets = [
+        Dataset(
+            name,
+            _sorted_bits(ones, present),
+            _columns(reference, ones, present, implementation.counts),
+            _view(reference, ones, present) if implementation.counts else None,
+        )
+        for (ones, present), name in reversed(distinct.items())
+    ]
+    return Subject(
+        implementation.name,
+        implementation.target,
+        datasets,
+        (Neighbours(0, 1),),
+        _messages(reference, implementation),
+    )
+
+
+def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:
+    return (np.arange(present) < ones).astype(np.int64)
+
+
+def _columns(reference: BitsumProtocol, ones: int, present: int, counts: bool) -> dict[int, Any]:
+    laws = marginals(reference, ones, present)
+    names = {0: "estimate"}
+    if counts:
+        names |= {1 + place: f"count of {symbol:+d}" for place, symbol in enumerate(reference.alphabet)}
+    return {column: (name, laws[name]) for column, name in names.items() if name in laws}
+
+
+def _view(reference: BitsumProtocol, ones: int, present: int) -> tuple[slice, DiscreteLaw] | None:
+    if not reference.alphabet:
+        return None  # the estimate is all there is
+    try:
+        return slice(1, None), view_law(reference, ones, participants=present)
+    except ValueError:
+        return None  # too many cells for a joint law: the counts are tested one by one
+
+
+def _messages(reference: BitsumProtocol, implementation: Implementation) -> Messages | None:
+    if implementation.sent is None or implementation.arrived is None:
+        return None
+    users, symbol = reference.users, reference.alphabet[-1]
+    one_each = isinstance(reference, RandomizedResponse)
+    return Messages(
+        implementation.sent,
+        implementation.arrived,
+        _sorted_bits(users // 2, users),
+        np.zeros(users, dtype=np.int64),
+        symbol,
+        marginals(reference, 0, 1).get(f"count of {symbol:+d}"),
+        fewest=1 if one_each else 0,
+        most=1 if one_each else math.inf,
+    )
+
+
+def audit_bitsum(
+    reference: BitsumProtocol,
+    claim: Budget | None = None,
+    *,
+    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    trials: int = DEFAULT_TRIALS,
+    level: float = 0.01,
+    detect: float = 0.1,
+    seed: int = 0,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
+) -> AuditReport:
+    """Audit an implementation of a bitsum: whether it follows its parameters' law, and those keep the promise.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run, with its parameters and its number of users.
+    claim : Budget, optional
+        The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
+    implementation : optional
+        See `bitsum_subject`.
+    trials : int
+        Runs per dataset.
+    level, detect, seed, workers, executor, timeout, checkpoint, progress
+        See `dpverify.audit.engine.audit`.
+
+    Returns
+    -------
+    AuditReport
+    """
+    return audit(
+        bitsum_subject(reference, implementation=implementation),
+        claim=None if claim is None else (claim.epsilon, claim.delta),
+        trials=trials,
+        level=level,
+        detect=detect,
+        seed=seed,
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        progress=progress,
+        beforehand=() if claim is None else (_exact_result(reference, claim),),
+    )
+
+
+def _exact_result(reference: BitsumProtocol, claim: Budget) -> AuditResult:
+    """Compare the claim with the exact privacy of the parameters, which needs no trials and has no error rate."""
+    epsilon = _exact_epsilon(reference, claim)
+    refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
+    ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
+    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
+    if refuted or proved:
+        shown += f", claimed {claim.epsilon:.15g}"
+    else:
+        decidable = f"{ends['upper']!r} or more" if math.isfinite(epsilon.upper) else "a larger delta"
+        shown += (
+            f" and the claim {claim.epsilon:.17g} lies inside, which no number of trials can decide; claim {decidable} "
+            "to have it proved"
+        )
+    return AuditResult(
+        "privacy of the parameters",
+        0.0 if refuted else 1.0,
+        0,
+        "exact law, both directions and all datasets",
+        shown,
+        "any excess beyond the interval",
+        1.0 if proved else 0.0,
+        details={"epsilon": ends},
+    )
+
+
+def _exact_epsilon(reference: BitsumProtocol, claim: Budget) -> Interval:
+    """Return an interval with the epsilon of the parameters at the claim's delta."""
+    delta: Any = claim.exact_delta  # not the float below it: that gives another epsilon than `account` does
+    if delta > 0:
+        return account(reference, instances=1, delta=delta).epsilon
+    claims = claims_of(reference)
+    return claims.pure_epsilon(reference, claims.threat_models[0])
+
+
+def audit_mechanism(
+    target: Target | Callable[..., Any] | str,
+    claim: Budget,
+    inputs: tuple[NDArray[Any], NDArray[Any]],
+    *,
+    trials: int = DEFAULT_TRIALS,
+    level: float = 0.01,
+    detect: float = 0.1,
+    seed: int = 0,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
+) -> AuditReport:
+    """Audit a mechanism whose law is not known, on two neighbouring inputs.
+
+    Half of the trials search for events that tell the two apart, the other half tests the claim on them. What is
+    refuted is refuted for certain but for `level`; a pass says nothing about other inputs.
+
+    Parameters
+    ----------
+    target : Target, callable or str
+        `function(inputs, rng)` returns a number.
+    claim : Budget
+        The claimed (epsilon, delta).
+    inputs : (ndarray, ndarray)
+        Two neighbouring inputs.
+    trials, level, detect, seed, workers, executor, timeout, checkpoint, progress
+        See `dpverify.audit.engine.audit`.
+    """
+    check_integer("inputs", len(inputs), low=2, high=2)
+    first, second = (np.asarray(entry) for entry in inputs)
+    subject = Subject(
+        "target",
+        target if isinstance(target, Target) else Target(target),
+        (Dataset("the first input", first), Dataset("the second input", second)),
+        (Neighbours(0, 1),),
+    )
+    return audit(
+        subject,
+        claim=(claim.epsilon, claim.delta),
+        trials=trials,
+        level=level,
+        detect=detect,
+        seed=seed,
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        progress=progress,
+    )

@@ -1,0 +1,95 @@
+"""The outcome of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.statistics.family import AuditResult, Verdict, overall
+
+__all__ = ["EXIT_CODES", "AuditReport"]
+
+EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
+"""The exit status of the command line by verdict; 2 is bad input."""
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """All tests of one audit, decided together.
+
+    Parameters
+    ----------
+    subject : str
+        What was audited.
+    claim : mapping, optional
+        epsilon and delta, where a privacy claim was tested.
+    results : tuple of AuditResult
+        The tests.
+    level : float
+        The largest probability that a correct implementation fails any of them.
+    trials, seed : int
+        Runs per dataset, and the seed: the same ones give the same report.
+    loss_rows : tuple of mapping
+        The privacy loss of the outputs on the first dataset against its neighbour, and the exact one, for a plot: see
+        `dpverify.statistics.loss.LossLaw.rows`. Finite losses only; empty where the law is not known.
+    """
+
+    subject: str
+    claim: Mapping[str, float] | None
+    results: tuple[AuditResult, ...]
+    level: float
+    trials: int
+    seed: int
+    loss_rows: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """`violates` if any test does, else `undecided` if any is, else `consistent`."""
+        return overall(self.results)
+
+    @property
+    def exit_code(self) -> int:
+        """The verdict as an exit status: 0 consistent, 1 violation found, 3 undecided."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def violations(self) -> tuple[AuditResult, ...]:
+        """The tests that refuted the implementation, the strongest evidence first.
+
+        Repeated outputs come last: a law that is too narrow repeats itself too.
+        """
+        found = [result for result in self.results if result.verdict is Verdict.VIOLATES]
+        return tuple(sorted(found, key=lambda result: (result.check.startswith("repeated"), result.p_value)))
+
+    @property
+    def statement(self) -> str:
+        """The verdict in a sentence, with what a pass is worth."""
+        if self.violations:
+            first = self.violations[0]
+            return f"Violates: {first.check}: {first.evidence} (at most {self.level:g} false alarms per audit)."
+        if self.verdict is Verdict.UNDECIDED:
+            weak = [result for result in self.results if result.verdict is Verdict.UNDECIDED]
+            exact = [result for result in weak if result.trials == 0]
+            if exact:
+                return f"Undecided: {exact[0].check}: {exact[0].evidence}."
+            first = min(weak, key=lambda result: -1.0 if result.power is None else result.power)
+            power = "unknown power" if first.power is None else f"power {first.power:.2g}"
+            against = f" against {first.fault}" if first.fault else ""
+            return f"Undecided: nothing was found, but {first.check} has {power}{against} with {self.trials:,} trials."
+        least = min(result.power or 0.0 for result in self.results)
+        return f"Consistent: nothing was found, and each stated fault would have been with power {least:.3g} or more."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "subject": self.subject,
+            "claim": None if self.claim is None else dict(self.claim),
+            "verdict": self.verdict.value,
+            "statement": self.statement,
+            "level": self.level,
+            "trials": self.trials,
+            "seed": self.seed,
+            "results": [result.to_dict() for result in self.results],
+            "loss_rows": [dict(row) for row in self.loss_rows],
+        }

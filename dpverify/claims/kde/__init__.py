@@ -1,0 +1,1 @@
+"""What is true of `protocols.kde`: its error, and its privacy."""

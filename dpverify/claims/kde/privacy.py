@@ -1,0 +1,272 @@
+"""What `protocols.kde` gives in privacy when one user's point is replaced, for families with S < Q too.
+
+All is for every draw of the public features: the worst one counts, which is what attains the lower ends.
+
+**Which bits change.** A user's bit in bitsum (i, j) is Bern((1 + f_j/R)/2), a fair coin where f_j(x) = 0. If S = Q, all
+Q bits of an instance may go from one value to the other, in any mix of directions. If S < Q, a coordinate that is
+non-zero for x only goes from a sure bit to a coin (it *leaves*), one that is non-zero for x' only from a coin to a sure
+bit (it *enters*), and one that is non-zero for both may change fully. With s of the latter kind there are at most S - s
+of each of the former: up to min(2S, Q) bits change, but 2(S - s) of them by half.
+
+**What half a change costs.** With M = (P_0 + P_1)/2, joint convexity gives `H(M || P_1) <= H(P_0 || P_1) / 2` at every
+epsilon >= 0, so a full change dominates a half one. For an (eps0, 0)-DP bitsum the loss of leaving is at most
+`ln(2 / (1 + e^-eps0))` and that of entering at most `ln((1 + e^eps0) / 2)`, which add up to eps0 *exactly*.
+
+**One that leaves and one that enters are (eps0, delta0)-DP together** if the bitsum is. Take its worst case, randomized
+response with loss eps0 that instead reveals the bit with probability delta0 = d (kairouz2015), and E = e^eps0. If
+neither bitsum reveals, the loss is at most eps0. If only the one that leaves does, the outcomes above eps0 contribute
+at most `d (1-d) max(2-E, 1/(1+E)) / 2`. If the one that enters does, they are those that reveal a 0, of mass d/2. The
+sum is at most `d (1-d) / 2 + d / 2 <= d`. Pairing such coordinates proves the (S eps0, S delta0) per instance of
+wagner2025, Theorem 3.2, for *replacement* and the protocol's rounding; values inside (-R, R) are mixtures, no worse.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpverify.claims.bitsum import claims_of
+from dpverify.claims.bitsum.base import PrivacyCurve
+from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.guarantee import Adjacency, Guarantee, Interval, Side
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import choose_step
+from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.product import product
+from dpverify.privacy_loss.transform import Composition
+from protocols.bitsum import BitsumProtocol, RandomizedResponse
+from protocols.lsq import LSQFamily
+from protocols.lsq.hashing import HashedPartition
+from protocols.validation import check_integer, check_real
+
+__all__ = ["THEOREMS", "KdeAccount", "KdePairs", "account_kde", "kde_pairs"]
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        name="wagner2025-theorem-3.2-privacy",
+        source="wagner2025, Theorem 3.2 and Appendix A.1.6, privacy",
+        statement="One user changes at most S of the Q bitsums of an instance: each instance is (S eps0, S delta0)-DP",
+        hypotheses=(),
+        verdict=Verdict.HOLDS,
+        finding="Not as argued. The proof omits a user, which changes n and, as zeros are rounded to fair coins, all Q "
+        "bitsums; replacing her point changes up to min(2S, Q). But a coordinate that is non-zero for one of the two "
+        "points only changes by half, and one that leaves and one that enters are (eps0, delta0)-DP together: proved "
+        "in `dpverify.claims.kde.privacy`. A protocol that sent sure bits for zeros would need 2S.",
+    ),
+)
+"""The theorem about the privacy of Algorithm 1."""
+
+_LEAVE, _ENTER = (1.0, 0.5), (0.5, 1.0)
+"""From which probability of a 1 to which."""
+_CELLS = 24
+_COVERING_TAIL = 1e-30
+_MOST_CELLS = 2**13
+Factor = tuple[PrivacyLossDistribution, ...]
+"""The pairs that one bitsum may present, of which the pointwise supremum counts."""
+
+
+@dataclass(frozen=True)
+class KdePairs:
+    """What replacing one user's point does to one instance of Algorithm 1, for S < Q.
+
+    Parameters
+    ----------
+    alternatives : tuple of tuple of Factor
+        An instance presents the product of the factors of one alternative; together they dominate every dataset.
+    attained : tuple of Factor
+        Products that some dataset attains in every instance; empty where none was worked out.
+    note : str
+        In words.
+    """
+
+    alternatives: tuple[tuple[Factor, ...], ...]
+    attained: tuple[Factor, ...]
+    note: str
+
+
+def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
+    """Return the pairs of one instance, replace-one adjacency, communication-threat model.
+
+    Parameters
+    ----------
+    bitsum : BitsumProtocol
+        The bitsum, with n = `users`.
+    family : LSQFamily
+        Features with S < Q. Their non-zero coordinates are taken to reach R, and -R too unless they have no signs.
+
+    Raises
+    ------
+    ValueError
+        If S = Q, where `claims_of(bitsum).curve` has it all, or the bitsum has no discrete law.
+    """
+    if family.S == family.Q:
+        raise ValueError(f"family.Q={family.Q} must be in [{family.S + 1}, inf): with S = Q all bits change fully.")
+    pairs = claims_of(bitsum).pairs(bitsum)
+    full = tuple(
+        p for entry in pairs.every for p in ((entry,) if isinstance(entry, PrivacyLossDistribution) else entry)
+    )
+    if not full:
+        raise ValueError(f"bitsum={bitsum!r} has no discrete law, but must have one for families with S < Q.")
+    # Without signs no coordinate is negative: a bit that is not a coin is 1, for x and for x'.
+    signed = not isinstance(family, HashedPartition) or family.signed
+    attained: tuple[Factor, ...] = ()
+    note = (
+        f"{min(2 * family.S, family.Q)} bits of an instance change, by half where only one point's coordinate is not 0"
+    )
+    if isinstance(bitsum, RandomizedResponse) and family.S == 1 and bitsum.users > 1:
+        halves = _among_coins(bitsum)
+        attained = (*_crowd(bitsum), *(((pair,) for pair in pairs.attained) if signed else ()))
+    else:
+        halves = (tuple(_half(full, *ends) for ends in (_LEAVE, _ENTER)),)
+        note += "; the other users' coins are not counted as noise"
+    fully = tuple((full,) * both + half * (family.S - both) for half in halves for both in range(family.S))
+    return KdePairs((*fully, *(((full,) * family.S,) if signed else ())), attained, note)
+
+
+def _half(pairs: Sequence[PrivacyLossDistribution], first: float, second: float) -> Factor:
+    return tuple(bit_probability_change(pair, first, second) for pair in pairs)
+
+
+def _among_coins(bitsum: RandomizedResponse) -> tuple[tuple[Factor, ...], ...]:
+    """Return the pairs of a bit that leaves and one that enters, by how many users have sure bits in the first bitsum.
+
+    S = 1: every other user has a coin in one of the two bitsums at least; one with two coins is a mixture of two who
+    have one. With m sure bits in the first there are m coins in the second, and n - 1 - m coins in the first. A cell m
+    in [a, b] is covered by n - 1 - b coins in the first and a in the second, as more coins reveal less. Sure bits are
+    covered over all numbers of ones as `RandomizedResponseClaims.pairs` does.
+    """
+    users, p = bitsum.users, bitsum.flip_probability
+
+    def sure(coins: int) -> tuple[PrivacyLossDistribution, ...]:
+        half = (users - 1 - coins) // 2
+        width = math.ceil((half + 1) / _CELLS)
+        starts = range(0, half + 1, width)
+        cells = (mixed_reports(users - min(width - 1, half - k), k, p, _COVERING_TAIL, coins=coins) for k in starts)
+        return tuple(pair for cell in cells for pair in cell)
+
+    width = math.ceil(users / _CELLS)
+    ends = [(first, min(first + width, users) - 1) for first in range(0, users, width)]
+    return tuple((_half(sure(users - 1 - b), *_LEAVE), _half(sure(a), *_ENTER)) for a, b in ends)
+
+
+def _crowd(bitsum: RandomizedResponse) -> tuple[Factor, ...]:
+    """Return the exact instance when all users share a cell and one leaves for an empty bucket, or comes back."""
+    users, p = bitsum.users, bitsum.flip_probability
+    old = mixed_reports(users, users - 1, p).up
+    new = mixed_reports(users, 0, p, coins=users - 1).up
+    return (
+        (bit_probability_change(old, *_LEAVE), bit_probability_change(new, *_ENTER)),
+        (bit_probability_change(old, *_ENTER), bit_probability_change(new, *_LEAVE)),
+    )
+
+
+class _SparseCurve:
+    """The privacy curve of I instances of such pairs."""
+
+    def __init__(self, pairs: KdePairs, instances: int, relative_width: float, reference_delta: float) -> None:
+        widest = max(pairs.alternatives, key=len)
+        step = min(
+            choose_step(
+                factor[0], instances * len(widest), relative_width=relative_width, reference_delta=reference_delta
+            )
+            for factor in widest
+        )
+        if len(pairs.alternatives) > 1:
+            # Products take quadratic time in the number of cells.
+            reach = max(pair.largest_loss for factors in pairs.alternatives for factor in factors for pair in factor)
+            step = max(step, 2.0 * reach / _MOST_CELLS)
+        grids = [[dominating_grid(factor, step) for factor in factors] for factors in pairs.alternatives]
+        parts: list[GridPrivacyLoss] = grids[0]
+        if len(grids) > 1:
+            parts = [dominating_grid([functools.reduce(product, factors) for factors in grids], step)]
+        self._upper = Composition([(grid, instances) for grid in parts])
+        self._lower = [
+            Composition([(connect_the_dots(pair, step), instances) for pair in factors]) for factors in pairs.attained
+        ]
+
+    def delta(self, epsilon: float) -> Interval:
+        upper = self._upper.delta(epsilon).upper
+        return Interval.proved(max((c.delta(epsilon).lower for c in self._lower), default=0.0), upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        upper = self._upper.epsilon_upper(delta)
+        return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
+
+
+@dataclass(frozen=True)
+class KdeAccount:
+    """What a density estimation protocol really gives.
+
+    Parameters
+    ----------
+    epsilon, delta : Interval
+        The privacy curve's point: one is the value that was asked at, the other contains the truth for the worst
+        dataset and the worst draw of the public features.
+    guarantee : Guarantee
+        The upper ends, as an (epsilon, delta)-DP statement.
+    note : str
+        Which bits change.
+    """
+
+    epsilon: Interval
+    delta: Interval
+    guarantee: Guarantee
+    note: str
+
+
+def account_kde(
+    bitsum: BitsumProtocol,
+    family: LSQFamily,
+    instances: int,
+    *,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    relative_width: float = 1e-4,
+) -> KdeAccount:
+    """Compute what Algorithm 1 gives, for every draw of the public features.
+
+    Parameters
+    ----------
+    bitsum : BitsumProtocol
+        The bitsum; its `users` is n.
+    family : LSQFamily
+        The features.
+    instances : int
+        I, at least 1.
+    delta, epsilon : float
+        Exactly one: where on the privacy curve.
+    relative_width : float
+        The numerical accuracy wanted. For S < Q the interval is wider: its ends are for different datasets, and the
+        lower one is 0 for bitsums other than randomized response.
+
+    Returns
+    -------
+    KdeAccount
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    check_integer("instances", instances, low=1)
+    at = 1e-6 if delta is None else check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+    claims = claims_of(bitsum)
+    threat_model = claims.threat_models[0]
+    curve: PrivacyCurve
+    if family.S == family.Q:
+        mechanisms, note = instances * family.Q, "all Q bits of an instance may change fully"
+        curve = claims.curve(bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at)
+    else:
+        pairs = kde_pairs(bitsum, family)
+        curve, note = _SparseCurve(pairs, instances, relative_width, at), pairs.note
+    if delta is not None:
+        point = curve.epsilon(delta), Interval(delta, delta)
+    else:
+        assert epsilon is not None
+        point = Interval(epsilon, epsilon), curve.delta(check_real("epsilon", epsilon, low=0.0))
+    method, source = "exact law, exact composition", "dpverify.claims.kde.privacy"
+    guarantee = Guarantee(
+        point[0].upper, point[1].upper, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source
+    )
+    return KdeAccount(*point, guarantee, note)

@@ -1,0 +1,270 @@
+"""What is true of `protocols.vector_sum`.
+
+**Privacy, one report from a block of b coordinates.** Let the adversary know all that the other users report
+truthfully. What is left are B random messages, uniform over the b (k+1) symbols (coordinate, value), and the message of
+the user under attack. Against the law U of B + 1 uniform messages her input x has the likelihood `f(N_x) = (1-gamma)
+(k+1) N_x / (B+1) + gamma`, with N_x the number of messages that agree with x. So the divergence given B is
+`E_U (f(N_x) - e^eps f(N_x'))_+`, a convex function of a sum of independent terms, one per message: 1 if it agrees with
+x only, -e^eps with x' only, 1 - e^eps with both, else 0. Where x and x' agree in some coordinates, making them differ
+there moves a message's mass q from the terms 1 - e^eps and 0 to the terms 1 and -e^eps, which keeps the mean and can
+only increase a convex function: **neighbours that differ in all coordinates are the worst**. For them (N_x, N_x') has
+the law of a single coordinate that everyone reports: the number of coordinates does not matter. Inputs between levels
+are mixtures of rounded ones, and the divergence is jointly convex. scott2022 reveals which coordinate was sampled, and
+so needs a gamma that is d times larger.
+
+**Several reports.** With `stratified` sampling, each block is such a protocol on its own, independent of the others:
+the t-fold composition is exact. The same is true for t = d. For a uniform t-subset, 1 < t < d, the samples of a user
+depend on each other: then the sampled set is revealed, each of its coordinates has at least s of the other users with
+probability 1 - eta, and the t-fold composition at s, plus eta, is an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from mpmath import fp
+
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.vector_sum.error import VectorSumError
+from dpverify.claims.vector_sum.theorems import THEOREMS
+from dpverify.formulas import vector_sum as formulas
+from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Interval, Side, ThreatModel
+from dpverify.laws import integer as laws
+from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.pairs import binomial_randomized_response
+from dpverify.search import smallest
+from protocols.validation import check_real
+from protocols.vector_sum import VectorSum
+
+__all__ = ["VectorSumClaims"]
+
+_TAIL = 1e-30
+_SHORTAGE = 1e-14
+"""Probability that some sampled coordinate has fewer other users than is counted on."""
+_LARGEST_GAMMA = 1.0 - 1e-6
+
+
+class VectorSumClaims(VectorSumError):
+    """The twin of `VectorSum`."""
+
+    name: ClassVar[str] = "vector-sum"
+    protocol: ClassVar[type[VectorSum]] = VectorSum
+    theorems: ClassVar[tuple[Theorem, ...]] = THEOREMS
+
+    # ------------------------------------------------------------------ privacy
+
+    @staticmethod
+    def _hidden(protocol: VectorSum) -> bool:
+        """Return whether the reports are independent, so that the sampled coordinates need not be revealed."""
+        return protocol.stratified or protocol.sampled in (1, protocol.dimension)
+
+    def _others(self, protocol: VectorSum) -> tuple[int, float]:
+        """Return how many others report along with one report, and the probability that some report has fewer."""
+        if self._hidden(protocol):
+            return protocol.users - 1, 0.0
+        tail = _SHORTAGE / protocol.sampled
+        reporting = laws.binomial(protocol.users - 1, protocol.sampled / protocol.dimension, tail)
+        # The probability t/d is rounded: charged once more.
+        return reporting.start, 2.0 * protocol.sampled * reporting.tail_below
+
+    @staticmethod
+    def _report(protocol: VectorSum) -> tuple[float, float, float]:
+        """Return P(another reports one of two given values at random), P(a report is right), P(a given wrong one)."""
+        swapped = protocol.blanket_probability / (protocol.levels + 1)
+        return 2.0 * swapped, 1.0 - protocol.blanket_probability + swapped, swapped
+
+    @staticmethod
+    def _elsewhere(protocol: VectorSum) -> float:
+        """Return P(a report is neither of two given values): as what the others leave it would lose its digits."""
+        return (protocol.levels - 1) * (protocol.blanket_probability / (protocol.levels + 1))
+
+    def dominating_pair(self, protocol: VectorSum) -> PrivacyLossDistribution:
+        """Return a pair that dominates one report's, for every dataset and both directions.
+
+        Raises
+        ------
+        ValueError
+            If `blanket_probability` is 0: there is no privacy.
+        """
+        check_real("blanket_probability", protocol.blanket_probability, low=0.0, low_open=True)
+        others, _ = self._others(protocol)
+        return report_in_blanket(others, *self._report(protocol), _TAIL, elsewhere=self._elsewhere(protocol))
+
+    def attained_pairs(self, protocol: VectorSum) -> tuple[PrivacyLossDistribution, ...]:
+        """Return pairs of one report that some dataset attains, the same in every report; empty where none is known.
+
+        For k >= 2 all other users hold a third value in every coordinate. For k = 1 they hold one neighbour's vector,
+        and the view is that of randomized response with flip probability gamma / 2. None is known for a uniform subset
+        of 1 < t < d coordinates.
+        """
+        if not self._hidden(protocol):
+            return ()
+        if protocol.levels == 1:
+            return tuple(binomial_randomized_response(protocol.users, protocol.blanket_probability / 2.0, _TAIL))
+        return (report_in_view(protocol.users - 1, *self._report(protocol), elsewhere=self._elsewhere(protocol)),)
+
+    def delta(self, protocol: VectorSum, epsilon: float) -> Interval:
+        """Return the least delta at epsilon, over all datasets, as a proved interval.
+
+        Replace-one adjacency, communication-threat model. The lower end is 0 for a uniform subset, 1 < t < d.
+        """
+        dominating, attained = self.dominating_pair(protocol), self.attained_pairs(protocol)
+        if protocol.sampled == 1:
+            upper = dominating.delta(epsilon).upper
+            return Interval.proved(max(pair.delta(epsilon).lower for pair in attained), upper)
+        _, shortage = self._others(protocol)
+        found = FamilyComposition([dominating], protocol.sampled, attained=attained or None).delta(epsilon)
+        return Interval(found.lower if attained else 0.0, min(1.0, (found.upper + shortage) * (1.0 + 1e-15)))
+
+    def guarantee(self, protocol: VectorSum, epsilon: float) -> Guarantee:
+        """Return the proved (epsilon, delta) guarantee at this epsilon."""
+        return Guarantee(
+            epsilon,
+            min(1.0, self.delta_upper(protocol, epsilon)),
+            Adjacency.REPLACE_ONE,
+            ThreatModel.COMMUNICATION,
+            Side.UPPER_BOUND,
+            "blanket of random reports, composed over the reports of a user",
+            "dpverify.claims.vector_sum.privacy",
+        )
+
+    def delta_upper(self, protocol: VectorSum, epsilon: float, reference_delta: float = 1e-6) -> float:
+        """Return only the upper end of `delta`, with the numerical accuracy that calibration needs."""
+        pair = self.dominating_pair(protocol)
+        if protocol.sampled == 1:
+            return pair.delta(epsilon).upper
+        _, shortage = self._others(protocol)
+        family = FamilyComposition([pair], protocol.sampled, relative_width=1e-3, reference_delta=reference_delta)
+        return family.delta(epsilon).upper + shortage * (1.0 + 1e-15)
+
+    def revealed_delta(self, protocol: VectorSum, epsilon: float) -> float:
+        """Return an upper bound on the delta of scott2022's view of one report: its coordinate and that it is true.
+
+        `H_eps` of (N + 1, N') against (N, N' + 1), where N, N' count the random reports of two values of a coordinate:
+        what Lemma 4.5 bounds. The user's own randomness counts for nothing here.
+        """
+        share = protocol.sampled / protocol.dimension
+        cover, _, _ = self._report(protocol)
+        return report_in_blanket(protocol.users - 1, cover * share, 1.0, 0.0, _TAIL).delta(epsilon).upper
+
+    def messages_per_user(self, protocol: VectorSum) -> float:
+        """Return the number of messages of every user, t."""
+        return float(protocol.sampled)
+
+    def bits_per_message(self, protocol: VectorSum) -> int:
+        """Return the bits of a (coordinate, value)."""
+        return max(1, (protocol.dimension * (protocol.levels + 1) - 1).bit_length())
+
+    # ------------------------------------------------------------------ parameters
+
+    def published(
+        self, users: int, dimension: int, levels: int, epsilon: float, delta: float, *, sampled: int = 1
+    ) -> VectorSum:
+        """Return the protocol with the published gamma: the refined one for t = 1, Theorem 4.1 otherwise.
+
+        Raises
+        ------
+        FormulaRangeError
+            Where the formula has no meaning, gamma > 1 above all.
+        """
+        if sampled == 1:
+            gamma = formulas.gamma_refined(fp, epsilon, delta, dimension, levels, users)
+        else:
+            gamma = formulas.gamma_theorem(fp, epsilon, delta, dimension, levels, users, sampled)
+        return VectorSum(users, dimension, levels, float(gamma), sampled)
+
+    def least_blanket(
+        self,
+        users: int,
+        dimension: int,
+        levels: int,
+        budget: Budget,
+        *,
+        sampled: int = 1,
+        stratified: bool = False,
+        centre: float = 0.0,
+        tolerance: float = 1e-3,
+    ) -> VectorSum:
+        """Return the protocol with the least gamma, within a relative tolerance, that meets the budget.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If gamma would have to be so close to 1 that the reports carry no information.
+        """
+        epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)
+
+        def at(gamma: float) -> VectorSum:
+            return VectorSum(users, dimension, levels, gamma, sampled, stratified, centre)
+
+        def meets(gamma: float) -> bool:
+            return self.delta_upper(at(gamma), epsilon, min(delta, 0.1)) <= delta
+
+        # The losses are about normal, of variance 2 t / c for c random reports of each value.
+        hidden = stratified or sampled in (1, dimension)
+        crowd = max(users - 1, 1) * (1.0 if hidden else sampled / dimension)
+        guess = (levels + 1) * 4.0 * sampled * (math.log(1.0 / delta) + 1.0) / (epsilon * epsilon * crowd)
+        found = smallest(meets, min(guess, 0.5), _LARGEST_GAMMA, tolerance)
+        if found is None:
+            raise InfeasibleBudgetError(
+                f"the budget {budget} needs blanket_probability above {_LARGEST_GAMMA} with users={users}, "
+                f"levels={levels}, sampled={sampled}: the reports would carry no information."
+            )
+        return at(found)
+
+    def least_error(
+        self,
+        users: int,
+        dimension: int,
+        budget: Budget,
+        *,
+        sampled: tuple[int, ...] | None = None,
+        stratified: bool = True,
+        centre: float = 0.5,
+        most_levels: int = 64,
+    ) -> VectorSum:
+        """Return the protocol of least `worst_mse` over k and t, each with its least gamma.
+
+        For each t the levels grow from 1 until the error does: it has one minimum wherever it was looked at.
+
+        Parameters
+        ----------
+        users, dimension : int
+            n and d.
+        budget : Budget
+            epsilon and delta > 0.
+        sampled : tuple of int, optional
+            The t to try; 1, 2, 4, ..., d when omitted.
+        stratified, centre
+            As in `VectorSum`.
+        most_levels : int
+            The largest k to try.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If none meets the budget.
+        """
+        tried = sampled or (*(2**i for i in range(dimension.bit_length()) if 2**i < dimension), dimension)
+        best: tuple[float, VectorSum] | None = None
+        for t in tried:
+            last = math.inf
+            for levels in range(1, most_levels + 1):
+                try:
+                    made = self.least_blanket(
+                        users, dimension, levels, budget, sampled=t, stratified=stratified, centre=centre
+                    )
+                except InfeasibleBudgetError:
+                    break
+                error = self.worst_mse(made)
+                if best is None or error < best[0]:
+                    best = error, made
+                if error > last:
+                    break
+                last = error
+        if best is None:
+            raise InfeasibleBudgetError(f"the budget {budget} cannot be met with users={users}, dimension={dimension}.")
+        return best[1]

@@ -1,0 +1,1 @@
+"""Composition theorems on (epsilon0, delta0), forwards and backwards."""

@@ -1,0 +1,1 @@
+"""Exact laws on the integers, below both claims and audits."""

@@ -1,0 +1,1 @@
+"""From a budget to parameters, and from parameters to what they give."""

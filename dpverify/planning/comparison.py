@@ -1,0 +1,139 @@
+"""Plans side by side: every bitsum with every method, and the reason where there is no plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
+from dpverify.planning.plan import METHODS, PlanRow, plan
+
+__all__ = ["BITSUMS", "Comparison", "FailedPlan", "compare"]
+
+BITSUMS = tuple(BITSUM_CLAIMS)
+"""The short names of all bitsum protocols."""
+
+
+@dataclass(frozen=True)
+class FailedPlan:
+    """A bitsum and method without a plan: an ordinary outcome, with its reason.
+
+    Parameters
+    ----------
+    bitsum, method : str
+        What was asked of `dpverify.planning.plan.plan`.
+    composition : str or None
+        As asked; None where the method's own default was meant.
+    error : str
+        Why there is no plan, in one sentence.
+    """
+
+    bitsum: str
+    method: str
+    composition: str | None
+    error: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "bitsum": self.bitsum,
+            "method": self.method,
+            "composition": self.composition,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one budget buys.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole composition.
+    users, instances : int
+        n and I.
+    rows : tuple of PlanRow or FailedPlan
+        One per bitsum and method, in the order asked.
+    """
+
+    budget: Budget
+    users: int
+    instances: int
+    rows: tuple[PlanRow | FailedPlan, ...]
+
+    @property
+    def plans(self) -> tuple[PlanRow, ...]:
+        """The rows that are plans."""
+        return tuple(row for row in self.rows if isinstance(row, PlanRow))
+
+    @property
+    def failures(self) -> tuple[FailedPlan, ...]:
+        """The rows that are not."""
+        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{"budget", "users", "instances", "rows"}`; a row without a plan has the key "error"."""
+        return {
+            "budget": self.budget.to_dict(),
+            "users": self.users,
+            "instances": self.instances,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def compare(
+    budget: Budget,
+    *,
+    users: int,
+    instances: int,
+    bitsums: Iterable[str] = BITSUMS,
+    methods: Iterable[str] = METHODS,
+    composition: str | None = None,
+    sparsity: int = 1,
+    max_messages_per_user: float | None = None,
+    threat_model: ThreatModel | None = None,
+) -> Comparison:
+    """Plan every bitsum with every method.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole composition.
+    users, instances : int
+        n and I, at least 1.
+    bitsums, methods : iterable of str
+        What to combine; everything by default.
+    composition, sparsity, max_messages_per_user, threat_model
+        As in `dpverify.planning.plan.plan`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range. An infeasible budget, a published formula outside its range, or what is too large
+        to compute, is a row instead.
+    """
+    methods = tuple(methods)
+
+    def attempt(bitsum: str, method: str) -> PlanRow | FailedPlan:
+        try:
+            return plan(
+                bitsum,
+                budget,
+                users=users,
+                instances=instances,
+                method=method,
+                composition=composition,
+                sparsity=sparsity,
+                max_messages_per_user=max_messages_per_user,
+                threat_model=threat_model,
+            )
+        except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
+            reason = error.reason if isinstance(error, CapacityError) else str(error)
+            return FailedPlan(bitsum, method, composition, reason)
+
+    rows = tuple(attempt(bitsum, method) for bitsum in bitsums for method in methods)
+    return Comparison(budget, users, instances, rows)

@@ -1,0 +1,376 @@
+"""From a target budget to protocol parameters, and from parameters to the guarantee that they really give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.composition.theorems import CompositionTheorem, PerInstanceBudget, per_instance_budget
+from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Interval, Number, Side, ThreatModel
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import Entry, FamilyComposition
+from protocols.bitsum.base import BitsumProtocol
+from protocols.validation import check_integer, check_real
+
+__all__ = ["EXACT", "METHODS", "AccountResult", "PlanRow", "account", "plan"]
+
+METHODS = ("published", "exact")
+"""How parameters are found: by the published formula at (epsilon0, delta0), or exactly, with the least error."""
+EXACT = "exact"
+"""The composition that uses the protocol's exact law instead of a theorem about (epsilon0, delta0)-DP mechanisms."""
+_SEARCH_WIDTH = 3e-4
+_PROOF = "dpverify.privacy_loss"
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """Parameters of one protocol that meet a budget.
+
+    Parameters
+    ----------
+    bitsum, method, composition : str
+        Protocol name, how the parameters were found, and how the instances were composed.
+    epsilon0, delta0 : float or None
+        Privacy parameters of one instance; None where none were fixed (exact composition).
+    protocol : BitsumProtocol
+        The protocol, ready to run.
+    parameters : dict
+        Its parameters by argument name.
+    bitsum_rmse : float
+        Exact root mean squared error of one bitsum, in users.
+    messages_per_user, bits_per_user : float
+        Expected, per instance, for a user whose bit is 1; bits of content, the tag of the instance apart.
+    guarantee : Guarantee
+        What the whole gives.
+    notes : tuple of str
+        What a reader must know, for instance hypotheses of the published theorem that do not hold.
+    """
+
+    bitsum: str
+    method: str
+    composition: str
+    epsilon0: float | None
+    delta0: float | None
+    protocol: BitsumProtocol = field(repr=False)
+    parameters: dict[str, Any]
+    bitsum_rmse: float
+    messages_per_user: float
+    bits_per_user: float
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, but `protocol`, as plain JSON values."""
+        return {
+            "bitsum": self.bitsum,
+            "method": self.method,
+            "composition": self.composition,
+            "epsilon0": self.epsilon0,
+            "delta0": self.delta0,
+            "parameters": dict(self.parameters),
+            "bitsum_rmse": self.bitsum_rmse,
+            "messages_per_user": self.messages_per_user,
+            "bits_per_user": self.bits_per_user,
+            "guarantee": self.guarantee.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class AccountResult:
+    """What a protocol's composition really gives.
+
+    Parameters
+    ----------
+    bitsum : str
+        Protocol name.
+    protocol : BitsumProtocol
+        The protocol.
+    parameters : dict
+        Its parameters by argument name.
+    instances : int
+        How many instances the same user takes part in.
+    epsilon, delta : Interval
+        The privacy curve's point: one is the value that was asked at, the other contains the truth.
+    guarantee : Guarantee
+        The upper ends, as an (epsilon, delta)-DP statement.
+    notes : tuple of str
+        How the supremum over datasets was taken.
+    """
+
+    bitsum: str
+    protocol: BitsumProtocol = field(repr=False)
+    parameters: dict[str, Any]
+    instances: int
+    epsilon: Interval
+    delta: Interval
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, but `protocol`, as plain JSON values."""
+        return {
+            "bitsum": self.bitsum,
+            "users": self.protocol.users,
+            "instances": self.instances,
+            "parameters": dict(self.parameters),
+            "epsilon": self.epsilon.to_dict(),
+            "delta": self.delta.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def _guarantee(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:
+    return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
+
+
+def _threat_model(claims: BitsumClaims[Any], threat_model: ThreatModel | None) -> ThreatModel:
+    chosen = claims.threat_models[0] if threat_model is None else threat_model
+    if chosen not in claims.threat_models:
+        known = ", ".join(model.value for model in claims.threat_models)
+        raise ValueError(f"threat_model={threat_model!r} must be one of {known} for {claims.name}.")
+    return ThreatModel(chosen)
+
+
+@dataclass(frozen=True)
+class _ComposedEpsilon:
+    """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
+
+    mechanisms: int
+    target: Budget
+    threat_model: ThreatModel
+    only_decide: bool = False
+
+    @property
+    def delta(self) -> float:
+        return self.target.delta
+
+    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
+        family = FamilyComposition(
+            pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
+        )
+        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
+
+
+def plan(
+    bitsum: str,
+    budget: Budget,
+    *,
+    users: int,
+    instances: int,
+    method: str = "exact",
+    composition: str | None = None,
+    sparsity: int = 1,
+    delta_split: Number | None = None,
+    max_messages_per_user: float | None = None,
+    threat_model: ThreatModel | None = None,
+) -> PlanRow:
+    """Find parameters of a binary-sum protocol so that many instances together stay within a budget.
+
+    Parameters
+    ----------
+    bitsum : str
+        The protocol's short name, a key of `dpverify.claims.bitsum.BITSUM_CLAIMS`.
+    budget : Budget
+        The budget of the whole, replace-one adjacency. At delta = 0 maximal losses add up: "basic" is then exact.
+    users : int
+        n, public.
+    instances : int
+        I: how many groups of instances each user takes part in.
+    method : {"exact", "published"}
+        The least error whose composed guarantee meets the budget, or the published formula at (epsilon0, delta0).
+    composition : {"basic", "advanced", "optimal", "exact"}, optional
+        The theorem that gives (epsilon0, delta0), or the exact composition of the protocol's own law. By default
+        "exact" for the exact method and "advanced" (wagner2025, Theorem 3.2) for the published one, and "basic" for
+        both at delta = 0. The exact method with a theorem looks for the least error of an (epsilon0, delta0)-DP
+        instance.
+    sparsity : int
+        S: in how many of the bitsums of a group one user's replacement changes her bit. (For a family with Q > S
+        coordinates that is up to min(2S, Q).)
+    delta_split : number, optional
+        The share of delta that a theorem spends on its own slack; see `per_instance_budget`.
+    max_messages_per_user : float, optional
+        For protocols that trade error for communication: the expected messages per user and instance, at most. When
+        omitted, the fewest at which the error is within 1 % of its infimum over all communication: the last per cent
+        costs many times the messages.
+    threat_model : ThreatModel, optional
+        Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
+        but for the baselines.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no parameter meets the budget.
+    FormulaRangeError
+        If the published formula has no meaning at the (epsilon0, delta0) of this budget.
+    ValueError, TypeError
+        If an argument is out of range.
+    """
+    if bitsum not in BITSUM_CLAIMS:
+        raise ValueError(f"bitsum={bitsum!r} must be one of {', '.join(BITSUM_CLAIMS)}.")
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}.")
+    default = {"published": CompositionTheorem.ADVANCED.value, "exact": EXACT}[method]
+    chosen = composition or (CompositionTheorem.BASIC.value if budget.delta == 0.0 else default)
+    known = (*(theorem.value for theorem in CompositionTheorem), EXACT)
+    if chosen not in known:
+        raise ValueError(f"composition={composition!r} must be one of {', '.join(known)}.")
+    if method == "published" and chosen == EXACT:
+        raise ValueError(
+            "composition='exact' gives no (epsilon0, delta0): method='published' must use basic, advanced or optimal."
+        )
+    check_integer("users", users, low=1)
+    check_integer("instances", instances, low=1)
+    check_integer("sparsity", sparsity, low=1)
+    if max_messages_per_user is not None:
+        check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    claims = BITSUM_CLAIMS[bitsum]
+    adversary = _threat_model(claims, threat_model)
+    if budget.delta == 0.0:
+        if not claims.pure:
+            raise InfeasibleBudgetError(f"delta=0 cannot be met by {bitsum}: its views are not pure DP.")
+        if chosen == EXACT:
+            raise ValueError("composition='exact' must be 'basic' at delta=0, where it is exact.")
+    share: PerInstanceBudget | None = None
+    guarantee: Guarantee | None = None
+    mechanisms, target = instances * sparsity, budget
+    if chosen != EXACT:
+        share = per_instance_budget(
+            budget, instances, sparsity=sparsity, theorem=CompositionTheorem(chosen), delta_split=delta_split
+        )
+        mechanisms, target = 1, Budget(share.epsilon0, share.delta0)
+        guarantee = _guarantee(
+            *share.composed(), adversary, f"{method} parameters, {chosen} composition", "dpverify.composition.theorems"
+        )
+    notes: tuple[str, ...] = ()
+    if method == "published":
+        assert share is not None
+        assert guarantee is not None
+        protocol = claims.published_against(adversary, users, share.epsilon0, share.delta0)
+        notes = claims.published_notes(users, share.epsilon0, share.delta0)
+        if not _is_private(claims, protocol, adversary, share.epsilon0, share.delta0):
+            guarantee = replace(guarantee, side=Side.ESTIMATE)
+            notes += (
+                f"exact accounting does not confirm that an instance is ({share.epsilon0:.4g}, {share.delta0:.4g})-DP",
+            )
+        if max_messages_per_user is not None and claims.messages_per_user(protocol) > max_messages_per_user:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} is less than the "
+                f"{claims.messages_per_user(protocol):.4g} messages of the published {bitsum} parameters."
+            )
+    else:
+        composed_epsilon = _ComposedEpsilon(mechanisms, target, adversary)
+        protocol, epsilon = _least_error(claims, users, composed_epsilon, max_messages_per_user)
+        if guarantee is None:
+            guarantee = _guarantee(epsilon, budget.delta, adversary, "exact parameters, exact composition", _PROOF)
+    assert guarantee is not None
+    messages = claims.messages_per_user(protocol)
+    return PlanRow(
+        bitsum,
+        method,
+        chosen,
+        None if share is None else share.epsilon0,
+        None if share is None else share.delta0,
+        protocol,
+        claims.parameters(protocol),
+        claims.rmse(protocol),
+        messages,
+        messages * claims.bits_per_message(),
+        guarantee,
+        notes,
+    )
+
+
+def _least_error(
+    claims: BitsumClaims[Any], users: int, composed_epsilon: _ComposedEpsilon, max_messages_per_user: float | None
+) -> tuple[BitsumProtocol, float]:
+    """Return the protocol of least error within the target, and the epsilon that is proved for it.
+
+    The proof is made again for what the search returned: a search may settle whether its own bound is below the target
+    on another grid, or with other tails.
+    """
+    target = aim = composed_epsilon.target.epsilon
+    for _ in range(8):
+        protocol: BitsumProtocol = claims.least_error(users, composed_epsilon, aim, max_messages_per_user)
+        if composed_epsilon.delta == 0.0:
+            return protocol, target
+        for bound in (composed_epsilon, replace(composed_epsilon, only_decide=True)):
+            proved = claims.guaranteed_epsilon(protocol, bound)
+            if proved <= target:
+                return protocol, proved
+        aim *= 1.0 - 1e-4
+    raise InfeasibleBudgetError(
+        f"epsilon={target!r} cannot be proved for any parameters of {claims.name} that were tried."
+    )
+
+
+def _is_private(
+    claims: BitsumClaims[Any], protocol: BitsumProtocol, adversary: ThreatModel, epsilon0: float, delta0: float
+) -> bool:
+    """Return whether exact accounting proves one instance to be (epsilon0, delta0)-DP, whatever its source claims."""
+    if delta0 == 0.0:
+        return claims.pure_epsilon(protocol, adversary).upper <= epsilon0
+    curve = claims.curve(protocol, 1, adversary, relative_width=_SEARCH_WIDTH, reference_delta=delta0)
+    return curve.delta(epsilon0).upper <= delta0
+
+
+def _some(entry: Entry) -> list[PrivacyLossDistribution]:
+    return [entry if isinstance(entry, PrivacyLossDistribution) else entry[0]]
+
+
+def account(
+    protocol: BitsumProtocol,
+    *,
+    instances: int = 1,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    relative_width: float = 1e-6,
+    threat_model: ThreatModel | None = None,
+) -> AccountResult:
+    """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
+
+    Parameters
+    ----------
+    protocol : BitsumProtocol
+        The protocol and its parameters.
+    instances : int
+        How many of its instances one user's replacement changes; I S in Algorithm 1.
+    delta, epsilon : float
+        Exactly one: where on the privacy curve. The other is computed, over all datasets, both directions and every mix
+        of them over the instances. At delta = 0 epsilon is the largest privacy loss, which may be infinite.
+    relative_width : float
+        The numerical accuracy wanted.
+    threat_model : ThreatModel, optional
+        Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    check_integer("instances", instances, low=1)
+    claims = claims_of(protocol)
+    adversary = _threat_model(claims, threat_model)
+    if delta is None:
+        assert epsilon is not None
+        check_real("epsilon", epsilon, low=0.0)
+        curve = claims.curve(protocol, instances, adversary, relative_width=relative_width)
+        point = Interval(epsilon, epsilon), curve.delta(epsilon)
+    elif check_real("delta", delta, low=0.0, high=1.0, high_open=True) == 0.0:
+        one = claims.pure_epsilon(protocol, adversary)
+        low = math.nextafter(instances * one.lower, 0.0) if one.lower < math.inf else math.inf
+        point = Interval(low, math.nextafter(instances * one.upper, math.inf)), Interval(0.0, 0.0)
+    else:
+        curve = claims.curve(protocol, instances, adversary, relative_width=relative_width, reference_delta=delta)
+        point = curve.epsilon(delta), Interval(delta, delta)
+    return AccountResult(
+        claims.name,
+        protocol,
+        claims.parameters(protocol),
+        instances,
+        *point,
+        _guarantee(point[0].upper, point[1].upper, adversary, "exact law, exact composition", _PROOF),
+        (claims.note(protocol, adversary),),
+    )

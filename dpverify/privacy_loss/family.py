@@ -1,0 +1,357 @@
+"""From pairs to an answer: the grid step for a wanted accuracy, a bound for every mix, and the lower bound to match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.concentration import Concentration, total_loss
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.inversion import crossing
+from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
+from protocols.validation import check_integer, check_real
+
+__all__ = ["Entry", "FamilyComposition", "choose_step"]
+
+Answer = TypeVar("Answer")
+Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
+"""One pair, or a group of pairs of which an instance may present any."""
+
+_MOST_LENGTH = 2**21
+_MOST_MIX_LENGTH = 2**18
+"""Of the windows in the search over mixes, which takes a dozen transforms."""
+_MOST_BYTES = 2**27
+"""For a transform at a step that was chosen here: 2^21 cells."""
+_MOST_BLOCKS = 48
+"""Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
+_COARSEST_CELLS = 64
+_CUT = 1e-9
+"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
+_USELESS = 0.05
+"""How much of the total's variance the splitting of losses may add before a grid is not worth its while."""
+
+
+def choose_step(
+    pair: PrivacyLossDistribution,
+    instances: int,
+    *,
+    relative_width: float = 1e-6,
+    reference_delta: float = 1e-6,
+    most_length: int = _MOST_LENGTH,
+) -> float:
+    """Return a grid step for which the interval of epsilon at `reference_delta` is about `relative_width` wide.
+
+    The excess that the lower bound charges to connect-the-dots moves epsilon by about `2.4 k t h^2 / 4`, with t the
+    saddle-point tilt; the step is that, rounded so that the transform's window is a power of two, and no smaller than
+    `most_length` cells allow. A heuristic for the width only: the interval is proved whatever the step.
+    """
+    check_integer("instances", instances, low=1)
+    scale = max(pair.largest_loss, 1e-9)
+    if pair.losses.size == 0:
+        return scale / _COARSEST_CELLS
+    epsilon, tilt, deviation = total_loss(pair, instances).saddle_point(reference_delta)
+    epsilon = max(epsilon, 0.05 * deviation)
+    step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
+    if step < scale * 2.0**-40:
+        return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
+    span = 21.5 * max(deviation, 4.0 * step)
+    length = 2.0 ** min(max(math.ceil(math.log2(span / step)), 6), round(math.log2(most_length)))
+    return max(min(span / length, scale / _COARSEST_CELLS), span / most_length)
+
+
+class FamilyComposition:
+    """Composition of `instances` mechanisms run on fixed inputs, each of which may meet any pair of a family.
+
+    Parameters
+    ----------
+    pairs : sequence of PrivacyLossDistribution or of groups of them
+        Every pair that an instance may present: both directions, and every dataset that matters. A group (itself a
+        sequence) is covered by the supremum of its profiles.
+    instances : int
+        How many instances the same user takes part in.
+    attained : sequence of PrivacyLossDistribution, optional
+        Pairs that a single dataset attains in every instance at once, for the lower bound; when omitted, `pairs`, which
+        must then hold no groups.
+    step : float, optional
+        Grid step in nats; chosen for `relative_width` at `reference_delta` when omitted, and coarsened if a heavy
+        tail would need more memory than a composition may take.
+    relative_width, reference_delta : float
+        The accuracy wanted: see `choose_step`. Also the gap at which the search over mixes of two pairs stops, but no
+        less than 1e-4: each halving of that gap costs another composition.
+
+    Notes
+    -----
+    A replaced user's bit may go up in some instances and down in others. Composing the pointwise supremum of the
+    profiles dominates every mix, even an adaptive one. With two entries (say one per direction) the inputs are fixed
+    before the first instance runs, so the worst mix is a number m of instances with the first and the rest with the
+    second: branch and bound over m, where a block m in [a, b] is bounded by a instances of the first, I - b of the
+    second and b - a of the supremum of both. Randomised bits are covered by joint convexity of the divergence.
+    The lower bound is the largest over the attained pairs, each used in all instances.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Entry],
+        instances: int,
+        *,
+        attained: Sequence[PrivacyLossDistribution] | None = None,
+        step: float | None = None,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> None:
+        self.instances = check_integer("instances", instances, low=1)
+        check_real("relative_width", relative_width, low=0.0, low_open=True)
+        check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if not pairs:
+            raise ValueError("pairs is empty, but must hold at least one distribution.")
+        groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
+        if attained is None and any(len(group) > 1 for group in groups):
+            raise ValueError("attained is None, but must be given when pairs holds groups.")
+        every = _distinct([pair for group in groups for pair in group])
+        lower_pairs = every if attained is None else _distinct(attained)
+
+        self._single = _OneInstance(every, lower_pairs) if instances == 1 else None
+        if self._single is not None:
+            self.step = 0.0
+            return
+        self._groups, self._every, self._attained = groups, every, lower_pairs
+        self._bounds = Concentration(every, lower_pairs, instances)
+        self._step_given, self._reference = step is not None, reference_delta
+        # The search over mixes stops at a gap of 1e-4: a grid for a tenth of that is fine enough, and quicker.
+        self._mix_gap = max(relative_width, 1e-4)
+        if step is not None:
+            self.step = self._mix_step = check_real("step", step, low=0.0, low_open=True)
+        else:
+            trimmed = self._trimmed(lower_pairs)
+            self.step = min(
+                choose_step(pair, instances, relative_width=relative_width, reference_delta=reference_delta)
+                for pair in trimmed
+            )
+            coarse = {"relative_width": max(relative_width, 1e-5), "reference_delta": reference_delta}
+            most = _MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
+            self._mix_step = min(choose_step(pair, instances, most_length=most, **coarse) for pair in trimmed)
+            self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
+        self._built = False
+
+    def _trimmed(self, pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:
+        """Return the pairs without losses so rare that they count for nothing, and that would widen every window."""
+        if self._step_given:
+            return list(pairs)
+        return [pair.trimmed(_CUT * self._reference / self.instances) for pair in pairs]
+
+    def _hopeless(self) -> bool:
+        """Return whether no grid that fits in memory says more than the moments do."""
+        if self._step_given:
+            return False
+        listed = [total_loss(pair, self.instances) for pair in self._attained if pair.losses.size]
+        spread = max((total.moments(0.0)[2] for total in listed), default=0.0)
+        error = max(pair.loss_error for pair in self._every) * self.instances
+        return self.instances * self.step**2 / 4.0 > _USELESS * spread or self._bounds.basic <= 8.0 * error
+
+    def _build(self) -> None:
+        """Put everything on grids: `step` for the lower bounds, `mix_step` for the search over mixes."""
+        groups = [self._trimmed(group) for group in self._groups]
+        two = len(groups) == 2 and len(self._every) > 1
+        self._ends = [dominating_grid(group, self._mix_step) for group in groups] if two else []
+        every = [pair for group in groups for pair in group]
+        self._supremum = dominating_grid(self._ends or every, self._mix_step)
+        self._mixes: dict[tuple[int, int], Composition] = {}
+        self._lower_compositions: list[Composition] = []
+        self._built = True
+
+    def _answer(self, delta: float, question: Callable[[], Answer]) -> Answer:
+        """Ask, on coarser and coarser grids until the windows fit in memory, unless the step was given.
+
+        What is trimmed is nothing beside `delta`.
+        """
+        if not self._built or delta < self._reference:
+            self._reference = min(delta, self._reference)
+            self._build()
+        while True:
+            try:
+                return question()
+            except WindowTooLargeError:
+                if self._step_given:
+                    raise
+                self.step, self._mix_step = 4.0 * self.step, 4.0 * self._mix_step
+                self._build()
+
+    def _composition(self, parts: list[tuple[GridPrivacyLoss, int]]) -> Composition:
+        return Composition(parts) if self._step_given else Composition(parts, max_bytes=_MOST_BYTES)
+
+    def _lower(self) -> list[Composition]:
+        """Return the compositions of the attained pairs, made when a lower bound is first asked for."""
+        if not self._lower_compositions:
+            grids = [connect_the_dots(pair, self.step) for pair in self._trimmed(self._attained)]
+            self._lower_compositions = [self._composition([(grid, self.instances)]) for grid in grids]
+        return self._lower_compositions
+
+    def _mix(self, low: int, high: int) -> Composition:
+        """Return a composition that dominates every mix with `low` to `high` instances of the first pair."""
+        if (low, high) not in self._mixes:
+            parts: list[tuple[GridPrivacyLoss, int]] = [(self._supremum, high - low)]
+            if self._ends:
+                parts += [(self._ends[0], low), (self._ends[1], self.instances - high)]
+            self._mixes[low, high] = self._composition([(grid, count) for grid, count in parts if count > 0])
+        return self._mixes[low, high]
+
+    def _worst_epsilon(self, delta: float, decide: float | None) -> float:
+        """Return an upper bound on the largest epsilon at delta over all mixes."""
+        whole = self._mix(0, self.instances)
+        if not self._ends:
+            return whole.epsilon_upper(delta)
+        ends = [self._mix(m, m) for m in (0, self.instances)]
+        attained = max(end.epsilon_upper(delta) for end in ends)
+        if attained == math.inf or (decide is not None and attained > decide):
+            return attained
+        gap = max(self._mix_gap, 0.0 if decide is None or attained == 0.0 else decide / attained - 1.0)
+        if whole.delta(attained * (1.0 + gap)).upper <= delta:
+            return whole.epsilon_upper(delta)
+        tilt = max(end.saddle_point(delta)[1] for end in ends)
+        blocks, gap = self._partition(tilt, tilt * attained, gap)
+        return self._raised(
+            attained * (1.0 + gap),
+            blocks,
+            lambda mix, level: mix.delta(level).upper > delta,
+            lambda mix: mix.epsilon_upper(delta),
+        )
+
+    def _worst_delta(self, epsilon: float) -> float:
+        """Return an upper bound on the largest divergence at an epsilon over all mixes."""
+        whole = self._mix(0, self.instances).delta(epsilon).upper
+        if not self._ends:
+            return whole
+        ends = [self._mix(m, m) for m in (0, self.instances)]
+        attained = max(end.delta(epsilon).upper for end in ends)
+        if whole <= attained * (1.0 + self._mix_gap):
+            return whole
+        blocks, gap = self._partition(max(end.tilt_at(epsilon) for end in ends), 1.0, self._mix_gap)
+        level = self._raised(
+            attained * (1.0 + gap),
+            blocks,
+            lambda mix, level: mix.delta(epsilon).upper > level,
+            lambda mix: mix.delta(epsilon).upper,
+        )
+        return min(level, whole)
+
+    def _partition(self, tilt: float, scale: float, gap: float) -> tuple[list[tuple[int, int]], float]:
+        """Cut [0, instances] into few blocks, each of which an estimate puts within the gap; or a larger gap that does.
+
+        To first order epsilon grows by the growth of the logarithm of the moment generating function over the tilt, and
+        ln(delta) by that growth itself: a block may exceed the worse end by `scale` times the gap.
+        """
+        first, second, supremum = (grid.moments.at(tilt)[0] for grid in (*self._ends, self._supremum))
+        while True:
+            budget = self.instances * max(first, second) + 0.8 * scale * gap
+            blocks, low = list[tuple[int, int]](), 0
+            while low < self.instances and len(blocks) <= _MOST_BLOCKS:
+                room = budget - low * first - (self.instances - low) * second
+                growth = max(supremum - second, 1e-300)
+                high = low + int(min(max(room / growth, 1.0), self.instances - low))
+                blocks.append((low, high))
+                low = high
+            if low == self.instances:
+                return blocks, gap
+            gap *= 2.0
+
+    def _raised(
+        self,
+        level: float,
+        blocks: list[tuple[int, int]],
+        exceeds: Callable[[Composition, float], bool],
+        reached: Callable[[Composition], float],
+    ) -> float:
+        """Return a level that no mix in the blocks exceeds: the given one, or just above what single mixes reached.
+
+        A block of mixes does not exceed the level if its dominating composition does not. One that may is halved, down
+        to two neighbours, which are looked at themselves.
+        """
+        while blocks:
+            low, high = blocks.pop()
+            if high - low <= 1:
+                for mix in (self._mix(low, low), self._mix(high, high)):
+                    if exceeds(mix, level):
+                        level = max(level, reached(mix) * (1.0 + self._mix_gap))
+            elif exceeds(self._mix(low, high), level):
+                middle = (low + high) // 2
+                blocks += [(middle, high), (low, middle)]
+        return level
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the largest hockey-stick divergence over every mix of the pairs, as a proved interval."""
+        if self._single is not None:
+            return self._single.delta(epsilon)
+        check_real("epsilon", epsilon)
+        rough = self._bounds.delta_upper(epsilon)
+        if self._hopeless() and epsilon >= 0.0:
+            return Interval(self._bounds.infinite, rough)
+
+        def ask() -> Interval:
+            upper = min(self._worst_delta(epsilon), rough) if epsilon >= 0.0 else self._worst_delta(epsilon)
+            return Interval.proved(max(c.delta(epsilon).lower for c in self._lower()), upper)
+
+        return self._answer(max(1e-3 * rough, 1e-280), ask)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
+        if self._single is not None:
+            return self._single.epsilon(delta)
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if self._bounds.infinite > delta:
+            return Interval(math.inf, math.inf)
+        upper, lower = self.epsilon_upper(delta), self._bounds.epsilon_lower(delta)
+        if not self._hopeless():
+            lower = self._answer(delta, lambda: max(lower, *(c.epsilon(delta).lower for c in self._lower())))
+        return Interval.proved(lower, upper)
+
+    def epsilon_upper(self, delta: float, *, decide: float | None = None) -> float:
+        """Return only the upper bound of `epsilon`; with `decide`, stop once it is known to be above that or not."""
+        if self._single is not None:
+            return self._single.epsilon_upper(delta)
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        rough = self._bounds.epsilon_upper(delta)
+        if rough == math.inf or self._hopeless() or (decide is not None and rough <= decide):
+            return rough
+        return min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
+
+
+class _OneInstance:
+    """A family used once: the profiles themselves, without any grid."""
+
+    def __init__(self, every: list[PrivacyLossDistribution], attained: list[PrivacyLossDistribution]) -> None:
+        self._every, self._attained = every, attained
+        self._largest = max(pair.largest_loss + pair.loss_error for pair in every)
+
+    def _upper(self, epsilon: float) -> float:
+        return max(pair.delta(epsilon).upper for pair in self._every)
+
+    def _lower(self, epsilon: float) -> float:
+        return max(pair.delta(epsilon).lower for pair in self._attained)
+
+    def delta(self, epsilon: float) -> Interval:
+        return Interval.proved(self._lower(epsilon), self._upper(epsilon))
+
+    def epsilon(self, delta: float) -> Interval:
+        upper = self.epsilon_upper(delta)
+        if max(pair.infinite_mass * (1.0 - pair.relative_error) for pair in self._attained) > delta:
+            return Interval(math.inf, math.inf)
+        return Interval.proved(self._crossing(delta, min(upper, self._largest), self._lower, above=False), upper)
+
+    def epsilon_upper(self, delta: float) -> float:
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if max(pair.unbounded_mass for pair in self._every) > delta:
+            return math.inf
+        return self._crossing(delta, 0.5 * self._largest, self._upper, above=True)
+
+    def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
+        scale = 1e-9 * max(self._largest, 1e-9)
+        return crossing(
+            profile, delta, guess, slope=lambda _: 8.0 / max(self._largest, scale), above=above, scale=scale
+        )
+
+
+def _distinct(pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:
+    return list({id(pair): pair for pair in pairs}.values())

@@ -1,0 +1,100 @@
+"""An audit as a terminal table and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.audit.outcome import AuditReport
+from dpverify.report.plots import _STYLES, _figure
+from dpverify.report.tables import _number, _table, _title
+from dpverify.statistics.family import AuditResult, Verdict
+
+__all__ = ["audit_figure", "audit_table"]
+
+_SHOWN = 1e-12
+"""The smallest p-value that the figure tells from 0."""
+
+
+def audit_table(report: AuditReport) -> RenderableType:
+    """Return one row per test, the verdict, and the evidence of every violation.
+
+    Parameters
+    ----------
+    report : AuditReport
+        As `dpverify.audit.bitsum.audit_bitsum` returns it.
+    """
+    table = _table("check", "verdict", numbers=("adjusted p", "power"))
+    for result in report.results:
+        power = "-" if result.power is None else f"{result.power:.3g}"
+        table.add_row(result.check, result.verdict.value, _number(_adjusted(result), 3), power)
+    claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
+    faults = "; ".join(dict.fromkeys(result.fault for result in report.results[:6] if result.fault))
+    return Group(
+        _title(f"Audit of {report.subject}{claim}: {report.trials:,} runs per dataset"),
+        table,
+        Text(
+            f"adjusted p: corrected for all tests (Holm); a violation is at most {report.level:g}, which a correct "
+            f"implementation meets with probability at most {report.level:g}. power: to see the fault that the test "
+            f"answers for, such as {faults}."
+        ),
+        *(Text(f"Found: {result.check}: {result.evidence}.") for result in report.violations[:4]),
+        Text(report.statement),
+    )
+
+
+def _adjusted(result: AuditResult) -> float:
+    return float(result.details.get("adjusted_p_value", result.p_value))
+
+
+def audit_figure(report: AuditReport) -> Figure:
+    """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known.
+
+    Parameters
+    ----------
+    report : AuditReport
+        As `dpverify.audit.bitsum.audit_bitsum` returns it.
+    """
+    losses = report.loss_rows
+    height = 1.6 + 0.22 * max(12, len(report.results))
+    figure, axes = _figure(11.0 if losses else 7.0, height, 2 if losses else 1)
+    colours = {verdict: style[0] for verdict, style in zip(_ORDER, _STYLES, strict=False)}
+    evidence = axes[0]
+    for place, result in enumerate(report.results):
+        colour = colours[result.verdict]
+        evidence.plot(max(_adjusted(result), _SHOWN), place, _MARKERS[result.verdict], color=colour, markersize=5)
+    evidence.axvline(report.level, color="0.4", linestyle=":")
+    evidence.annotate(
+        f"level {report.level:g}", (report.level, -0.9), color="0.4", ha="right", va="center", fontsize="small"
+    )
+    evidence.set_xscale("log")
+    evidence.set_xlim(_SHOWN / 3, 3)
+    evidence.set_ylim(len(report.results) - 0.5, -1.5)
+    evidence.set_yticks(range(len(report.results)), [result.check for result in report.results], fontsize="x-small")
+    evidence.set_xlabel(f"adjusted p-value (below {_SHOWN:g}: at the edge)")
+    seen = [verdict for verdict in _ORDER if any(result.verdict is verdict for result in report.results)]
+    for verdict in seen:
+        evidence.plot([], [], _MARKERS[verdict], color=colours[verdict], label=verdict.value)
+    evidence.legend(frameon=False, fontsize="small", loc="lower left")
+    if losses:
+        axis = axes[1]
+        x = [row["loss"] for row in losses]
+        band = ([row["lower"] for row in losses], [row["upper"] for row in losses])
+        colour, _, marker = _STYLES[1]
+        axis.fill_between(x, *band, color=colour, alpha=0.25, linewidth=0, label=f"{1 - report.level:.0%} band")
+        axis.plot(x, [row["empirical"] for row in losses], marker, color=colour, markersize=3, label="outputs")
+        axis.plot(x, [row["exact"] for row in losses], color=_STYLES[0][0], label="exact")
+        axis.set_xlabel("privacy loss (nats)")
+        axis.set_ylabel("probability of at least this loss")
+        axis.set_yscale("log")
+        axis.grid(which="major", alpha=0.3)
+        axis.legend(frameon=False)
+    figure.suptitle(f"Audit of {report.subject}: {report.verdict.value}", x=0.01, ha="left", fontsize="medium")
+    return figure
+
+
+_ORDER: Sequence[Verdict] = (Verdict.CONSISTENT, Verdict.VIOLATES, Verdict.UNDECIDED)
+_MARKERS = {Verdict.CONSISTENT: "o", Verdict.VIOLATES: "X", Verdict.UNDECIDED: "^"}

@@ -1,0 +1,1 @@
+"""Statistical tests with exact levels and stated power; they know samples and laws only."""

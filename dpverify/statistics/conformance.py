@@ -1,0 +1,219 @@
+"""Does a sample follow its exact law? Tests on bins fixed in advance, and against named faults.
+
+Each level is exact, not asymptotic. No Kolmogorov-Smirnov test: its level is wrong on discrete data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.lattice import LatticeSum, lattice_scores
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["Bins", "LikelihoodRatio", "choose_bins", "g_statistic", "g_test", "with_unlisted"]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Cells of outcomes, fixed before any trial.
+
+    Parameters
+    ----------
+    law : DiscreteLaw
+        The exact law.
+    cells : ndarray of int64, shape (atoms,)
+        The cell of every listed outcome; the first and last cells are the tails.
+    """
+
+    law: DiscreteLaw
+    cells: NDArray[np.int64]
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability of each cell, shape (cells,)."""
+        return self.probabilities_under(self.law)
+
+    def probabilities_under(self, other: DiscreteLaw) -> NDArray[np.float64]:
+        """Return the cells' probabilities if listed outcomes follow another law, shape (cells,)."""
+        masses = np.bincount(self.cells, weights=other.probabilities(self.law.points))
+        return np.asarray(masses / masses.sum())
+
+    def counts(self, samples: ArrayLike) -> tuple[NDArray[np.int64], int]:
+        """Return how many samples fall into each cell, shape (cells,), and how many are not listed in the law."""
+        counts = self.law.counts(samples)
+        return np.bincount(self.cells, weights=counts[:-1]).astype(np.int64), int(counts[-1])
+
+
+def choose_bins(
+    law: DiscreteLaw,
+    trials: int,
+    *,
+    most: int = 12,
+    least_expected: float = 5.0,
+    order: ArrayLike | None = None,
+) -> Bins:
+    """Return bins with finer cells towards the tails: bounds at the quantiles sin^2(pi i / (2 most)).
+
+    Parameters
+    ----------
+    law : DiscreteLaw
+        The exact law.
+    trials : int
+        How many samples are to be drawn; cells that expect fewer than `least_expected` of them are merged.
+    most : int
+        At most so many cells. More see more kinds of faults, each with less power.
+    order : array_like, shape (atoms,), optional
+        A score to order the outcomes by, instead of their own order; equal scores share a cell.
+    """
+    check_integer("trials", trials, low=1)
+    check_integer("most", most, low=2)
+    check_real("least_expected", least_expected, low=0.0)
+    score = np.arange(law.atoms) if order is None else np.asarray(order, dtype=np.float64)
+    if score.shape != (law.atoms,):
+        raise ValueError(f"order has shape {score.shape}, but must have shape ({law.atoms},).")
+    distinct, classes = np.unique(score, return_inverse=True)
+    mass = np.bincount(classes, weights=law.pmf, minlength=distinct.size) / law.pmf.sum()
+    middle = np.clip(np.cumsum(mass) - mass / 2.0, 0.0, 1.0)
+    wanted = np.minimum(most - 1, np.floor(np.arcsin(np.sqrt(middle)) * 2.0 / np.pi * most)).astype(np.int64)
+    expected = trials * np.bincount(wanted, weights=mass, minlength=most)
+    merged, cell, pending = np.zeros(most, dtype=np.int64), 0, 0.0
+    for i in range(most):
+        merged[i], pending = cell, pending + expected[i]
+        if pending >= least_expected:
+            cell, pending = cell + 1, 0.0
+    last = max(0, cell - 1)  # a remainder that is too small joins the last full cell
+    return Bins(law, np.minimum(merged, last)[wanted][classes])
+
+
+def g_statistic(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `G = 2 sum O ln(O / E)` over the last axis, twice the log-likelihood ratio of the free multinomial."""
+    expected = counts.sum(axis=-1, keepdims=True) * probabilities
+    return np.asarray(2.0 * special.rel_entr(counts, expected).sum(axis=-1))
+
+
+def g_test(
+    samples: ArrayLike, bins: Bins, rng: np.random.Generator, *, simulations: int = 9999, check: str = "conformance"
+) -> AuditResult:
+    """Test whether independent samples follow the bins' law, by G against its simulated null law.
+
+    The p-value is (1 + simulations as large) / (1 + simulations): its level is exact, and it is at least
+    1 / (1 + simulations). An outcome that the law does not list refutes it at once.
+
+    Parameters
+    ----------
+    samples : array_like, shape (trials,) or (trials, coordinates)
+    bins : Bins
+        Chosen without looking at the samples.
+    rng : numpy.random.Generator
+        For the null law.
+    simulations : int
+        How many null samples to simulate.
+    check : str
+        The name of the result.
+    """
+    check_generator("rng", rng)
+    check_integer("simulations", simulations, low=1)
+    counts, unlisted = bins.counts(samples)
+    trials = int(counts.sum()) + unlisted
+    statistic, p_value = 0.0, 1.0
+    if counts.size > 1 and counts.sum() > 0:
+        statistic = float(g_statistic(counts, bins.probabilities))
+        null = g_statistic(rng.multinomial(int(counts.sum()), bins.probabilities, simulations), bins.probabilities)
+        p_value = float(1 + np.count_nonzero(null >= statistic * (1.0 - 1e-12))) / (1 + simulations)
+    return AuditResult(
+        check,
+        with_unlisted(p_value, unlisted, trials, bins.law.outside),
+        trials,
+        f"G-test on {counts.size} cells, exact level by {simulations} simulations",
+        f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom" + _unlisted(unlisted),
+        details={"statistic": statistic, "cells": int(counts.size), "unlisted": unlisted},
+    )
+
+
+def with_unlisted(p_value: float, unlisted: int, trials: int, outside: float) -> float:
+    """Join a p-value with the event that an unlisted outcome occurs, of probability at most trials x outside."""
+    return min(1.0, trials * outside + (0.0 if unlisted else p_value))
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """The Neyman-Pearson test of a law against one named alternative, on a lattice of scores.
+
+    Parameters
+    ----------
+    null, alternative : DiscreteLaw
+        The exact law, and the law under the fault.
+    fault : str
+        The fault's name.
+    levels : int
+        The score `ln(alternative / null)` of an outcome is rounded to so many levels.
+    """
+
+    null: DiscreteLaw
+    alternative: DiscreteLaw
+    fault: str
+    levels: int = 128
+
+    @cached_property
+    def _under_alternative(self) -> NDArray[np.float64]:
+        return self.alternative.probabilities(self.null.points)
+
+    @cached_property
+    def scores(self) -> NDArray[np.int64]:
+        """The score of each outcome of the null law, shape (atoms,), in {0, ..., levels - 1}."""
+        with np.errstate(divide="ignore"):
+            ratio = np.log(self._under_alternative) - np.log(self.null.pmf)
+        return lattice_scores(ratio, (self._under_alternative + self.null.pmf) / 2.0, levels=self.levels)
+
+    def _sum(self, pmf: NDArray[np.float64], trials: int) -> LatticeSum:
+        return LatticeSum(np.bincount(self.scores, weights=pmf, minlength=self.levels).astype(np.float64), trials)
+
+    def power(self, trials: int, level: float) -> float:
+        """Return a lower bound of the probability that `trials` samples under the fault are refuted at this level."""
+        check_real("level", level, low=0.0, high=1.0, low_open=True)
+        listed = min(1.0, float(self._under_alternative.sum()))
+        critical = self._sum(self.null.pmf, trials).critical(max(0.0, level - trials * self.null.outside))
+        # A sample off the null's support refutes by itself: power is that, or else the sum over what remains.
+        if listed <= 0.0:
+            return 1.0
+        all_listed = listed**trials
+        return min(1.0, 1.0 - all_listed + all_listed * self._sum(self._under_alternative, trials).tail(critical)[0])
+
+    def test(self, samples: ArrayLike, *, level: float | None = None, check: str = "likelihood ratio") -> AuditResult:
+        """Test whether independent samples follow the null law, with the most power against the alternative.
+
+        Parameters
+        ----------
+        samples : array_like, shape (trials,) or (trials, coordinates)
+        level : float, optional
+            The level at which to state the power.
+        check : str
+            The name of the result.
+        """
+        at = self.null.index(samples)
+        listed = at[at >= 0]
+        unlisted, trials = int(at.size - listed.size), int(at.size)
+        total = int(self.scores[listed].sum())
+        p_value = self._sum(self.null.pmf, listed.size).tail(total)[1] if listed.size else 1.0
+        evidence = f"score {total} against {self.fault}" + _unlisted(unlisted)
+        return AuditResult(
+            check,
+            with_unlisted(p_value, unlisted, trials, self.null.outside),
+            trials,
+            f"likelihood ratio against {self.fault}, exact null law",
+            evidence,
+            fault=self.fault,
+            power=None if level is None or not trials else self.power(trials, level),
+            details={"unlisted": unlisted},
+        )
+
+
+def _unlisted(unlisted: int) -> str:
+    return f"; {unlisted} outcomes that the exact law does not have" if unlisted else ""

@@ -1,0 +1,79 @@
+"""The empirical privacy-loss distribution of a protocol's outputs, against the exact one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.conformance import Bins, choose_bins, g_test
+from dpverify.statistics.events import likelihood_ratio_score
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.intervals import simultaneous_intervals
+from protocols.validation import check_integer
+
+__all__ = ["LossLaw"]
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """The law, under the first dataset, of the privacy loss `ln P/Q` of an output.
+
+    Parameters
+    ----------
+    first, second : DiscreteLaw
+        The exact laws P and Q of the outputs on two neighbouring datasets.
+    """
+
+    first: DiscreteLaw
+    second: DiscreteLaw
+
+    @cached_property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of every outcome of P, shape (atoms,), as `likelihood_ratio_score` gives it."""
+        return likelihood_ratio_score(self.first, self.second)(self.first.points)
+
+    def bins(self, trials: int, *, most: int = 12) -> Bins:
+        """Return bins of losses for `trials` samples, as `choose_bins` does."""
+        return choose_bins(self.first, trials, most=most, order=self.losses)
+
+    def test(
+        self, samples: ArrayLike, rng: np.random.Generator, *, simulations: int = 9999, check: str = "privacy loss"
+    ) -> AuditResult:
+        """Test whether the losses of outputs on the first dataset follow the exact distribution: `g_test` on losses."""
+        trials = len(np.asarray(samples))
+        return g_test(samples, self.bins(max(1, trials)), rng, simulations=simulations, check=check)
+
+    def rows(self, samples: ArrayLike, level: float, *, most: int = 40) -> list[dict[str, float]]:
+        """Return rows for a plot: at some losses, how likely an output has at least that loss.
+
+        Parameters
+        ----------
+        samples : array_like, shape (trials,) or (trials, coordinates)
+            Outputs on the first dataset.
+        level : float
+            The probability that not all intervals `lower` to `upper` cover the truth.
+        most : int
+            At most so many rows, at quantiles of the exact distribution.
+
+        Returns
+        -------
+        list of dict
+            `loss`, `exact`, `empirical`, `lower`, `upper`, in order of the loss.
+        """
+        check_integer("most", most, low=1)
+        order = np.argsort(self.losses, kind="stable")
+        sorted_losses, mass = self.losses[order], self.first.pmf[order]
+        survival = np.cumsum(mass[::-1])[::-1]
+        quantiles = np.searchsorted(np.cumsum(mass), np.linspace(0.0, 1.0, most + 1)[:-1], side="right")
+        shown = np.unique(sorted_losses[np.minimum(quantiles, order.size - 1)])
+        at = self.first.index(samples)
+        drawn = np.sort(self.losses[at[at >= 0]])
+        counts = drawn.size - np.searchsorted(drawn, shown, side="left")
+        lower, upper = simultaneous_intervals(counts, at.size, level)
+        exact = survival[np.searchsorted(sorted_losses, shown, side="left")]
+        columns = {"loss": shown, "exact": exact, "empirical": counts / at.size, "lower": lower, "upper": upper}
+        return [{name: float(column[i]) for name, column in columns.items()} for i in range(shown.size)]

@@ -1,0 +1,185 @@
+"""A lower bound on the privacy loss from samples of two neighbouring datasets, at every delta at once.
+
+For any event A, the claim promises `P(A) <= e^epsilon Q(A) + delta`. Clopper-Pearson limits of a few events that hold
+all at once bound the whole curve; no further correction is due for searching it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from dpverify.statistics.events import Events
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.intervals import lower_limit, upper_limit
+from dpverify.statistics.power import event_power, faulty_event, smallest_detectable_epsilon
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = ["LowerCurve", "claim_p_value", "lower_curve", "privacy_test"]
+
+
+@dataclass(frozen=True)
+class LowerCurve:
+    """A curve below the true privacy curve, but for the stated error probability.
+
+    Parameters
+    ----------
+    p_lower, q_upper : ndarray of float64, shape (events,)
+        Limits of every event's probability on the dataset where it is likelier, and on the other; all hold at once.
+    level : float
+        The probability that some limit is wrong.
+    """
+
+    p_lower: NDArray[np.float64]
+    q_upper: NDArray[np.float64]
+    level: float
+
+    def delta(self, epsilon: float) -> float:
+        """Return a lower bound on the smallest delta at this epsilon, in [0, 1]."""
+        check_real("epsilon", epsilon)
+        return max(0.0, float(np.max(self.p_lower - math.exp(epsilon) * self.q_upper)))
+
+    def epsilon(self, delta: float) -> float:
+        """Return a lower bound on the smallest epsilon >= 0 at this delta; 0 where the samples show nothing."""
+        check_probability("delta", delta)
+        excess = self.p_lower - delta
+        shown = excess > 0
+        return max(0.0, float(np.max(np.log(excess[shown] / self.q_upper[shown]), initial=0.0)))
+
+
+def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: float) -> LowerCurve:
+    """Return the lower curve of two samples.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (trials,) or (trials, coordinates)
+        Independent outputs on the two datasets, as many of each.
+    events : Events
+        Fixed without looking at these samples.
+    level : float
+        The error probability, shared evenly among all limits of all events.
+    """
+    check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+    likely, other = events.pairs(first, second)
+    each = level / (2 * events.distinct)
+    trials = len(likely)
+    return LowerCurve(
+        lower_limit(likely.sum(axis=0), trials, each), upper_limit(other.sum(axis=0), trials, each), level
+    )
+
+
+def claim_p_value(
+    in_likely: ArrayLike, in_other: ArrayLike, trials: int, epsilon: float, delta: float, *, share: float = 0.5
+) -> NDArray[np.float64]:
+    """Return the smallest level at which the Clopper-Pearson limits of an event refute (epsilon, delta).
+
+    It is `sup over q of min(P(X >= x) / share, P(Y <= y) / (1 - share))` with X ~ Bin(trials, e^epsilon q + delta) and
+    Y ~ Bin(trials, q): the first grows with q and the second falls, so the supremum is where they meet.
+
+    Parameters
+    ----------
+    in_likely, in_other : array_like of int, shape (...)
+        How many samples of each dataset are in the event.
+    trials : int
+        Samples per dataset.
+    epsilon, delta : float
+        The claim.
+    share : float
+        The part of the level that is spent on the likelier dataset.
+    """
+    check_integer("trials", trials, low=1)
+    check_probability("delta", delta)
+    check_real("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
+    x, y = (np.asarray(counts, dtype=np.float64) for counts in (in_likely, in_other))
+    grown = math.exp(check_real("epsilon", epsilon, low=0.0))
+
+    def above(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        p = np.minimum(1.0, grown * q + delta)
+        return np.where(x == 0, 1.0, special.betainc(np.maximum(x, 1.0), trials - x + 1.0, p)) / share
+
+    def below(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(y == trials, 1.0, special.betaincc(y + 1.0, np.maximum(trials - y, 1.0), q)) / (1.0 - share)
+
+    low, high = np.zeros(np.broadcast(x, y).shape), np.ones(np.broadcast(x, y).shape)
+    for _ in range(48):
+        middle = (low + high) / 2.0
+        grows = above(middle) < below(middle)
+        low, high = np.where(grows, middle, low), np.where(grows, high, middle)
+    # An upper bound of the supremum from the two ends of the last bracket.
+    return np.minimum(1.0, np.maximum(np.minimum(above(high), below(low)), 0.0))
+
+
+def privacy_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    events: Events,
+    claims: Sequence[tuple[float, float]],
+    *,
+    level: float,
+    fault_epsilon: float | None = None,
+    power: float = 0.95,
+    check: str = "privacy",
+) -> AuditResult:
+    """Test a claimed privacy curve on samples of two neighbouring datasets, both directions.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (trials,) or (trials, coordinates)
+        Independent outputs on the two datasets, as many of each.
+    events : Events
+        Fixed without looking at these samples.
+    claims : sequence of (epsilon, delta)
+        One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
+    level : float
+        At which the lower bound and the power are stated.
+    fault_epsilon : float, optional
+        The true epsilon, at the delta of the first claim, that the stated power refers to; 10 % above the claim when
+        omitted.
+    power : float
+        For the smallest fault that could have been detected.
+    """
+    if not claims:
+        raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
+    likely, other = events.pairs(first, second)
+    trials, count = len(likely), events.distinct
+    values = np.array([claim_p_value(likely.sum(axis=0), other.sum(axis=0), trials, *claim) for claim in claims])
+    curve = lower_curve(first, second, events, level)
+    epsilon, delta = claims[0]
+    fault = 1.1 * epsilon if fault_epsilon is None else fault_epsilon
+    smallest = min(
+        smallest_detectable_epsilon(p, q, epsilon, delta, trials, level / count, power=power)
+        for p, q in events.expected.tolist()
+    )
+    return AuditResult(
+        check,
+        min(1.0, count * float(values.min())),
+        trials,
+        f"Clopper-Pearson limits of {count} distinct events, union bound; exact level",
+        f"epsilon >= {curve.epsilon(delta):.4g} at delta {delta:.3g} with confidence {1 - level:.4g}, "
+        f"claimed {epsilon:.4g}",
+        fault=f"epsilon {fault:.4g} at delta {delta:.3g}",
+        power=_best_power(events, fault, epsilon, delta, trials, level / count),
+        details={
+            "epsilon_lower": curve.epsilon(delta),
+            "epsilon_claimed": epsilon,
+            "delta": delta,
+            "smallest_detectable_epsilon": smallest if math.isfinite(smallest) else None,
+            "detection_power": power,
+        },
+    )
+
+
+def _best_power(events: Events, fault: float, epsilon: float, delta: float, trials: int, level: float) -> float:
+    """Return the power of the best single event: a lower bound of the power of them all."""
+    powers = [0.0]
+    for p, q in events.expected.tolist():
+        try:
+            powers.append(event_power(*faulty_event(p, q, fault, delta), epsilon, delta, trials, level))
+        except ValueError:  # this event cannot show so large a loss
+            continue
+    return max(powers)

@@ -1,0 +1,130 @@
+"""How many trials show a fault of a given size, before any trial runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from dpverify.statistics.intervals import lower_limit
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = ["event_power", "faulty_event", "g_test_power", "smallest_detectable_epsilon", "trials_for"]
+
+_MOST_TRIALS = 10**9
+
+
+def trials_for(power_at: Callable[[int], float], power: float = 0.95, *, most: int = _MOST_TRIALS) -> int | None:
+    """Return a number of trials at which `power_at` reaches `power`, None if not even `most` do.
+
+    Found by doubling and bisection, to 1 %: the power of a test on counts is a saw-tooth, so a few smaller numbers may
+    do as well.
+    """
+    check_real("power", power, low=0.0, high=1.0, low_open=True, high_open=True)
+    low, high = 0, 16
+    while power_at(high) < power:
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_at(middle) >= power else (middle, high)
+    return high
+
+
+def faulty_event(p: float, q: float, epsilon: float, delta: float) -> tuple[float, float]:
+    """Return an event's two probabilities under a fault: on the line `p = e^epsilon q + delta`, with the same p + q."""
+    total = p + q
+    other = (total - delta) / (1.0 + math.exp(epsilon))
+    if not (other >= 0.0 and total - other <= 1.0):
+        raise ValueError(f"epsilon={epsilon!r} is beyond what an event with probabilities {p!r}, {q!r} can show.")
+    return total - other, other
+
+
+@lru_cache(maxsize=4096)
+def event_power(
+    p: float, q: float, epsilon: float, delta: float, trials: int, level: float, *, share: float = 0.5
+) -> float:
+    """Return the probability that the Clopper-Pearson test of one event refutes (epsilon, delta); exact up to 1e-12.
+
+    Parameters
+    ----------
+    p, q : float
+        The event's true probabilities on the two datasets.
+    epsilon, delta : float
+        The claim that is tested.
+    trials : int
+        Samples per dataset.
+    level : float
+        Of this one event.
+    share : float
+        The part of the level that is spent on p; the rest is spent on q.
+    """
+    check_integer("trials", trials, low=1)
+    for name, value in (("p", p), ("q", q), ("delta", delta)):
+        check_probability(name, value)
+    check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+    reach = 8.0 * math.sqrt(trials * p * (1.0 - p)) + 32.0
+    x = np.arange(max(0, math.floor(trials * p - reach)), min(trials, math.ceil(trials * p + reach)) + 1)
+    needed = (lower_limit(x, trials, share * level) - delta) * math.exp(-epsilon)
+    able = needed > 0
+    x, needed = x[able], np.minimum(needed[able], 1.0)
+    # Refuted iff P(Bin(trials, needed) <= y) < (1 - share) level: y at most this.
+    most = stats.binom.ppf((1.0 - share) * level, trials, needed) - 1.0
+    refuted = np.where(most >= 0, special.bdtr(np.maximum(most, 0.0), trials, q), 0.0)
+    return float(min(1.0, np.dot(stats.binom.pmf(x, trials, p), refuted)))
+
+
+@lru_cache(maxsize=256)
+def smallest_detectable_epsilon(
+    p: float, q: float, epsilon: float, delta: float, trials: int, level: float, *, power: float = 0.95
+) -> float:
+    """Return the smallest true epsilon at delta that an event shows with the wanted power; inf if it shows none.
+
+    The fault keeps `p + q` (see `faulty_event`). To 1e-4 relative.
+    """
+    check_probability("power", power)
+
+    def shown(true: float) -> bool:
+        return event_power(*faulty_event(p, q, true, delta), epsilon, delta, trials, level) >= power
+
+    total = p + q
+    if total <= delta:
+        return math.inf
+    # Beyond `end` the other dataset would have p' > 1.
+    end = epsilon + 20.0 if total <= 1.0 else math.log((1.0 - delta) / (total - 1.0)) * (1.0 - 1e-12)
+    if end <= epsilon or not shown(end):
+        return math.inf
+    low, high = epsilon, end
+    while high - low > 1e-4 * max(high, 1e-3):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if shown(middle) else (middle, high)
+    return high
+
+
+def g_test_power(null: ArrayLike, alternative: ArrayLike, trials: int, level: float) -> float:
+    """Return the power of the G-test: an estimate, by the noncentral chi-square law.
+
+    Parameters
+    ----------
+    null, alternative : array_like, shape (cells,)
+        The cells' probabilities under either law.
+    """
+    check_integer("trials", trials, low=1)
+    check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+    p0: NDArray[np.float64] = np.asarray(null, dtype=np.float64)
+    p1: NDArray[np.float64] = np.asarray(alternative, dtype=np.float64)
+    if p0.shape != p1.shape or p0.ndim != 1:
+        raise ValueError(f"null and alternative have shapes {p0.shape} and {p1.shape}, but must both be (cells,).")
+    noncentrality = 2.0 * trials * float(special.rel_entr(p1, p0).sum())
+    freedom = p0.size - 1
+    if freedom == 0:
+        return level
+    if math.isinf(noncentrality):
+        return float(1.0 - (1.0 - p1[p0 == 0].sum()) ** trials)
+    critical = float(special.chdtri(freedom, level))
+    return float(stats.ncx2.sf(critical, freedom, noncentrality)) if noncentrality > 0 else level

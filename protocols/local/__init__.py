@@ -1,0 +1,1 @@
+"""Mechanisms that need no trusted party at all: each user's own report is private."""

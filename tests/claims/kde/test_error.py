@@ -1,0 +1,83 @@
+"""The error of Algorithm 1 beyond the single families, which are checked in `tests/claims/lsq`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import fp, mp
+
+from dpverify.claims.kde.error import THEOREMS, mse, sup_rmse
+from dpverify.claims.lsq import LSQ_CLAIMS, lsq_claims_of
+from dpverify.claims.theorem import Verdict
+from dpverify.formulas import FormulaRangeError
+from dpverify.formulas import kde as formulas
+from dpverify.formulas.contexts import arb_context
+from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
+from protocols.lsq.hashing import HASH_ERROR
+
+ARGUMENTS = (0.125, 2.0, 3, 10, 7.5, 100)
+
+
+def test_formulas_in_every_number_system() -> None:
+    for formula in (formulas.published_rmse_bound, formulas.rmse_bound, formulas.absolute_error_bound):
+        value = float(formula(fp, *ARGUMENTS))
+        assert float(formula(mp, *ARGUMENTS)) == pytest.approx(value, rel=1e-14)
+        with arb_context() as ctx:
+            assert float(formula(ctx, *ARGUMENTS)) == pytest.approx(value, rel=1e-14)
+    published = math.sqrt(4 * 0.125**2 + 16 * 2.0**4 * 3 * (3 + 0.075**2) / 10)
+    assert float(formulas.published_rmse_bound(fp, *ARGUMENTS)) == pytest.approx(published, rel=1e-14)
+    sharper = math.sqrt(0.125**2 + 2.0**4 * 3 * (3 + 4 * 0.075**2) / 10)
+    assert float(formulas.rmse_bound(fp, *ARGUMENTS)) == pytest.approx(sharper, rel=1e-14)
+    assert formulas.biased_rmse_bound(fp, *ARGUMENTS, 0) >= sharper
+    assert formulas.biased_rmse_bound(fp, *ARGUMENTS, 1) >= 0.125 + 2 * 2.0**2 * 3 / 100
+    with pytest.raises(FormulaRangeError, match=r"^R=0"):
+        formulas.rmse_bound(fp, 0.1, 0, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("family", [GaussianFeatures(3), RandomSigns(3), LaplacianBinning(3), Identity(3)], ids=repr)
+@pytest.mark.parametrize("error", [0.0, 3.0, 200.0])
+def test_the_sharper_bound_holds(family: LSQFamily, error: float) -> None:
+    x = np.random.default_rng(1).normal(size=(12, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    instances = 1 if family.deterministic else 20
+    worst = sup_rmse(family, x, instances=instances, bitsum_rmse=error)
+    bound = float(formulas.rmse_bound(fp, family.beta, family.R, family.S, instances, error, 12))
+    assert worst.sup_rmse.upper <= bound * (1 + 1e-9) + HASH_ERROR
+    assert bound < worst.published
+
+
+def test_absolute_errors_need_not_average_out() -> None:
+    """wagner2025, A.1.7: errors of +-M with probability E/M keep their mean absolute value when averaged."""
+    instances, error, size = 100, 2.0, 1e7
+    chance = error / size
+    exactly_one = instances * chance * (1 - chance) ** (instances - 1)
+    assert exactly_one * size / instances > 0.999 * error
+    assert next(t for t in THEOREMS if t.name.endswith("absolute-error")).verdict is Verdict.HOLDS_WITH_CONDITION
+
+
+def test_clipping_is_a_bias() -> None:
+    x, y = np.array([[0.9, 0.0], [0.1, 0.2]]), np.array([1.0, 0.0])
+    rounding = ((0.5**2 - 0.5**2) + (0.5**2 - 0.1**2)) / 4
+    got = mse(Identity(2, limit=0.5), x, y, instances=1, bitsum_rmse=0.0)
+    assert got == pytest.approx(0.2**2 + rounding, rel=1e-12)
+
+
+def test_every_family_has_a_twin() -> None:
+    names = [theorem.name for claims in LSQ_CLAIMS for theorem in claims.theorems] + [t.name for t in THEOREMS]
+    assert len(set(names)) == len(names) - 1  # the Laplacian and the exponential kernel share one
+    with pytest.raises(TypeError, match=r"^family=None has no claims; known are GaussianFeatures, "):
+        lsq_claims_of(None)
+
+
+def test_bad_arguments() -> None:
+    x = np.ones((1, 2))
+    with pytest.raises(ValueError, match=r"^points holds 0 points"):
+        mse(GaussianFeatures(2), np.empty((0, 2)), x[0], instances=1, bitsum_rmse=0.0)
+    with pytest.raises(ValueError, match=r"^query has shape \(1, 3\)"):
+        mse(GaussianFeatures(2), x, np.ones(3), instances=1, bitsum_rmse=0.0)
+    with pytest.raises(ValueError, match=r"^instances=2 must be an integer in \[1, 1\]\.$"):
+        mse(Identity(2), x, x[0], instances=2, bitsum_rmse=0.0)
+    with pytest.raises(ValueError, match=r"^bitsum_rmse=-1\.0 must be a finite number in \[0, inf\)\.$"):
+        sup_rmse(GaussianFeatures(2), x, instances=1, bitsum_rmse=-1.0)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.claims.kde.privacy import account_kde, kde_pairs
+from dpverify.guarantee import ThreatModel
+from dpverify.planning.plan import account
+from protocols.bitsum import RandomizedResponse, ThreeNB
+from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning
+
+EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
+
+
+def view_law(users: tuple[tuple[int, int], ...], buckets: int, p: float) -> np.ndarray:
+    """The law of the reported ones of every bucket, for users given by (bucket, value)."""
+    laws = []
+    for bucket in range(buckets):
+        pmf = np.ones(1)
+        for where, value in users:
+            bit = (1 + value) / 2 if where == bucket else 0.5
+            report = bit * (1 - p) + (1 - bit) * p
+            pmf = np.convolve(pmf, [1 - report, report])
+        laws.append(pmf)
+    return functools.reduce(lambda a, b: np.multiply.outer(a, b).ravel(), laws)
+
+
+def worst_delta(users: int, buckets: int, signed: bool, p: float, epsilon: float) -> float:
+    """The largest divergence over all neighbouring datasets of one instance."""
+    points = list(itertools.product(range(buckets), (-1, 1) if signed else (1,)))
+    worst = 0.0
+    for others in itertools.combinations_with_replacement(points, users - 1):
+        for here, there in itertools.permutations(points, 2):
+            first, second = (view_law((*others, point), buckets, p) for point in (here, there))
+            worst = max(worst, float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum()))
+    return worst
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("users", "buckets"), [(1, 2), (2, 2), (3, 2), (2, 3), (3, 3)])
+def test_one_instance_against_all_datasets(users: int, buckets: int, signed: bool) -> None:
+    p = 0.2
+    bitsum, family = RandomizedResponse(users, p), LaplacianBinning(2, buckets=buckets, signed=signed)
+    for epsilon in EPSILONS:
+        exact = worst_delta(users, buckets, signed, p, epsilon)
+        enclosed = account_kde(bitsum, family, 1, epsilon=epsilon, relative_width=1e-4).delta
+        assert enclosed.lower <= exact * (1 + 1e-9) + 1e-12
+        assert exact <= enclosed.upper * (1 + 1e-9)
+        if users == 1:  # nobody else's coins: the upper end is exact too
+            assert enclosed.upper == pytest.approx(exact, rel=1e-2, abs=1e-9)
+
+
+def test_half_changes_cost_less_than_a_full_one() -> None:
+    for bitsum in (RandomizedResponse(120, 0.2), ThreeNB(120, 0.97, 20.0, 0.99)):
+        full = account(bitsum, instances=50, delta=1e-6, relative_width=1e-4).epsilon
+        half = account_kde(bitsum, LaplacianBinning(2), 50, delta=1e-6).epsilon
+        signed = account_kde(bitsum, LaplacianBinning(2, signed=True), 50, delta=1e-6).epsilon
+        # Two halves have half the squared size of a full change, so about 1 / sqrt 2 of its epsilon.
+        assert 0.6 * full.upper < half.upper < 0.8 * full.lower
+        if isinstance(bitsum, RandomizedResponse):
+            assert half.width < 0.05 * half.upper
+        # With signs the one bit of a shared bucket may change fully, which is as bad as without buckets.
+        assert signed.upper == pytest.approx(full.upper, rel=0.02)
+
+
+def test_full_changes_are_those_of_the_bitsums() -> None:
+    bitsum = RandomizedResponse(100, 0.2)
+    for family, instances, mechanisms in (
+        (GaussianFeatures(2), 6, 6),
+        (Identity(3), 1, 3),
+        (LaplacianBinning(2, buckets=1, signed=True), 6, 6),
+    ):
+        got = account_kde(bitsum, family, instances, delta=1e-6)
+        assert got.epsilon.upper == pytest.approx(account(bitsum, instances=mechanisms, delta=1e-6).epsilon.upper, 1e-3)
+        assert got.guarantee.epsilon == got.epsilon.upper
+        assert got.guarantee.threat_model is ThreatModel.COMMUNICATION
+
+
+def test_more_users_with_the_same_parameters_are_safer() -> None:
+    """One more user's messages are independent of the replaced user's input, so they are post-processing."""
+    family = LaplacianBinning(2)
+    for kind in (GaussianFeatures(2), family):
+        epsilons = [account_kde(RandomizedResponse(n, 0.2), kind, 20, delta=1e-6).epsilon for n in (20, 26, 40)]
+        assert all(more.upper <= fewer.upper for fewer, more in itertools.pairwise(epsilons))
+
+
+def test_bad_arguments() -> None:
+    bitsum, family = RandomizedResponse(10, 0.2), LaplacianBinning(2)
+    with pytest.raises(ValueError, match=r"^exactly one of delta=None and epsilon=None"):
+        account_kde(bitsum, family, 1)
+    with pytest.raises(ValueError, match=r"^instances=0 must be an integer in"):
+        account_kde(bitsum, family, 0, delta=1e-6)
+    with pytest.raises(ValueError, match=r"^family\.Q=1 must be in \[2, inf\)"):
+        kde_pairs(bitsum, GaussianFeatures(2))
+    with pytest.raises(ValueError, match=r"^delta=0\.0 must be a finite number in \(0, 1\)\.$"):
+        account_kde(bitsum, family, 1, delta=0.0)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+
+from dpverify import cli
+from dpverify.certificates import enclosure as certify
+from dpverify.certificates.enclosure import Direction, hockey_stick
+
+COMMANDS = {
+    "rr": (
+        ["--users", "40", "--flip-probability", "0.1", "--ones", "7"],
+        certify.RandomizedResponsePair(40, Fraction(1, 10), 7),
+    ),
+    "nb": (["--shape", "5/3", "--p", "0.6"], certify.NegativeBinomialPair(Fraction(5, 3), Fraction(3, 5))),
+    "3nb": (
+        ["--p", "0.5", "--flood-shape", "8", "--flood-p", "0.7"],
+        certify.ThreeNBPair(Fraction(1, 2), 8, Fraction(7, 10)),
+    ),
+    "discrete-laplace": (["--rate", "0.7"], certify.DiscreteLaplacePair(Fraction(7, 10))),
+    "gaussian": (["--sigma", "2.1"], certify.GaussianPair(Fraction(21, 10))),
+}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_pair_prints_the_librarys_enclosure(
+    name: str, direction: Direction, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, pair = COMMANDS[name]
+    words = ["certify", name, *options, "--epsilon", "0.3", "--digits", "30", "--direction", direction]
+    # The decimals of the command line are exact: the same rationals, not the nearest floats, must be certified.
+    expected = hockey_stick(pair, Fraction(3, 10), direction, digits=30)
+    assert expected.text in run(capsys, *words)
+    found = json.loads(run(capsys, *words, "--json"))
+    assert found["delta"] == {"lower": expected.lower, "upper": expected.upper}
+    assert (found["digits"], found["enclosure"], found["epsilon"]) == (30, expected.text, "0.3")
+    assert (found["pair"], found["direction"]) == (type(pair).__name__, direction)
+    assert [Fraction(value) for value in found["parameters"].values()] == [
+        Fraction(option) for option in options[1::2]
+    ]  # fmt: skip
+
+
+def test_certified_digits_are_those_of_the_closed_form(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(
+        run(capsys, "certify", "gaussian", "--sigma", "70", "--epsilon", "0.05", "--digits", "40", "--json")
+    )
+    with mp.workdps(60):
+        sigma, epsilon = mp.mpf(70), mp.mpf(1) / 20
+        low, high = (mp.ncdf(sign / (2 * sigma) - epsilon * sigma) for sign in (-1, 1))
+        truth = high - mp.exp(epsilon) * low
+        assert abs(mp.mpf(found["enclosure"].split(" +/- ")[0].strip("[")) / truth - 1) < mp.mpf("1e-39")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rr", "--users", "0", "--flip-probability", "0.1"], "--users='0'"),
+        (["rr", "--users", "5000", "--flip-probability", "0.1", "--ones", "1"], "--users=5000"),
+        (["rr", "--users", "9", "--flip-probability", "0.5"], "--flip-probability='0.5'"),
+        (["nb", "--shape", "nan", "--p", "0.5"], "--shape='nan'"),
+        (["3nb", "--p", "1", "--flood-shape", "2", "--flood-p", "0.5"], "--p='1'"),
+        (["discrete-laplace", "--rate", "-1"], "--rate='-1'"),
+        (["gaussian", "--sigma", "3", "--digits", "0"], "--digits='0' must be an integer in [1, 1000]"),
+        (["gaussian", "--sigma", "3", "--direction", "sideways"], "--direction='sideways' must be one of up, down"),
+        (["gaussian"], "'--sigma'"),
+    ],
+)
+def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["certify", words[0], "--epsilon", "0.1", *words[1:]]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
+
+
+def test_epsilon_must_be_finite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["certify", "gaussian", "--sigma", "3", "--epsilon", "-inf"]) == 2
+    assert "--epsilon='-inf' must be a finite number" in capsys.readouterr().err
+
+
+def test_too_many_bits_are_an_error_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certify, "_MOST_BITS", 100)
+    assert cli.main(["certify", "gaussian", "--epsilon", "0.1", "--sigma", "3"]) == 2
+    assert "needs more than 100 bits" in capsys.readouterr().err
+
+
+def test_account_of_gaussian_needs_no_users(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["account", "gaussian", "--sigma", "70", "--instances", "768", "--delta", "1e-14", "--json"]
+    found = json.loads(run(capsys, *words))
+    low, high = found["epsilon"]["lower"], found["epsilon"]["upper"]
+
+    def exact(epsilon: float) -> mp.mpf:
+        mu = mp.sqrt(768) / 70
+        return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+
+    with mp.workdps(40):
+        assert exact(low * (1 - 1e-14)) > mp.mpf("1e-14") > exact(high * (1 + 1e-14))
+    assert found["delta"] == {"lower": 1e-14, "upper": 1e-14}
+    assert high - low <= 1e-9
+
+
+def test_account_of_discrete_laplace_needs_no_users(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["account", "discrete-laplace", "--p", "0.5", "--instances", "1", "--epsilon", "0.25", "--json"]
+    found = json.loads(run(capsys, *words))
+    # One instance: the loss is ln 2 with probability 1/(1+p), else -ln 2.
+    truth = (1 - math.exp(0.25) / 2) / 1.5
+    assert found["delta"]["lower"] <= truth * (1 + 1e-15)
+    assert found["delta"]["upper"] >= truth * (1 - 1e-15)
+    assert found["delta"]["upper"] - found["delta"]["lower"] < 1e-13

@@ -1,0 +1,134 @@
+"""Every option of every command at the edges of what can be typed: an answer or one sentence, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import typer
+
+from dpverify import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+EDGES = (
+    "0",
+    "-1",
+    "1",
+    "0.5",
+    "1e-300",
+    "1e300",
+    "nan",
+    "-inf",
+    "1e400",
+    "1e-400",
+    "9" * 20,
+    "1,000",
+    "",
+    " ",
+    "½",
+    "--",
+)
+USUAL = {
+    "users": "10",
+    "instances": "2",
+    "flip_probability": "0.25",
+    "p": "0.5",
+    "flood_shape": "2",
+    "flood_p": "0.5",
+    "shape": "3",
+    "mean": "20",
+    "sigma": "5",
+    "delta": "1e-4",
+    "epsilon": "1",
+    "rate": "0.5",
+    "drop_probability": "0.1",
+}
+CASES = 120
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def grid() -> list[tuple[str, ...]]:
+    """Return one call for each option of each command that computes, and each thing that may be wrong with it."""
+    calls = []
+    for path, command in commands(typer.main.get_command(cli.app)):
+        if path[0] in ("demo", "audit", "ledger"):
+            continue
+        typed = {parameter.name: parameter.opts[0] for parameter in command.params}
+        usual = {typed[name]: value for name, value in USUAL.items() if name in typed}
+        if path[0] == "account":
+            del usual["--epsilon"]
+        if path[0] == "plan":
+            usual["--bitsum"] = "3nb"
+        for option in typed.values():
+            if option in ("--help", "--json"):
+                continue
+            rest = [word for other, value in usual.items() if other != option for word in (other, value)]
+            calls += [(*path, *rest, option, edge, "--json") for edge in EDGES]
+            calls += [(*path, *rest), (*path, *rest, option), (*path, *rest, option, "1", option, "1")]
+    return calls
+
+
+def refuse(constant: str) -> NoReturn:
+    raise AssertionError(f"{constant} is no JSON.")
+
+
+def judge(words: tuple[str, ...], status: int, out: str, err: str) -> None:
+    assert status in (0, 2)
+    if status == 0:
+        assert err == ""
+        assert not re.search(r"\bnan\b", out, re.IGNORECASE)
+        if "--json" in words:
+            json.loads(out, parse_constant=refuse)
+    else:
+        assert out == ""
+        assert len(err.splitlines()) == 1 or words[0] == "plan"  # each of its rows has a reason
+        assert "has a fault" not in err
+        assert not re.search(r"[<>]|Error|max_atoms|Traceback", err)
+        assert "--" in err
+
+
+@pytest.mark.parametrize("words", random.Random(8).sample(grid(), CASES), ids=" ".join)
+def test_an_answer_or_one_sentence(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        status = cli.main(words)
+    printed = capsys.readouterr()
+    judge(words, status, printed.out, printed.err)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("account", "poisson", "--mean", "0", "--instances", "2", "--delta", "1e-4"),
+        ("account", "gaussian", "--sigma", "\udcff", "--instances", "2", "--delta", "1e-4"),
+        ("plan", "--epsilon", "700", "--delta", "0", "--users", "10", "--instances", "1", "--bitsum", "local-rr"),
+        ("certify", "rr", "--users", "10", "--flip-probability", "1/0", "--epsilon", "1"),
+    ],
+    ids=lambda words: " ".join(words[:4]).encode("ascii", "replace").decode(),
+)
+def test_the_same_in_a_process_of_its_own(words: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dpverify", *words],
+        capture_output=True,
+        cwd=ROOT,
+        text=True,
+        timeout=120,
+        errors="surrogateescape",
+    )
+    judge(words, done.returncode, done.stdout, done.stderr)

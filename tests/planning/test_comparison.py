@@ -1,0 +1,29 @@
+"""A row that cannot be computed is a row with its reason; a bug still raises."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.guarantee import Budget
+from dpverify.laws import integer as laws
+from dpverify.planning import comparison
+from dpverify.planning.comparison import FailedPlan, compare
+
+
+def test_what_is_too_large_costs_its_own_row_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laws, "DEFAULT_MAX_ATOMS", 100)
+    found = compare(Budget("1", "1e-6"), users=100, instances=2, bitsums=["3nb", "central-gaussian"], methods=["exact"])
+    failed, planned = found.rows
+    assert isinstance(failed, FailedPlan)
+    # Nobody typed the engine's own arguments.
+    assert ";" not in failed.error
+    assert found.plans == (planned,)
+
+
+def test_a_bug_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **kwargs: object) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(comparison, "plan", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        compare(Budget("1", "1e-6"), users=100, instances=1)

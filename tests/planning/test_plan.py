@@ -1,0 +1,131 @@
+"""Planning: theorems against exact composition, and every bad argument named."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.plan import account, plan
+from protocols.bitsum import ExactSum, RandomizedResponse
+
+MAIN = {"users": 30_000, "instances": 768}
+
+
+def test_better_composition_never_costs_error() -> None:
+    budget = Budget("2", "1e-6")
+    rmse = {
+        name: plan("rr", budget, **MAIN, method="exact", composition=name).bitsum_rmse
+        for name in ("basic", "advanced", "optimal", "exact")
+    }
+    assert rmse["basic"] > rmse["advanced"] > rmse["optimal"] > rmse["exact"]
+
+
+def test_exact_parameters_beat_published_ones_under_the_same_theorem() -> None:
+    budget = Budget("2", "1e-6")
+    published, exact = (plan("rr", budget, **MAIN, method=m, composition="advanced") for m in ("published", "exact"))
+    assert published.epsilon0 == exact.epsilon0
+    assert exact.bitsum_rmse < published.bitsum_rmse
+    found = account(exact.protocol, instances=1, epsilon=exact.epsilon0)
+    assert found.delta.upper <= exact.delta0 * (1 + 1e-6)
+
+
+def test_sparsity_counts_as_instances() -> None:
+    budget = Budget("2", "1e-6")
+    one, two = (plan("rr", budget, users=5000, instances=32 // s, sparsity=s) for s in (1, 2))
+    assert one.bitsum_rmse == pytest.approx(two.bitsum_rmse, rel=1e-12)
+
+
+def test_delta_split_is_an_option() -> None:
+    budget = Budget("2", "1e-6")
+    rows = [
+        plan("rr", budget, users=30_000, instances=64, method="published", delta_split=split)
+        for split in (None, "0.5", "0.9")
+    ]
+    assert rows[0].epsilon0 == rows[1].epsilon0 < rows[2].epsilon0
+    assert rows[0].delta0 > rows[2].delta0
+
+
+def test_rows_are_plain_json() -> None:
+    row = plan("rr", Budget("2", "1e-6"), users=1000, instances=4)
+    dictionary = json.loads(json.dumps(row.to_dict(), allow_nan=False))
+    assert {
+        "bitsum",
+        "method",
+        "composition",
+        "epsilon0",
+        "delta0",
+        "parameters",
+        "bitsum_rmse",
+        "messages_per_user",
+        "guarantee",
+    } <= set(dictionary)
+    assert dictionary["epsilon0"] is None
+    assert dictionary["guarantee"]["adjacency"] == "replace-one"
+    assert dictionary["guarantee"]["threat_model"] == "communication"
+    assert dictionary["guarantee"]["side"] == "upper bound"
+    assert RandomizedResponse(1000, **dictionary["parameters"]) == row.protocol
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bitsum": "laplace"}, "bitsum='laplace' must be one of"),
+        ({"method": "guess"}, "method='guess' must be one of published, exact"),
+        ({"composition": "zcdp"}, "composition='zcdp' must be one of basic, advanced, optimal, exact"),
+        ({"method": "published", "composition": "exact"}, "composition='exact' gives no"),
+        ({"users": 0}, r"users=0 must be an integer in \[1, inf\)"),
+        ({"instances": 0}, r"instances=0 must be an integer in \[1, inf\)"),
+        ({"sparsity": -1}, r"sparsity=-1 must be an integer in \[1, inf\)"),
+        ({"max_messages_per_user": math.nan}, "max_messages_per_user=nan"),
+        ({"max_messages_per_user": 0.0}, "max_messages_per_user=0"),
+    ],
+)
+def test_bad_arguments_are_named(changes: dict[str, object], message: str) -> None:
+    arguments = {"bitsum": "rr", "users": 100, "instances": 2} | changes
+    with pytest.raises(ValueError, match=message):
+        plan(arguments.pop("bitsum"), Budget(1, "1e-6"), **arguments)  # type: ignore[arg-type]
+
+
+def test_published_formula_outside_its_range_is_refused_and_not_clipped() -> None:
+    with pytest.raises(FormulaRangeError, match=r"epsilon0=.* must be in \(0, 1\)"):
+        plan("rr", Budget(8, "1e-6"), users=1000, instances=1, method="published", composition="basic")
+
+
+def test_pure_budgets_are_infeasible_for_approximate_protocols() -> None:
+    with pytest.raises(InfeasibleBudgetError, match="delta=0"):
+        plan("3nb", Budget(1, 0), users=100, instances=1)
+
+
+def test_randomized_response_is_pure_at_the_price_of_the_local_model() -> None:
+    row = plan("rr", Budget(8, 0), users=100, instances=4)
+    assert row.composition == "basic"
+    assert row.parameters["flip_probability"] == pytest.approx(1 / (1 + math.exp(2)), rel=1e-12)
+    assert row.guarantee.epsilon <= 8
+    found = account(row.protocol, instances=4, delta=0.0)
+    assert found.epsilon.lower <= 8 <= found.epsilon.upper * (1 + 1e-12)
+
+
+def test_account_wants_exactly_one_point_and_a_known_protocol() -> None:
+    protocol = RandomizedResponse(10, 0.2)
+    for point in ({}, {"delta": 1e-6, "epsilon": 1.0}):
+        with pytest.raises(ValueError, match="exactly one"):
+            account(protocol, **point)
+    for bad in (-1e-9, 1.0, math.nan):
+        with pytest.raises(ValueError, match="delta="):
+            account(protocol, delta=bad)
+    with pytest.raises(TypeError, match="has no claims"):
+        account(ExactSum(10), delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bitsum", "users", "instances", "delta"),
+    [("pure", 2, 5, "1e-10"), ("3nb", 30, 5, "1e-10"), ("nb", 100, 8, "1e-6"), ("rr", 7, 5, "1e-3")],
+)
+def test_the_guarantee_never_exceeds_the_budget(bitsum: str, users: int, instances: int, delta: str) -> None:
+    # The bound that is stated, not only the one that the search decided by.
+    row = plan(bitsum, Budget(2, delta), users=users, instances=instances)
+    assert 1.9 < row.guarantee.epsilon <= 2

@@ -1,0 +1,121 @@
+"""Families of pairs: every mix of directions is covered, and the bound is tight to its stated gap."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition, choose_step
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial, poisson
+from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+
+def swapped(pair: RationalPair) -> RationalPair:
+    return pair[1], pair[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rational_pairs(5), st.integers(1, 6), st.floats(0, 3))
+def test_every_mix_of_two_directions_is_covered(pair: RationalPair, instances: int, epsilon: float) -> None:
+    both = [pair, swapped(pair)]
+    assume(all(floats(p).losses.size for p in both))
+    exact = [truth(both, [m, instances - m], epsilon) for m in range(instances + 1)]
+    found = FamilyComposition([floats(p) for p in both], instances, step=0.01).delta(epsilon)
+    assert max(mix.lower for mix in exact) <= found.upper
+    # The lower end is attained by one of the two pairs in all instances.
+    assert found.lower <= max(exact[0].upper, exact[-1].upper)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rational_pairs(4), rational_pairs(4), rational_pairs(4), st.integers(1, 4), st.floats(0, 3))
+def test_groups_are_covered(
+    first: RationalPair, second: RationalPair, third: RationalPair, instances: int, epsilon: float
+) -> None:
+    every = [first, second, third]
+    assume(all(floats(p).losses.size for p in every))
+    a, b, c = (floats(p) for p in every)
+    found = FamilyComposition([[a, b], c], instances, attained=[a], step=0.01).delta(epsilon)
+    worst = max(
+        truth(every, [i, j, instances - i - j], epsilon).lower
+        for i in range(instances + 1)
+        for j in range(instances + 1 - i)
+    )
+    assert worst <= found.upper
+
+
+def test_mixes_of_one_sided_noise_are_bounded_to_the_stated_gap() -> None:
+    directions = negative_binomial(40.0, 0.98)
+    family = FamilyComposition(directions, 768, relative_width=1e-5)
+    found = family.epsilon(1e-6)
+    step = family.step
+    singles = [Composition([(connect_the_dots(d, step), 768)]).epsilon(1e-6).upper for d in directions]
+    # One direction in all instances is worst, and the bound is within 1.2e-4 of it.
+    assert max(singles) <= found.upper * (1 + 1e-6)
+    assert found.upper <= max(singles) * (1 + 1.2e-4)
+    # The supremum of the profiles alone, without branch and bound, is 7 % above.
+    whole = FamilyComposition([list(directions)], 768, attained=directions, step=step).epsilon_upper(1e-6)
+    assert whole > 1.05 * found.upper
+
+
+def test_decisions_agree_with_values() -> None:
+    family = FamilyComposition(negative_binomial(40.0, 0.98), 100, relative_width=1e-4)
+    value = family.epsilon_upper(1e-6)
+    assert family.epsilon_upper(1e-6, decide=value * 1.01) <= value * 1.01
+    assert family.epsilon_upper(1e-6, decide=value * 0.99) > value * 0.99
+
+
+@pytest.mark.parametrize("instances", [1, 10, 1000, 100_000])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+def test_chosen_steps_reach_the_wanted_width(instances: int, delta: float) -> None:
+    pair = binomial_randomized_response(30_000, 0.1).up
+    step = choose_step(pair, instances, relative_width=1e-5, reference_delta=delta)
+    found = Composition([(connect_the_dots(pair, step), instances)]).epsilon(delta)
+    assert found.width <= 2e-5 * max(found.upper, 0.05 * pair.losses.std() * math.sqrt(instances))
+
+
+def test_bad_input_is_refused() -> None:
+    pair = discrete_laplace(0.1).up
+    with pytest.raises(ValueError, match="pairs is empty"):
+        FamilyComposition([], 3)
+    with pytest.raises(ValueError, match="instances=0"):
+        FamilyComposition([pair], 0)
+    with pytest.raises(ValueError, match="attained is None"):
+        FamilyComposition([[pair, floats(([Fraction(1)], [Fraction(1)]))]], 2)
+    with pytest.raises(ValueError, match="relative_width=0"):
+        FamilyComposition([pair], 2, relative_width=0.0)
+
+
+@pytest.mark.parametrize("instances", [1, 3])
+def test_a_lower_bound_above_the_upper_one_is_not_clipped(instances: int) -> None:
+    # Nobody attains the stronger pair: as if a claim were wrong.
+    family = FamilyComposition([discrete_laplace(0.1).up], instances, attained=[discrete_laplace(0.2).up])
+    with pytest.raises(ArithmeticError, match="one of them is wrong"):
+        family.delta(0.0)
+    with pytest.raises(ArithmeticError, match="one of them is wrong"):
+        family.epsilon(1e-3)
+
+
+def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
+    # Three users, almost fair coins, and one report in 1e9 that gives everything away.
+    heavy = PrivacyLossDistribution.from_atoms(
+        np.array([-1e-3, 0.0, 1e-3, 20.0]), np.array([0.3, 0.4, 0.3 - 1e-9, 1e-9])
+    )
+    found = FamilyComposition([heavy], 5000, relative_width=1e-9).epsilon(1e-7)
+    assert 0 < found.lower < found.upper < math.inf
+    with pytest.raises(WindowTooLargeError, match="a step of"):
+        FamilyComposition([heavy], 5000, step=1e-9).epsilon(1e-7)
+
+
+def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
+    for pair in (*negative_binomial(1e-300, 0.5), *binomial_randomized_response(10, 1e-300), *poisson(1.0)):
+        assert choose_step(pair, 2, reference_delta=1e-4) > 1e-12
+    everything = FamilyComposition(negative_binomial(1e-300, 0.5), 2)
+    assert everything.epsilon(1e-4).lower == math.inf

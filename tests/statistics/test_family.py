@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from dpverify.statistics.family import AuditResult, Verdict, decide, holm, overall
+
+
+def result(p_value: float, power: float | None) -> AuditResult:
+    return AuditResult("check", p_value, 10, "method", "evidence", fault="fault", power=power)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6))
+def test_holm_is_the_closure_of_bonferroni(p_values: list[float]) -> None:
+    # An independent definition: reject i at a iff Bonferroni rejects every subset that holds i at a.
+    everyone = range(len(p_values))
+    subsets = [s for size in range(1, len(p_values) + 1) for s in combinations(everyone, size)]
+    closed = [max(min(1.0, len(s) * min(p_values[j] for j in s)) for s in subsets if i in s) for i in everyone]
+    assert_allclose(holm(p_values), closed, rtol=1e-12)
+
+
+def test_verdicts() -> None:
+    decided = decide([result(0.001, 0.5), result(0.006, 0.99), result(0.5, 0.5), result(0.7, None)], 0.01)
+    assert [r.verdict.value for r in decided] == ["violates", "consistent", "undecided", "undecided"]
+    assert decided[1].details["adjusted_p_value"] == pytest.approx(0.018)
+    assert overall(decided) is Verdict.VIOLATES
+    assert overall(decided[1:]) is Verdict.UNDECIDED
+    assert overall(decided[1:2]) is Verdict.CONSISTENT
+    assert overall([]) is Verdict.UNDECIDED
+
+
+def test_family_wise_error_over_dependent_tests() -> None:
+    # Ten copies of one p-value and ten independent ones: rejecting any true null is rare in both.
+    rng = np.random.default_rng(5)
+    same, different = np.repeat(rng.random((4000, 1)), 10, axis=1), rng.random((4000, 10))
+    for p_values in (same, different):
+        alarms = sum(holm(row).min() <= 0.05 for row in p_values)
+        assert alarms <= 276  # binom.isf(1e-6, 4000, 0.05)
+
+
+def test_a_result_is_plain_json() -> None:
+    (decided,) = decide([result(0.2, 0.97)], 0.05)
+    assert json.loads(json.dumps(decided.to_dict())) == decided.to_dict()
+    assert decided.to_dict()["verdict"] == "consistent"
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match=r"^p_value=1\.5 must be a finite number in \[0, 1\]\.$"):
+        result(1.5, None)
+    with pytest.raises(ValueError, match=r"^p_values must be a vector"):
+        holm([0.5, -0.1])

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import special, stats
+
+from dpverify.laws import integer as laws
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets, log_wealth
+from dpverify.statistics.events import (
+    Events,
+    classifier_score,
+    histogram_score,
+    likelihood_ratio_events,
+    searched_events,
+    value_score,
+)
+from dpverify.statistics.intervals import lower_limit, upper_limit
+from dpverify.statistics.lower_bound import LowerCurve, claim_p_value, lower_curve, privacy_test
+from tests.samples import FALSE_ALARM
+
+
+def neighbours(epsilon: float) -> tuple[DiscreteLaw, DiscreteLaw]:
+    """The discrete Laplace mechanism on neighbouring sums: pure epsilon-DP, attained in both directions."""
+    zero = DiscreteLaw.from_integer_law(laws.discrete_laplace(epsilon, 1e-18))
+    return DiscreteLaw(zero.points + 1, zero.pmf.copy(), zero.outside), zero
+
+
+def binomial_neighbours(trials: int, p: float) -> tuple[DiscreteLaw, DiscreteLaw]:
+    """A binomial noise, which is not pure: Z + 1 against Z."""
+    noise = DiscreteLaw.from_integer_law(laws.binomial(trials, p))
+    return DiscreteLaw(noise.points + 1, noise.pmf.copy(), noise.outside), noise
+
+
+def test_the_first_event_attains_the_divergence() -> None:
+    first, second = binomial_neighbours(30, 0.3)
+    everything = np.union1d(first.points, second.points)
+    p, q = first.probabilities(everything), second.probabilities(everything)
+    for epsilon in (0.0, 0.2, 0.6):
+        events = likelihood_ratio_events(first, second, epsilon, 10**9, masses=())
+        assert events.upward.tolist() == [True, False]
+        gaps = events.expected[:, 0] - math.exp(epsilon) * events.expected[:, 1]
+        exact = [PrivacyLossDistribution.from_pmfs(*pair).delta(epsilon).midpoint for pair in ((p, q), (q, p))]
+        assert_allclose(gaps, exact, rtol=1e-9)
+        # And the events are what they expect to be.
+        members = events.members(everything)
+        assert_allclose([p @ members[:, 0], q @ members[:, 1]], events.expected[:, 0], rtol=1e-12)
+
+
+def test_rare_events_give_way_to_those_that_the_trials_meet() -> None:
+    events = likelihood_ratio_events(*binomial_neighbours(1000, 0.3), 1.0, 2000, masses=(0.1,))
+    assert (events.expected[:, 0] >= 10 / 2000).all()
+    assert (events.expected[:, 0] > events.expected[:, 1]).all()
+
+
+def test_a_complement_needs_no_correction() -> None:
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
+    assert (len(events), events.distinct) == (2, 1)
+    outcomes = np.arange(-3, 4)
+    assert (events.members(outcomes)[:, 0] != events.members(outcomes)[:, 1]).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 50), st.integers(0, 50), st.floats(0.0, 3.0), st.floats(0.0, 0.5), st.floats(0.001, 0.5))
+def test_the_p_value_is_where_the_curve_reaches_the_claim(
+    x: int, y: int, epsilon: float, delta: float, level: float
+) -> None:
+    p_value = float(claim_p_value(x, y, 50, epsilon, delta))
+    for a, refuted in ((min(0.999, p_value * 1.0001), True), (p_value * 0.9999, False)):
+        if 1e-12 < a < 0.999 and p_value < 0.999:
+            curve = LowerCurve(lower_limit([x], 50, a / 2), upper_limit([y], 50, a / 2), a)
+            gap = float(curve.p_lower[0] - math.exp(epsilon) * curve.q_upper[0] - delta)
+            assert (gap > -1e-7) if refuted else (gap < 1e-7)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.3, 0.3), (0.001, 0.001), (0.69, 0.31), (0.05, 0.01)])
+def test_coverage(p: float, q: float) -> None:
+    # The claims that hold with equality: at every delta below p, epsilon = ln((p - delta) / q), if not negative.
+    rng, repetitions, trials = np.random.default_rng(31), 10_000, 1000
+    counts = np.arange(trials + 1)
+    x, y = rng.binomial(trials, p, repetitions), rng.binomial(trials, q, repetitions)
+    masses = np.outer(stats.binom.pmf(counts, trials, p), stats.binom.pmf(counts, trials, q))
+    for level in (0.1, 0.01):
+        lower, upper = lower_limit(counts, trials, level / 2), upper_limit(counts, trials, level / 2)
+        for delta in (0.0, (p - q) / 2):
+            refuted = lower[:, None] - (p - delta) / q * upper > delta
+            assert masses[refuted].sum() <= level
+            assert refuted[x, y].sum() <= stats.binom.isf(FALSE_ALARM / 4, repetitions, level)
+
+
+def test_the_level_is_shared_by_all_limits_of_distinct_events() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    events, rng = likelihood_ratio_events(first, second, 0.5, 5000), np.random.default_rng(39)
+    assert (len(events), events.distinct) == (4, 4)
+    samples = first.sample(5000, rng), second.sample(5000, rng)
+    up = (events.score(samples[0]) > events.thresholds[0]).sum()
+    curve = lower_curve(*samples, events, 0.08)
+    assert curve.p_lower[0] == lower_limit(up, 5000, 0.01)
+    # The p-value of the test is the level at which the lower bound reaches the claim.
+    p_value = privacy_test(*samples, events, [(0.2, 0.01)], level=0.05).p_value
+    assert 1e-6 < p_value < 0.5
+    bounds = [lower_curve(*samples, events, a * p_value).delta(0.2) for a in (1.001, 0.999)]
+    assert bounds[1] < 0.01 < bounds[0]
+
+
+def test_the_whole_curve_is_below_the_truth() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    everything = np.union1d(first.points, second.points)
+    pld = [
+        PrivacyLossDistribution.from_pmfs(a.probabilities(everything), b.probabilities(everything))
+        for a, b in ((first, second), (second, first))
+    ]
+    epsilons = np.linspace(0.0, 2.0, 21)
+    truth = np.array([max(pair.delta(float(e)).upper for pair in pld) for e in epsilons])
+    events, rng, level, wrong = likelihood_ratio_events(first, second, 0.5, 500), np.random.default_rng(32), 0.1, 0
+    for _ in range(400):
+        curve = lower_curve(first.sample(500, rng), second.sample(500, rng), events, level)
+        wrong += any(curve.delta(float(e)) > d for e, d in zip(epsilons, truth, strict=True))
+    assert wrong <= stats.binom.isf(FALSE_ALARM, 400, level)
+
+
+def test_a_violation_is_found_in_time_and_a_correct_mechanism_is_consistent() -> None:
+    rng, claim = np.random.default_rng(33), [(0.8, 0.0)]
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000)
+    samples = [law.sample(31_000, rng) for law in neighbours(0.84)]
+    start = time.perf_counter()
+    found = privacy_test(*samples, events, claim, level=0.05, fault_epsilon=0.84)
+    anytime = anytime_privacy_test(*samples, kelly_bets(events, 0.8, 0.0, 0.84), level=0.05)
+    assert time.perf_counter() - start < 5.0  # a second on an idle core
+    assert found.p_value <= 0.05
+    assert anytime.p_value <= 0.05
+    assert found.details["epsilon_lower"] > 0.8
+    assert found.power is not None
+    assert found.power >= 0.95
+    assert found.details["smallest_detectable_epsilon"] <= 0.84
+    correct = privacy_test(*(law.sample(31_000, rng) for law in neighbours(0.8)), events, claim, level=0.05)
+    assert correct.p_value > 0.05
+
+
+def test_a_claimed_curve_is_tested_at_all_its_points() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    rng = np.random.default_rng(34)
+    events = likelihood_ratio_events(first, second, 0.5, 20_000)
+    samples = [law.sample(20_000, rng) for law in (first, second)]
+    gap = float(np.max(events.expected[:, 0] - math.exp(0.1) * events.expected[:, 1]))
+    weak, broken = (0.9, 0.5), (0.1, gap / 3)
+    results = [privacy_test(*samples, events, claims, level=0.01) for claims in ([weak], [weak, broken], [broken])]
+    assert results[0].p_value == 1.0
+    assert results[1].p_value == results[2].p_value < 1e-6
+
+
+def wealth_of(bets: Bets, p: float, q: float, repetitions: int, checkpoints: np.ndarray, seed: int) -> np.ndarray:
+    """Log wealth at checkpoints for one event and its complement, from multinomial counts of the four outcomes."""
+    rng, grown = np.random.default_rng(seed), math.exp(bets.epsilon)
+    cells = [(a, b) for a in (0, 1) for b in (0, 1)]
+    gains = np.array([[a - grown * b, (1 - b) - grown * (1 - a)] for a, b in cells])
+    steps = np.log1p(gains @ bets.fractions.T)
+    masses = [(p if a else 1 - p) * (q if b else 1 - q) for a, b in cells]
+    counts = np.cumsum([rng.multinomial(n, masses, repetitions) for n in np.diff(checkpoints, prepend=0)], axis=0)
+    return special.logsumexp(counts @ steps, axis=-1, b=bets.weights)
+
+
+def test_betting_decides_within_9000_pairs_in_the_median() -> None:
+    bets = kelly_bets(likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000), 0.8, 0.0, 0.84)
+    true = 1.0 / (1.0 + math.exp(-0.84))
+    wealth = wealth_of(bets, true, 1.0 - true, 4000, np.arange(100, 9001, 100), 35)
+    assert np.mean(wealth.max(axis=0) >= math.log(20.0)) > 0.5
+
+
+def test_betting_seldom_refutes_a_true_claim() -> None:
+    bets = kelly_bets(likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000), 0.8, 0.0, 0.84)
+    true = 1.0 / (1.0 + math.exp(-0.8))
+    wealth = wealth_of(bets, true, 1.0 - true, 4000, np.arange(100, 9001, 100), 36)
+    alarms = np.count_nonzero(wealth.max(axis=0) >= math.log(20.0))
+    assert alarms <= stats.binom.isf(FALSE_ALARM, 4000, 0.05)
+    # The expected gain of one pair is not positive, exactly, for any claim that holds.
+    assert true - math.exp(0.8) * (1 - true) <= 1e-15
+
+
+def test_wealth_by_hand() -> None:
+    events = Events(value_score, np.array([0.5]), np.array([True]), np.array([[0.6, 0.4]]))
+    bets = Bets(events, np.array([[0.2], [0.1]]), np.array([0.25, 0.75]), math.log(2.0), 0.1)
+    path = np.exp(log_wealth([1.0, 0.0], [0.0, 1.0], bets))
+    after_one = [1 + 0.2 * 0.9, 1 + 0.1 * 0.9]
+    after_two = [after_one[0] * (1 - 0.2 * 2.1), after_one[1] * (1 - 0.1 * 2.1)]
+    assert_allclose(path, [np.dot([0.25, 0.75], after_one), np.dot([0.25, 0.75], after_two)], rtol=1e-12)
+
+
+def test_a_black_box_is_searched_on_held_out_samples() -> None:
+    rng, alarms = np.random.default_rng(37), 0
+    for scale, refuted in ((1.0, False), (0.7, True)):
+        # Continuous Laplace noise, told nothing about its law; the claim is for scale 1.
+        for _ in range(60 if not refuted else 1):
+            train, test = ([rng.laplace(shift, scale, 4000) for shift in (1, 0)] for _ in range(2))
+            scores = (value_score, histogram_score(*train))
+            searched = searched_events(*train, 1.0, 0.0, scores=scores)
+            hit = any(lower_curve(*test, events, 0.05 / 2).epsilon(0.0) > 1.0 for events in searched)
+            alarms += hit and not refuted
+        assert hit == refuted
+    assert alarms <= stats.binom.isf(FALSE_ALARM, 60, 0.05)
+
+
+def test_a_classifier_finds_what_one_coordinate_does_not_show() -> None:
+    # Only the parity of two counts tells the datasets apart.
+    rng = np.random.default_rng(38)
+
+    def draw(flip: float) -> np.ndarray:
+        bits = rng.integers(0, 2, (4000, 2))
+        bits[:, 1] = bits[:, 0] ^ (rng.random(4000) < flip)
+        return bits
+
+    train, test = ([draw(0.9), draw(0.1)] for _ in range(2))
+    (events,) = searched_events(*train, 1.0, 0.0, scores=[classifier_score(*train)])
+    assert lower_curve(*test, events, 0.01).epsilon(0.0) > 1.8
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([1, 2], [1], r"^first and second have 2 and 1 samples, but must have as many, and at least one\.$"),
+        ([], [], r"^first and second have 0 and 0 samples"),
+    ],
+)
+def test_unpaired_samples_are_refused(first: list[int], second: list[int], message: str) -> None:
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
+    with pytest.raises(ValueError, match=message):
+        lower_curve(np.array(first), np.array(second), events, 0.05)
+
+
+def test_bad_input() -> None:
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
+    with pytest.raises(ValueError, match=r"^claims is empty"):
+        privacy_test([0], [0], events, [], level=0.05)
+    with pytest.raises(ValueError, match=r"^fault_epsilon=0\.8 must be a finite number in \(0\.8, inf\)\.$"):
+        kelly_bets(events, 0.8, 0.0, 0.8)
+    with pytest.raises(ValueError, match=r"^first and second have the same law"):
+        likelihood_ratio_events(neighbours(0.8)[1], neighbours(0.8)[1], 0.8, 1000)
+    with pytest.raises(ValueError, match=r"^fractions must be non-negative"):
+        Bets(events, np.array([[0.4, 0.4]]), np.ones(1), 0.8, 0.0)
