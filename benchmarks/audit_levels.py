@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from dpverify.claims.laws import estimate_law
+from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
 from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
@@ -29,7 +29,8 @@ LEVEL = 0.01
 
 
 def three_nb(epsilon: float, ones: int = 400) -> DiscreteLaw:
-    return estimate_law(ThreeNB(1000, math.exp(-epsilon), 5.0, 0.9), ones)
+    protocol = ThreeNB(1000, math.exp(-epsilon), 5.0, 0.9)
+    return claims_of(protocol).estimate_law(protocol, ones)
 
 
 def checks(rng: np.random.Generator) -> dict[str, Callable[[], bool]]:

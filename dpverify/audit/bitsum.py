@@ -19,13 +19,11 @@ from dpverify.audit.runner import Progress
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.laws import view_law
-from dpverify.claims.marginals import marginals
 from dpverify.guarantee import Budget, Interval
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.planning.plan import account
 from dpverify.statistics.family import AuditResult
-from protocols.bitsum import BitsumProtocol, RandomizedResponse
+from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
 from protocols.validation import check_integer
 
@@ -170,7 +168,7 @@ def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:
 
 
 def _columns(reference: BitsumProtocol, ones: int, present: int, counts: bool) -> dict[int, Any]:
-    laws = marginals(reference, ones, present)
+    laws = claims_of(reference).marginals(reference, ones, present)
     names = {0: "estimate"}
     if counts:
         names |= {1 + place: f"count of {symbol:+d}" for place, symbol in enumerate(reference.alphabet)}
@@ -181,7 +179,7 @@ def _view(reference: BitsumProtocol, ones: int, present: int) -> tuple[slice, Di
     if not reference.alphabet:
         return None  # the estimate is all there is
     try:
-        return slice(1, None), view_law(reference, ones, participants=present)
+        return slice(1, None), claims_of(reference).view_law(reference, ones, present)
     except ValueError:
         return None  # too many cells for a joint law: the counts are tested one by one
 
@@ -190,16 +188,17 @@ def _messages(reference: BitsumProtocol, implementation: Implementation) -> Mess
     if implementation.sent is None or implementation.arrived is None:
         return None
     users, symbol = reference.users, reference.alphabet[-1]
-    one_each = isinstance(reference, RandomizedResponse)
+    claims = claims_of(reference)
+    fewest, most = claims.messages_range(reference)
     return Messages(
         implementation.sent,
         implementation.arrived,
         _sorted_bits(users // 2, users),
         np.zeros(users, dtype=np.int64),
         symbol,
-        marginals(reference, 0, 1).get(f"count of {symbol:+d}"),
-        fewest=1 if one_each else 0,
-        most=1 if one_each else math.inf,
+        claims.marginals(reference, 0, 1).get(f"count of {symbol:+d}"),
+        fewest,
+        most,
     )
 
 

@@ -19,7 +19,6 @@ from dpverify.audit.runner import Progress, Trials, block_generator, run
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.kde.error import mse
-from dpverify.claims.laws import estimate_law
 from dpverify.claims.lsq import lsq_claims_of
 from dpverify.formulas.kde import published_rmse_bound
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
@@ -145,7 +144,7 @@ def _check_error(bitsum: BitsumProtocol, rmse: float) -> None:
     """Refuse a bitsum whose error is not of mean 0 and the same for no ones and all ones."""
     for ones in (0, bitsum.users):
         try:
-            law = estimate_law(bitsum, ones)
+            law = claims_of(bitsum).estimate_law(bitsum, ones)
         except TypeError:
             return  # continuous noise, which is added whatever the input is
         bias, tolerance = law.mean - ones, 1e-6 * (1.0 + rmse)

@@ -14,7 +14,7 @@ from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.runner import Trials, run
 from dpverify.audit.subject import narrowed
 from dpverify.audit.target import TargetError
-from dpverify.claims.laws import estimate_law
+from dpverify.claims.bitsum.negative_binomial import NegativeBinomialClaims
 from dpverify.guarantee import Budget
 from dpverify.statistics.conformance import choose_bins
 from dpverify.statistics.eprocess import ConformanceProcess, evidence_power
@@ -134,7 +134,7 @@ def test_the_draws_are_those_of_the_runner() -> None:
 
 
 def test_the_stated_power_of_conformance_is_reached() -> None:
-    law = estimate_law(NegativeBinomial(10, 2.0, 0.5), 3)
+    law = NegativeBinomialClaims().estimate_law(NegativeBinomial(10, 2.0, 0.5), 3)
     narrow = narrowed(law, 0.2)
     assert narrow is not None
     trials, level, rng = 500, 0.01, np.random.default_rng(8)

@@ -17,8 +17,8 @@ from dpverify.audit.engine import audit, trials_needed
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.subject import narrowed
 from dpverify.audit.target import Target, TargetError
-from dpverify.claims.laws import view_law
-from dpverify.claims.marginals import marginals
+from dpverify.claims.bitsum import claims_of
+from dpverify.claims.bitsum.baselines import CentralDiscreteLaplaceClaims
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.planning.plan import account
@@ -53,8 +53,8 @@ THREE_NB = ThreeNB(20, 0.6, 2.0, 0.5)
 @pytest.mark.parametrize("protocol", [THREE_NB, Pure(20, 0.6, 0.2, 2.0, 0.5)])
 @pytest.mark.parametrize(("ones", "participants"), [(0, 20), (7, 20), (2, 5), (0, 0)])
 def test_marginals_are_those_of_the_joint_law(protocol: BitsumProtocol, ones: int, participants: int) -> None:
-    joint = view_law(protocol, ones, participants=participants)
-    found = marginals(protocol, ones, participants)
+    joint = claims_of(protocol).view_law(protocol, ones, participants)
+    found = claims_of(protocol).marginals(protocol, ones, participants)
     images = {
         "estimate": joint.image(protocol.analyze),
         "count of +1": joint.image(lambda rows: rows[:, 0]),
@@ -66,7 +66,7 @@ def test_marginals_are_those_of_the_joint_law(protocol: BitsumProtocol, ones: in
 
 
 def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
-    law = marginals(CentralDiscreteLaplace(1, 0.6), 0)["estimate"]
+    law = CentralDiscreteLaplaceClaims().estimate_law(CentralDiscreteLaplace(1, 0.6), 0)
     found = narrowed(law, 0.1)
     assert found is not None
     other, name = found
@@ -79,7 +79,7 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
 
     # A discrete Laplace law of that standard deviation is farther away.
     p = 0.56768
-    laplace = marginals(CentralDiscreteLaplace(1, p), 0)["estimate"]
+    laplace = CentralDiscreteLaplaceClaims().estimate_law(CentralDiscreteLaplace(1, p), 0)
     assert math.sqrt(laplace.variance) == pytest.approx(0.9 * math.sqrt(law.variance), rel=1e-4)
     assert divergence(other) < divergence(laplace)
     two = narrowed(DiscreteLaw.of([0, 1], [0.5, 0.5]), 0.1)
@@ -90,7 +90,7 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
 
 
 def test_the_stated_number_of_trials_catches_the_stated_fault() -> None:
-    law = marginals(THREE_NB, 0)["estimate"]
+    law = claims_of(THREE_NB).estimate_law(THREE_NB, 0)
     trials = trials_needed(law, 0.1, 1e-3)
     assert trials is not None
     assert 1_000 < trials < 10_000

@@ -10,17 +10,16 @@ import pytest
 from scipy import stats
 
 import dpverify.claims.kde.privacy as kde_privacy
-import dpverify.claims.laws as view_laws
-import dpverify.claims.marginals as marginals
 import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum.privacy as vector_sum
+from dpverify.claims.bitsum import claims_of
 from dpverify.claims.buckets import BucketAccount, under_estimating
 from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.laws import estimate_law, view_law
 from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.laws import integer as laws
+from dpverify.laws import views
 from dpverify.laws.integer import IntegerLaw
 from dpverify.laws.messages import MessagesLaw
 from protocols.bitsum import (
@@ -85,11 +84,11 @@ def test_messages_charge_the_errors_of_their_laws() -> None:
 def test_laws_of_views_say_how_much_they_leave_out(
     monkeypatch: pytest.MonkeyPatch, protocol: BitsumProtocol, participants: int, tail: float
 ) -> None:
-    exact = {law: law(protocol, 3, participants=participants) for law in (view_law, estimate_law)}
-    for module in (view_laws, marginals):
-        monkeypatch.setattr(module, "_TAIL", tail)
+    claims = claims_of(protocol)
+    exact = {law: law(protocol, 3, participants) for law in (claims.view_law, claims.estimate_law)}
+    monkeypatch.setattr(views, "TAIL", tail)
     for law, whole in exact.items():
-        cut = law(protocol, 3, participants=participants)
+        cut = law(protocol, 3, participants)
         listed = {tuple(np.atleast_1d(point)) for point in cut.points.tolist()}
         left_out = sum(
             mass
@@ -98,7 +97,7 @@ def test_laws_of_views_say_how_much_they_leave_out(
         )
         assert left_out <= cut.outside + 1e-12
         assert 1.0 - float(cut.pmf.sum()) <= cut.outside + 1e-12
-    for count in marginals.marginals(protocol, 3, participants).values():
+    for count in claims.marginals(protocol, 3, participants).values():
         assert 1.0 - float(count.pmf.sum()) <= count.outside + 1e-12
 
 

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
+from protocols.validation import check_integer
 
 __all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "PrivacyCurve"]
 
@@ -167,6 +169,71 @@ class BitsumClaims(ABC, Generic[P]):
             `messages_per_user`, 1 is the worst case: the number is stochastically increasing in the bits.
         """
 
+    def messages_range(self, protocol: P) -> tuple[int, float]:
+        """Return the fewest and the most messages that a user can send, whatever her bit."""
+        return 0, math.inf
+
+    def estimate_law(self, protocol: P, ones: int, participants: int | None = None) -> DiscreteLaw:
+        """Return the exact law of the analyzer's estimate.
+
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            A protocol whose estimate is discrete.
+        ones : int
+            How many of the participants hold 1.
+        participants : int, optional
+            How many users take part, with noise of m/n of the total; all when omitted.
+
+        Raises
+        ------
+        TypeError
+            For a protocol without a discrete law.
+        """
+        return self._readable(protocol, *_checked(protocol, ones, participants)).image(protocol.analyze)
+
+    def view_law(self, protocol: P, ones: int, participants: int | None = None) -> DiscreteLaw:
+        """Return the exact law of the shuffled view, its points the rows that `sample_view` draws.
+
+        The parameters are those of `estimate_law`.
+
+        Raises
+        ------
+        TypeError
+            For a protocol without a discrete law.
+        ValueError
+            Where the joint law of the view's counts is too large: audit the estimate and `marginals` instead.
+        """
+        return self._view(protocol, *_checked(protocol, ones, participants))
+
+    def marginals(self, protocol: P, ones: int, participants: int | None = None) -> dict[str, DiscreteLaw]:
+        """Return the exact laws of the estimate, and of each count of the view that the others do not fix.
+
+        Unlike the joint law of a view with two counts, these stay small for any amount of noise. The parameters are
+        those of `estimate_law`.
+
+        Returns
+        -------
+        dict of str to DiscreteLaw
+            "estimate", then such as "count of +1".
+        """
+        estimate = self.estimate_law(protocol, ones, participants)
+        return {"estimate": estimate, **self._counts(protocol, *_checked(protocol, ones, participants))}
+
+    def _readable(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
+        """Return a law of views of which the analyzer makes the estimates of the true law."""
+        raise TypeError(f"protocol={protocol!r} has no discrete law here.")
+
+    def _view(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
+        return self._readable(protocol, ones, participants)
+
+    def _counts(self, protocol: P, ones: int, participants: int) -> dict[str, DiscreteLaw]:
+        """Return what `marginals` adds to the estimate: by default the count of the last symbol."""
+        if not protocol.alphabet:
+            return {}
+        view = self._view(protocol, ones, participants)
+        return {f"count of {protocol.alphabet[-1]:+d}": view.image(lambda rows: rows[:, -1])}
+
     @abstractmethod
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
         """Return the protocol with the published parameters for an (epsilon0, delta0)-DP instance.
@@ -211,3 +278,8 @@ class BitsumClaims(ABC, Generic[P]):
     def bits_per_message(self) -> int:
         """Return the content of a message in bits, the tag of the instance apart."""
         return max(1, (len(self.protocol.alphabet) - 1).bit_length())
+
+
+def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> tuple[int, int]:
+    taking_part = protocol.users if participants is None else check_integer("participants", participants, low=0)
+    return check_integer("ones", ones, low=0, high=taking_part), taking_part

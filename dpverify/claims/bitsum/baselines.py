@@ -12,12 +12,15 @@ from typing import Any, ClassVar, TypeVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, PrivacyCurve
+from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import integer as laws
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.erasure import two_valued
@@ -181,6 +184,10 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         law = laws.discrete_gaussian(protocol.sigma)
         return math.sqrt(float(law.pmf @ law.support.astype(float) ** 2))
 
+    def _readable(self, protocol: CentralDiscreteGaussian, ones: int, participants: int) -> DiscreteLaw:
+        noise = laws.discrete_gaussian(protocol.sigma, views.TAIL)
+        return views.one_count(views.total(views.point(ones), noise))
+
     def published(self, users: int, epsilon0: float, delta0: float) -> CentralDiscreteGaussian:
         """Return the sigma that zero-concentrated privacy gives (canonne2020, bun2016)."""
         if delta0 == 0.0:
@@ -250,6 +257,9 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
     def parameters(self, protocol: CentralDiscreteLaplace) -> dict[str, Any]:  # noqa: D102
         return {"p": protocol.p}
 
+    def _readable(self, protocol: CentralDiscreteLaplace, ones: int, participants: int) -> DiscreteLaw:
+        return views.one_count(views.total(views.point(ones), views.discrete_laplace(protocol.p)))
+
     def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
         return float(three_nb.rmse(fp, protocol.p))
 
@@ -273,6 +283,12 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
 
     def parameters(self, protocol: LocalRandomizedResponse) -> dict[str, Any]:  # noqa: D102
         return {"flip_probability": protocol.flip_probability}
+
+    def messages_range(self, protocol: LocalRandomizedResponse) -> tuple[int, float]:  # noqa: D102
+        return 1, 1
+
+    def _readable(self, protocol: LocalRandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
+        return reports_law(protocol, ones, participants)
 
     def rmse(self, protocol: LocalRandomizedResponse) -> float:  # noqa: D102
         return float(randomized_response.rmse(fp, protocol.users, protocol.flip_probability))

@@ -19,14 +19,16 @@ from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
 from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
-from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
+from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 
-__all__ = ["NegativeBinomialClaims", "least_poisson_mean"]
+__all__ = ["NegativeBinomialClaims", "counted", "least_poisson_mean"]
 
 _NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of that of Poisson noise."""
@@ -95,6 +97,10 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         noise = negative_binomial(instances * protocol.shape / protocol.users, protocol.p, TAIL)
         return MessagesLaw((bits, (1, noise)))
 
+    def _readable(self, protocol: NegativeBinomial, ones: int, participants: int) -> DiscreteLaw:
+        noise = views.negative_binomial(protocol.shape * (participants / protocol.users), protocol.p)
+        return views.one_count(views.total(views.point(counted(protocol, ones, participants)), noise))
+
     def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:  # noqa: D102
         return NegativeBinomial(users, float(formulas.shape(fp, delta0)), float(formulas.p(fp, epsilon0)))
 
@@ -145,6 +151,11 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
             attempt = within(middle)
             few, low, high = (few, middle, high) if attempt is None else (attempt, low, middle)
         return few
+
+
+def counted(protocol: SingleNoise, ones: int, participants: int) -> int:
+    """Return how many bits are sent as messages: the zeros instead of the ones for `Estimate.UNDER`."""
+    return participants - ones if protocol.estimate is Estimate.UNDER else ones
 
 
 def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float) -> float:

@@ -9,10 +9,12 @@ import math
 from typing import Any, ClassVar
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.bitsum.negative_binomial import least_poisson_mean
+from dpverify.claims.bitsum.negative_binomial import counted, least_poisson_mean
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.integer import poisson
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
@@ -51,6 +53,10 @@ class PoissonClaims(BitsumClaims[Poisson]):
         bits = counted_bits(instances, fraction_of_ones)
         noise = poisson(instances * protocol.mean / protocol.users, TAIL)
         return MessagesLaw((bits, (1, noise)))
+
+    def _readable(self, protocol: Poisson, ones: int, participants: int) -> DiscreteLaw:
+        noise = poisson(protocol.mean * (participants / protocol.users), views.TAIL)
+        return views.one_count(views.total(views.point(counted(protocol, ones, participants)), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Poisson:
         """Raise FormulaRangeError: wagner2025 (Appendix B.1) says that Poisson noise works, and not how much."""

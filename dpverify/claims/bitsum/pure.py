@@ -25,12 +25,14 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.bitsum.three_nb import ThreeNBClaims
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
 from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.erasure import erased, two_valued
@@ -145,6 +147,19 @@ class PureClaims(BitsumClaims[Pure]):
     ) -> MessagesLaw:
         _, *noise = ThreeNBClaims().messages_law(protocol.noise, instances, fraction_of_ones).parts
         return MessagesLaw((counted_bits(instances, fraction_of_ones, protocol.drop_probability), *noise))
+
+    @staticmethod
+    def _two_counts(protocol: Pure, ones: int, participants: int) -> TwoCounts:
+        return TwoCounts(views.kept_ones(ones, protocol.drop_probability), protocol.noise, participants)
+
+    def _readable(self, protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
+        return self._two_counts(protocol, ones, participants).readable()
+
+    def _view(self, protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
+        return self._two_counts(protocol, ones, participants).joint()
+
+    def _counts(self, protocol: Pure, ones: int, participants: int) -> dict[str, DiscreteLaw]:
+        return self._two_counts(protocol, ones, participants).marginals()
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Pure:
         """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.

@@ -27,6 +27,9 @@ from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.integer import binomial
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss.chord import chord
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
@@ -34,7 +37,7 @@ from dpverify.privacy_loss.report_sums import ReportSums
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
-__all__ = ["RandomizedResponseClaims"]
+__all__ = ["RandomizedResponseClaims", "reports_law"]
 
 _TAIL = 1e-42
 _MOST_CELLS = 512
@@ -98,6 +101,12 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         self, protocol: RandomizedResponse, instances: int = 1, fraction_of_ones: float = 1.0
     ) -> MessagesLaw:
         return MessagesLaw((counted_bits(instances, 1.0),))
+
+    def messages_range(self, protocol: RandomizedResponse) -> tuple[int, float]:  # noqa: D102
+        return 1, 1
+
+    def _readable(self, protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
+        return reports_law(protocol, ones, participants)
 
     def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:  # noqa: D102
         return RandomizedResponse(users, float(formulas.flip_probability(fp, epsilon0, delta0, users)))
@@ -167,6 +176,13 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         if not meets(most):
             raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
         return RandomizedResponse(users, nudged(meets, least, most))
+
+
+def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
+    """Return the law of (reports of 0, reports of 1) of this many participants, so many of which hold 1."""
+    p = protocol.flip_probability
+    reported = views.total(views.kept_ones(ones, p), binomial(participants - ones, p, views.TAIL))
+    return views.rows(reported, lambda k: np.stack([participants - k, k], axis=-1))
 
 
 def _extreme(users: int, p: float) -> Directions:

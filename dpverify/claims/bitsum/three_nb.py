@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mpmath import fp
@@ -17,14 +18,16 @@ from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import Hypothesis
 from dpverify.formulas import three_nb as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
-from dpverify.laws.integer import negative_binomial
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.integer import IntegerLaw, negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
 from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
-__all__ = ["FLOOD_RATE", "ThreeNBClaims"]
+__all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts"]
 
 FLOOD_RATE = 0.2
 """The c in `p' = exp(-c eps0 / (eps0 + ln 1/delta0))`, which wagner2025 leaves as Theta(1).
@@ -39,6 +42,58 @@ _TAIL = 1e-40
 _NOTE = "the noise does not depend on the data: one pair for every dataset"
 _MOST_FLOOD = 1e6
 _MOST_SPREAD = 1e5
+
+
+@dataclass(frozen=True)
+class TwoCounts:
+    """The view (B + Z1 + Z3, Z2 + Z3) of bits B among the noise of some users of 3NB.
+
+    Parameters
+    ----------
+    bits : IntegerLaw
+        B.
+    noise : ThreeNB
+        The protocol of the noise.
+    participants : int
+        How many of its users take part.
+    """
+
+    bits: IntegerLaw
+    noise: ThreeNB
+    participants: int
+
+    @property
+    def _share(self) -> float:
+        return self.participants / self.noise.users
+
+    @property
+    def _own(self) -> IntegerLaw:
+        """Z1, and Z2."""
+        return views.negative_binomial(self.noise.shape * self._share, self.noise.p)
+
+    @property
+    def _flood(self) -> IntegerLaw:
+        """Z3."""
+        return views.negative_binomial(self.noise.flood_shape * self._share, self.noise.flood_p)
+
+    def readable(self) -> DiscreteLaw:
+        """Return a law of views with the true law of the difference of the counts: all that the analyzer reads."""
+        if self.noise.shape * self._share == 1.0:
+            difference = views.discrete_laplace(self.noise.p)
+        else:
+            difference = views.total(self._own, self._own.mirrored())
+        return views.rows(views.total(self.bits, difference), views.by_sign)
+
+    def joint(self) -> DiscreteLaw:
+        """Return the joint law of both counts."""
+        own = self._own
+        return views.two_counts(views.total(self.bits, own), own, self._flood)
+
+    def marginals(self) -> dict[str, DiscreteLaw]:
+        """Return the law of each count."""
+        own, flood = self._own, self._flood
+        laws = {"count of +1": views.total(self.bits, own, flood), "count of -1": views.total(own, flood)}
+        return {name: views.rows(law, lambda count: count) for name, law in laws.items()}
 
 
 class ThreeNBClaims(BitsumClaims[ThreeNB]):
@@ -106,6 +161,15 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         own = negative_binomial(2.0 * share * protocol.shape, protocol.p, TAIL)
         flood = negative_binomial(share * protocol.flood_shape, protocol.flood_p, TAIL)
         return MessagesLaw((bits, (1, own), (2, flood)))
+
+    def _readable(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
+        return TwoCounts(views.point(ones), protocol, participants).readable()
+
+    def _view(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
+        return TwoCounts(views.point(ones), protocol, participants).joint()
+
+    def _counts(self, protocol: ThreeNB, ones: int, participants: int) -> dict[str, DiscreteLaw]:
+        return TwoCounts(views.point(ones), protocol, participants).marginals()
 
     def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
         return ThreeNB(

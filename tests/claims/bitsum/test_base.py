@@ -9,8 +9,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.laws import estimate_law, view_law
-from dpverify.claims.marginals import marginals
+from dpverify.claims.bitsum.baselines import CentralGaussianClaims
+from dpverify.claims.bitsum.pure import PureClaims
+from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.statistics.conformance import choose_bins, g_test
@@ -40,10 +42,11 @@ PROTOCOLS = [
 @pytest.mark.parametrize("participants", [None, 6])
 def test_views_and_estimates_follow_their_laws(protocol: BitsumProtocol, participants: int | None) -> None:
     rng, trials, ones = np.random.default_rng(61), 20_000, 4
+    claims = claims_of(protocol)
     views = protocol.sample_view(np.full(trials, ones), rng, participants=participants)
     for law, samples in (
-        (view_law(protocol, ones, participants=participants), views),
-        (estimate_law(protocol, ones, participants=participants), protocol.analyze(views)),
+        (claims.view_law(protocol, ones, participants), views),
+        (claims.estimate_law(protocol, ones, participants), protocol.analyze(views)),
     ):
         # Simulated p-values do not reach 1e-6: look at G itself, with room for its law not being chi-square.
         result = g_test(samples, choose_bins(law, trials, most=40), rng, simulations=1)
@@ -59,14 +62,14 @@ def test_views_and_estimates_follow_their_laws(protocol: BitsumProtocol, partici
     ids=lambda protocol: type(protocol).__name__,
 )
 def test_moments_are_those_that_the_twins_claim(protocol: BitsumProtocol) -> None:
-    law = estimate_law(protocol, protocol.users)
+    law = claims_of(protocol).estimate_law(protocol, protocol.users)
     assert law.mean == pytest.approx(protocol.users, rel=1e-9)
     assert math.sqrt(law.variance) == pytest.approx(claims_of(protocol).rmse(protocol), rel=1e-9)
 
 
 def test_two_count_views_have_the_divergence_of_the_exact_pairs() -> None:
     protocol = ThreeNB(10, 0.6, 2.5, 0.7)
-    one, zero = view_law(protocol, 1), view_law(protocol, 0)
+    one, zero = (claims_of(protocol).view_law(protocol, ones) for ones in (1, 0))
     points = np.unique(np.concatenate([one.points, zero.points]), axis=0)
     p, q = one.probabilities(points), zero.probabilities(points)
     exact = pairs.three_nb(0.6, 2.5, 0.7)
@@ -78,15 +81,15 @@ def test_two_count_views_have_the_divergence_of_the_exact_pairs() -> None:
 
 def test_what_has_no_law_here_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^protocol=CentralGaussian\(.*\) has no discrete law here\.$"):
-        estimate_law(CentralGaussian(5, 1.0), 2)
+        CentralGaussianClaims().estimate_law(CentralGaussian(5, 1.0), 2)
     with pytest.raises(ValueError, match=r"^ones=11 must be an integer in \[0, 10\]\.$"):
-        estimate_law(PROTOCOLS[1], 11)
+        ThreeNBClaims().estimate_law(PROTOCOLS[1], 11)
     with pytest.raises(ValueError, match=r"cells, but at most 4194304 are allowed\.$"):
-        view_law(ThreeNB(10, 0.999, 1.0, 0.9), 0)
+        ThreeNBClaims().view_law(ThreeNB(10, 0.999, 1.0, 0.9), 0)
 
 
 def test_laplace_difference_matches_two_geometrics() -> None:
-    direct = estimate_law(ThreeNB(10, 0.6, 2.5, 0.7), 3)
+    direct = ThreeNBClaims().estimate_law(ThreeNB(10, 0.6, 2.5, 0.7), 3)
     geometric = 0.4 * 0.6 ** np.arange(200)
     both = np.convolve(geometric, geometric[::-1])
     assert_allclose(direct.probabilities(np.arange(-20, 21) + 3.0), both[199 - 20 : 199 + 21], rtol=1e-12)
@@ -95,17 +98,28 @@ def test_laplace_difference_matches_two_geometrics() -> None:
 def test_rare_flips_and_drops_keep_their_probability() -> None:
     """Bin(k, 1-p) at the rounded 1-p would flip with a probability that is off by 1e-16 / p, relatively."""
     p = 1e-13
-    law = view_law(RandomizedResponse(3, p), 3)
+    law = RandomizedResponseClaims().view_law(RandomizedResponse(3, p), 3)
     for row, mass in zip(law.points.tolist(), law.pmf.tolist(), strict=True):
         exact = math.comb(3, row[0]) * Fraction(p) ** row[0] * (1 - Fraction(p)) ** row[1]
         assert mass == pytest.approx(float(exact), rel=1e-13, abs=0)
     # Without any noise: the counts of +1 are those of the undropped bits.
     quiet, drop = Pure(4, 0.0, 1e-15, 1.0, 0.0), Fraction(1e-15)
     for found in (
-        marginals(quiet, 4)["count of +1"].pmf,
-        view_law(quiet, 4).pmf,
-        estimate_law(quiet, 4).pmf,
+        PureClaims().marginals(quiet, 4)["count of +1"].pmf,
+        PureClaims().view_law(quiet, 4).pmf,
+        PureClaims().estimate_law(quiet, 4).pmf,
     ):
         assert found[-2:] == pytest.approx(
             [float(4 * drop * (1 - drop) ** 3), float((1 - drop) ** 4)], rel=1e-13, abs=0
         )
+
+
+def test_users_send_as_many_messages_as_their_twin_allows() -> None:
+    rng = np.random.default_rng(17)
+    for protocol in PROTOCOLS:
+        fewest, most = claims_of(protocol).messages_range(protocol)
+        if protocol.alphabet:
+            bits = np.arange(protocol.users) % 2
+            sent = np.bincount(protocol.randomize(bits, rng).senders, minlength=protocol.users)
+            assert fewest <= sent.min() <= sent.max() <= most
+    assert RandomizedResponseClaims().messages_range(RandomizedResponse(20, 0.2)) == (1, 1)

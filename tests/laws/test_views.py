@@ -1,0 +1,52 @@
+"""Sums and joint laws of the parts of a view, against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpverify.laws import views
+from dpverify.laws.integer import IntegerLaw, binomial
+
+
+def masses(law: IntegerLaw) -> list[tuple[int, float]]:
+    return list(zip(law.support.tolist(), law.pmf.tolist(), strict=True))
+
+
+PARTS = (binomial(3, 0.3), views.kept_ones(2, 0.1), views.point(4))
+
+
+def test_a_total_is_the_law_of_the_sum() -> None:
+    exact: Counter[int] = Counter()
+    for outcome in itertools.product(*map(masses, PARTS)):
+        exact[sum(x for x, _ in outcome)] += float(np.prod([mass for _, mass in outcome]))
+    assert dict(masses(views.total(*PARTS))) == pytest.approx(dict(exact), rel=1e-14)
+
+
+def test_two_counts_share_their_last_part() -> None:
+    exact: Counter[tuple[int, int]] = Counter()
+    for (u, a), (v, b), (z, c) in itertools.product(*map(masses, (PARTS[0], PARTS[1], binomial(2, 0.5)))):
+        exact[u + z, v + z] += a * b * c
+    law = views.two_counts(PARTS[0], PARTS[1], binomial(2, 0.5))
+    assert dict(zip(map(tuple, law.points.tolist()), law.pmf.tolist(), strict=True)) == pytest.approx(dict(exact))
+
+
+def test_what_is_cut_off_is_charged() -> None:
+    short = IntegerLaw(0, np.array([0.5, 0.3]), 0.0, 0.0, 0.2)
+    assert views.total(short, short).tail_above == pytest.approx(0.4)
+    assert views.one_count(short).outside == 0.2
+    assert views.two_counts(short, short, views.point(0)).outside == pytest.approx(0.4)
+
+
+def test_differences_are_read_from_the_counts() -> None:
+    counts = views.by_sign(np.arange(-3, 4))
+    assert (counts[:, 0] - counts[:, 1]).tolist() == list(range(-3, 4))
+    assert (counts >= 0).all()
+
+
+def test_no_noise_is_a_constant() -> None:
+    for law in (views.negative_binomial(0.0, 0.5), views.negative_binomial(2.0, 0.0), views.discrete_laplace(0.0)):
+        assert masses(law) == [(0, 1.0)]
