@@ -27,7 +27,7 @@ def summation_error(terms: int) -> float:
 def fft_error(length: int) -> float:
     """Bound the relative 2-norm error of one discrete Fourier transform of a power-of-two `length`.
 
-    The argument is that of higham2002, Theorem 24.2, for what pocketfft (behind `scipy.fft`) does to real data of such
+    The argument is that of higham2002, Theorem 24.2, for what pocketfft (behind `numpy.fft`) does to real data of such
     a length: passes of radix 4, which take two levels at once, and one of radix 2 if the levels are odd. A pass is a
     diagonal matrix of twiddle factors and one layer (radix 2) or two (radix 4) of additions, each sqrt(2) times a
     unitary map, so that in the 2-norm a layer costs u, and a twiddle factor its own error and sqrt(5) u for the complex

@@ -56,8 +56,8 @@ def test_the_ledger_needs_theorems_only() -> None:
 
 
 @pytest.mark.parametrize("bitsum", ["3nb", "central-gaussian"])
-def test_a_plan_needs_transforms_at_most(bitsum: str) -> None:
-    assert not after(*PLAN, "--bitsum", bitsum) & SLOW
+def test_a_plan_needs_no_scipy(bitsum: str) -> None:
+    assert not after(*PLAN, "--bitsum", bitsum) & (SLOW | TRANSFORMS | {"scipy"})
 
 
 def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.saddle import LossMoments
@@ -77,7 +76,7 @@ class FactorTransforms:
         most = -(-int(self._indices[-1] - self._indices[0] + 1) // length)
         # By Parseval's identity the error of a transform is bounded in the 2-norm, hence at each frequency.
         return FactorTransform(
-            scipy.fft.rfft(folded),
+            np.fft.rfft(folded),
             fft_error(length) * math.sqrt(length) * norm(folded),
             UNIT * (6.0 * largest + 4.0 + most),
             summation_error(weights.size),

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
@@ -241,7 +240,7 @@ class Composition:
         turns = (alive * (first % length)) % length
         spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
         spectrum[alive] = sizes * np.exp(1j * (phase + 2.0 * math.pi / length * turns))
-        masses = scipy.fft.irfft(spectrum, length)
+        masses = np.fft.irfft(spectrum, length)
         counts = sum(count for _, count in self._factors)
         units = (10.0 + len(self._factors)) * (turned + np.abs(log_modulus)) + counts + 48.0
         error = moved * math.exp(min(grown, 700.0)) + math.exp(negligible) * length
