@@ -28,16 +28,35 @@ class Nodes(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Values `e^log_scale values`, each off by at most `e^log_scale error`; `log_scale` itself is off by `error`."""
+    """Values `e^log_scale (1 + deviations)`, shape (number,).
 
-    values: NDArray[np.complex128]
+    Each deviation is off by at most its entry of `errors`, and `log_scale` by `scale_error`.
+    """
+
+    deviations: NDArray[np.complex128]
+    errors: NDArray[np.float64]
     log_scale: float
-    error: float
+    scale_error: float
+
+    @property
+    def moduli(self) -> NDArray[np.float64]:
+        """`|1 + deviations|`, shape (number,)."""
+        return np.asarray(np.abs(1.0 + self.deviations))
+
+    @property
+    def log_ratios(self) -> NDArray[np.float64]:
+        """Upper bounds on the logarithms of the moduli over that of the first, shape (number,).
+
+        Near 1 from the deviation, as 1 + deviations has lost its digits.
+        """
+        square = self.deviations.real**2 + self.deviations.imag**2
+        near = 0.5 * np.log1p(np.maximum(2.0 * self.deviations.real + square, -0.75)) + 2.0 * self.errors
+        return np.asarray(np.where(self.moduli > 0.5, near, np.log(self.moduli + self.errors + 4.0 * UNIT)))
 
     @property
     def log_moduli(self) -> NDArray[np.float64]:
         """Upper bounds on the logarithms of the moduli, shape (number,)."""
-        return np.asarray(self.log_scale + 2.0 * self.error + np.log(np.abs(self.values) + self.error))
+        return np.asarray(self.log_scale + self.scale_error + self.log_ratios)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +96,19 @@ class LossAtoms:
         """Return `sum_i m_i e^(x l_i)` at every node x.
 
         A node is a multiple of the square root of their number and a rest, so that few exponentials and one product of
-        matrices do.
+        matrices do. With N and F those of a rest and of a multiple, less 1, `e^(i s l) - 1 = N F + N + F`.
 
         Notes
         -----
-        Of the error, in units u = 2^-53 of the sum W of the weights `e^(tilt l + ln m - shift)`: a weight errs by 6 of
-        its largest exponent and 4 (as in `tilting`). A phase `k spacing l` is the sum of two that are rounded twice
-        each, 2 |phase|, and exponentials cost 8 each, their product with each other and with the weight 8, a sum of n
-        complex products at most 2n. The logarithm of the scale costs 4 of what it is the sum of, and W n.
+        Errors in units u = 2^-53, for weights `e^(tilt l + ln m - shift)` that are divided by their sum, S. A weight
+        errs by 6 of the largest part of its exponent and 4, as in `tilting`, and so does S, with 32 + log2(atoms) for
+        its sum and 4 for each of the two parts of its logarithm. Angles a, b >= 0 of a rest and a multiple, a + b =
+        s |l|, are off by 2 a and 2 b, and N and F, of modulus at most a and b, by as much again for each of four
+        operations: 10 a and 10 b. Hence N F + N + F, the parts of which add up to at most 3 (a + b) and 8, is off by 40
+        (a + b), and the sum of n of them, weighted, by 4 n of those parts; rounding the result costs 16 more.
         """
         exponents = nodes.tilt * self.losses + self.log_masses
-        largest = float(np.abs(self.losses).max())
-        steepest = float(np.abs(self.log_masses).max()) + nodes.tilt * largest
+        steepest = float(np.abs(self.log_masses).max()) + nodes.tilt * float(np.abs(self.losses).max())
         shift = float(exponents.max())
         weights = np.exp(exponents - shift)
         total = float(np.sum(weights))
@@ -96,9 +116,23 @@ class LossAtoms:
         fine = math.isqrt(nodes.number - 1) + 1
         coarse = -(-nodes.number // fine)
         angles = nodes.spacing * self.losses
-        near = np.exp(1j * np.outer(np.arange(fine), angles))
-        far = np.exp(1j * np.outer(fine * np.arange(coarse), angles)) * weights
-        values = (far @ near.T).reshape(-1)[: nodes.number]
-        turned = nodes.spacing * coarse * fine * largest
-        units = 6.0 * steepest + 4.0 * (abs(shift) + abs(math.log(total))) + 2.0 * turned + 4.0 * weights.size + 40.0
-        return Line(values, shift + math.log(total), UNIT * units)
+        near, far = (_turned(np.outer(step * np.arange(steps), angles)) for step, steps in ((1, fine), (fine, coarse)))
+        weighted = far * weights
+        deviations = weighted @ near.T
+        deviations += (near @ weights)[None, :]
+        deviations += np.sum(weighted, axis=1)[:, None]
+        size = nodes.heights * float(np.sum(weights * np.abs(self.losses))) * (1.0 + 1e-9)
+        parts = np.minimum(size, 3.0)
+        log_total = math.log(total)
+        log_scale_units = 6.0 * steepest + 4.0 * (abs(shift) + abs(log_total)) + 40.0 + math.log2(weights.size)
+        return Line(
+            deviations.reshape(-1)[: nodes.number],
+            UNIT * (40.0 * size + (12.0 * weights.size + 6.0 * steepest + 64.0) * parts),
+            shift + log_total,
+            UNIT * log_scale_units,
+        )
+
+
+def _turned(angles: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Return `e^(i a) - 1` without cancellation."""
+    return np.asarray(-2.0 * np.sin(0.5 * angles) ** 2 + 1j * np.sin(angles))

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,13 @@ from dpverify.rounding import UNIT, summation_error
 
 __all__ = ["Contour", "least_argument"]
 
-_SMOOTHING = 1e-3
-"""The extra variance of the loss, relatively: half of that is what it costs of epsilon."""
 _PERIOD = 9.0
 """In standard deviations of the total loss: how far from its mean the nearest other terms of Poisson's sum are."""
-_LOG_TAIL = -14.0
+_POLE = 0.4
+"""The largest spacing in units of the tilt."""
+_LOG_TAIL = -16.0
 """Beyond the last node the normal factor has fallen to this, as a logarithm."""
-_MOST_NODES = 4096
+_MOST_NODES = 2**14
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -66,11 +67,10 @@ class Contour:
     smoothing: float
 
     @classmethod
-    def at(cls, tilt: float, deviation: float) -> Contour:
+    def at(cls, tilt: float, deviation: float, smoothing: float) -> Contour:
         """Return nodes that suit a total loss of this standard deviation, tilted; any give a bound."""
         # The kernel 1/(z (z-1)) has a pole `tilt` away from the line, which the nodes must resolve, too.
-        spacing = min(2.0 * math.pi / (_PERIOD * deviation), 0.6 * tilt)
-        smoothing = _SMOOTHING * deviation**2
+        spacing = min(2.0 * math.pi / (_PERIOD * deviation), _POLE * tilt)
         count = math.ceil(math.sqrt(-2.0 * _LOG_TAIL / smoothing) / spacing) + 1
         return cls(tilt, spacing, min(count, _MOST_NODES), smoothing)
 
@@ -78,6 +78,34 @@ class Contour:
     def nodes(self) -> Nodes:
         """Where the moment generating functions of the loss are wanted: z - 1."""
         return Nodes(self.tilt, self.spacing, self.count)
+
+    @property
+    def gain(self) -> float:
+        """What the smoothing multiplies the first node by, as a logarithm."""
+        return 0.5 * self.smoothing * (1.0 + self.tilt) * self.tilt
+
+    @cached_property
+    def log_weights(self) -> NDArray[np.float64]:
+        """What multiplies the nodes, those at -s included, without the gain and as logarithms, shape (count,)."""
+        square = self.nodes.heights**2
+        kernel = 0.5 * (np.log((1.0 + self.tilt) ** 2 + square) + np.log(self.tilt**2 + square))
+        weights = math.log(self.spacing / math.pi) - 0.5 * self.smoothing * square - kernel
+        weights[0] -= math.log(2.0)
+        return np.asarray(weights)
+
+    @property
+    def log_tail(self) -> float:
+        """The weight of the first node for all that lies beyond the last one, as a logarithm."""
+        last = self.spacing * (self.count - 1)
+        return -0.5 * self.smoothing * last * last - math.log(math.pi * last)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding errors of the gain, and of each logarithm of a weight and of the tail."""
+        largest = abs(self.gain) + abs(self.log_tail) + float(np.abs(self.log_weights).max())
+        # The parts of a sum may be larger than the sum: the logarithms of the spacing, and of both moduli.
+        parts = abs(math.log(self.spacing)) + abs(math.log(self.tilt)) + math.log(2.0 + self.tilt)
+        return UNIT * (16.0 * (largest + parts + abs(math.log(self.spacing * self.count))) + 64.0)
 
     def log_integral(self, log_moduli: NDArray[np.float64]) -> float:
         """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x.
@@ -87,19 +115,11 @@ class Contour:
         log_moduli : ndarray, shape (count,)
             Upper bounds on `ln |phi|` at the nodes; that at the first holds beyond the last one, too.
         """
-        square = self.nodes.heights**2
-        gain = 0.5 * self.smoothing * (1.0 + self.tilt) * self.tilt
-        kernel = 0.5 * (np.log((1.0 + self.tilt) ** 2 + square) + np.log(self.tilt**2 + square))
-        exponents = log_moduli + gain - 0.5 * self.smoothing * square - kernel
-        exponents[1:] += math.log(2.0)
-        exponents += math.log(self.spacing / (2.0 * math.pi))
-        last = float(square[-1])
-        beyond = float(log_moduli[0]) + gain - 0.5 * self.smoothing * last - math.log(math.pi * math.sqrt(last))
-        exponents = np.append(exponents, beyond)
+        exponents = np.append(log_moduli + self.log_weights, log_moduli[0] + self.log_tail)
         shift = float(exponents.max())
-        largest = float(np.abs(log_moduli).max()) + gain + 0.5 * self.smoothing * last + float(np.abs(kernel).max())
-        rounding = UNIT * (16.0 * (largest + abs(shift)) + 64.0) + summation_error(exponents.size)
-        return shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding
+        largest = float(np.abs(log_moduli).max()) + abs(shift)
+        rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.size) + self.rounding
+        return self.gain + shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding
 
 
 def least_argument(function: Callable[[float], float], low: float, high: float, steps: int = 24) -> float:

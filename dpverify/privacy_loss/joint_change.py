@@ -35,6 +35,8 @@ _INTERPOLATION = 3e-4
 """What interpolating in t may cost of the exponent, relatively, in each cell."""
 _CUT = 1e-9
 """The share of delta that the coordinates may lose together, on each side, by trimming the rarest losses."""
+_SMOOTHING = 1e-3
+"""The extra variance of the total loss, relatively: half of that is what it costs of epsilon."""
 _TILT_STEP = 0.02
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
 _INFINITE_ABOVE = 0.5
@@ -104,7 +106,8 @@ class JointChange:
     def _log_integral(self, tilt: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
         if tilt not in self._known:
-            contour = Contour.at(tilt, self._estimate(tilt)[1])
+            deviation = self._estimate(tilt)[1]
+            contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2)
             self._known[tilt] = contour.log_integral(self._exponent(contour.nodes))
         return self._known[tilt]
 

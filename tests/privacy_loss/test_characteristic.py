@@ -24,10 +24,10 @@ def test_values_lie_within_their_error(nodes: Nodes) -> None:
     losses, masses = np.sort(rng.normal(size=12)), rng.dirichlet(np.ones(12))
     line = LossAtoms.of(losses, masses).along(nodes)
     truth = exact(losses.tolist(), masses.tolist(), nodes)
-    for value, bound, true in zip(line.values, line.log_moduli, truth, strict=True):
+    for value, error, bound, true in zip(line.deviations, line.errors, line.log_moduli, truth, strict=True):
         with mpmath.workdps(50):
-            scaled = true * mpmath.exp(-mpmath.mpf(line.log_scale))
-            assert abs(scaled - mpmath.mpc(value)) <= 3.0 * line.error
+            assert abs(true / truth[0] - 1 - mpmath.mpc(value)) <= error
+            assert abs(mpmath.log(truth[0]) - mpmath.mpf(line.log_scale)) <= line.scale_error
             assert mpmath.log(abs(true)) <= mpmath.mpf(float(bound))
 
 
@@ -39,13 +39,22 @@ def test_errors_grow_with_the_angles_and_stay_small() -> None:
     line = LossAtoms.of(losses, masses).along(nodes)
     truth = exact(losses.tolist(), masses.tolist(), nodes)
     with mpmath.workdps(50):
-        found = max(
-            abs(true * mpmath.exp(-mpmath.mpf(line.log_scale)) - mpmath.mpc(value))
-            for value, true in zip(line.values, truth, strict=True)
-        )
-    still = LossAtoms.of(losses, masses).along(Nodes(1.0, 1e-6, 16)).error
-    assert still < found <= line.error
-    assert still < 1e-13
+        found = [abs(true / truth[0] - 1 - mpmath.mpc(x)) for x, true in zip(line.deviations, truth, strict=True)]
+    still = LossAtoms.of(losses, masses).along(Nodes(1.0, 1.0, 16)).errors
+    assert still.max() < 2e-13
+    assert still.max() < max(found)
+    assert all(error <= bound for error, bound in zip(found, line.errors, strict=True))
+
+
+def test_deviations_of_small_losses_keep_their_digits() -> None:
+    losses, masses = np.array([-1e-9, 1e-9]), np.array([0.25, 0.75])
+    nodes = Nodes(1e5, 3.0, 9)
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    with mpmath.workdps(50):
+        for value, error, true in zip(line.deviations[1:], line.errors[1:], truth[1:], strict=True):
+            off = abs(true / truth[0] - 1 - mpmath.mpc(value))
+            assert off <= error <= 1e-13 * abs(value)
 
 
 def test_empty_atoms_leave_a_negligible_one() -> None:

@@ -30,7 +30,7 @@ def log_moduli(copies: int, contour: Contour) -> np.ndarray:
 @pytest.mark.parametrize("copies", [1, 7, 100])
 @pytest.mark.parametrize("tilt", [0.3, 4.0, 15.0])
 def test_the_sum_bounds_the_divergence_at_every_epsilon(copies: int, tilt: float) -> None:
-    contour = Contour.at(tilt, LOSS * math.sqrt(copies))
+    contour = Contour.at(tilt, LOSS * math.sqrt(copies), 1e-3 * LOSS**2 * copies)
     log_integral = contour.log_integral(log_moduli(copies, contour))
     for epsilon in np.linspace(-1.0, 3.0, 41):
         assert divergence(copies, float(epsilon)) <= math.exp(log_integral - tilt * epsilon)
@@ -39,7 +39,7 @@ def test_the_sum_bounds_the_divergence_at_every_epsilon(copies: int, tilt: float
 def test_the_sum_is_sharp_for_many_copies() -> None:
     # In the middle between two losses, where the profile is a chord.
     copies, epsilon = 400, 6.1
-    contour = Contour.at(1.0, LOSS * math.sqrt(copies))
+    contour = Contour.at(1.0, LOSS * math.sqrt(copies), 1e-3 * LOSS**2 * copies)
     bound = math.exp(contour.log_integral(log_moduli(copies, contour)) - epsilon)
     assert 0.75 * bound < divergence(copies, epsilon) < bound
 

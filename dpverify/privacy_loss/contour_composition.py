@@ -1,0 +1,179 @@
+"""Composition along a contour: any number of copies of each factor at the same cost, and no window.
+
+`contour` says why the sum of a product's moment generating function over the nodes of a line bounds its profile. Here
+the phases are kept, so that the sum exceeds the profile only by its *aliases*, the values of `d` a period
+2 pi / w away, and by the smoothing. For a lower bound the aliases are charged by Chernoff's bound,
+
+    d(y) <= e^(tau y) c(u) phi(1 + u) e^(-u y) <= phi(1 + u) e^((tau - u) y)   for every u > 0 (`concentration`),
+
+with u above tau to the right and below to the left, where they are geometric series, and the smoothing like the
+splitting of losses: e^X has mean 1 and `ln E e^(sX) = v s (s - 1) / 2`, which is all that `lower_end` uses of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.grid import GridPrivacyLoss
+from dpverify.privacy_loss.inversion import crossing
+from dpverify.privacy_loss.transform import Composition
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+
+__all__ = ["ContourComposition"]
+
+_SMOOTHING = 1e-6
+"""The extra variance of the total loss, relatively."""
+_REACH = 2.0
+"""A line serves queries within this many standard deviations of the tilted total loss."""
+_KEPT = 4
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Weighted values of the product along one contour, in units of e^log_scale, and what each is off by at most.
+
+    The aliases of d at a query x, in these units, are at most `sum_i e^(aliases_i[0] + aliases_i[1] x)`.
+    """
+
+    contour: Contour
+    mean: float
+    deviation: float
+    log_scale: float
+    scale_error: float
+    log_moduli: NDArray[np.float64]
+    phases: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    aliases: tuple[tuple[float, float], ...]
+
+
+class ContourComposition(Composition):
+    """The composition of independent mechanisms, each used a number of times, by a sum along a contour.
+
+    Parameters
+    ----------
+    factors : sequence of (GridPrivacyLoss, int)
+        As for `Composition`, of which this is a second opinion: it shares the factors' listing and the treatment of
+        infinite losses and of splitting, but neither windows nor Fourier transforms. Grids of a few hundred points are
+        enough for 1e-4 of epsilon; the cost does not depend on the counts.
+    """
+
+    def __init__(self, factors: Sequence[tuple[GridPrivacyLoss, int]]) -> None:
+        super().__init__(factors)
+        self._atoms = [(LossAtoms.of(grid.losses, grid.masses), count) for grid, count in self._factors]
+        self._smoothing = 0.0
+        self._lines: list[_Line] = []
+        if not self._singular:
+            self._smoothing = _SMOOTHING * max(self._total.moments(0.0)[2], self.step**2)
+            self._split_variance += self._smoothing
+
+    def tilt_at(self, epsilon: float) -> float:
+        """Return the tilt of the line for an epsilon: positive, at most about one deviation right of the mean's."""
+        if self._singular:
+            return 0.0
+        tilt = self._total.tilt_at(epsilon)
+        _, mean, variance = self._total.moments(tilt)
+        return tilt + 1.0 / (math.sqrt(max(variance, self.step**2)) + max(mean - epsilon, 0.0))
+
+    def _line_for(self, epsilon: float) -> _Line:
+        for known in self._lines:
+            if abs(known.mean - epsilon) <= _REACH * known.deviation:
+                return known
+        made = self._line(self.tilt_at(epsilon))
+        if abs(made.mean - epsilon) <= _REACH * made.deviation:
+            self._lines = [made, *self._lines[: _KEPT - 1]]
+        return made
+
+    def _line(self, tilt: float) -> _Line:
+        _, mean, variance = self._total.moments(tilt)
+        deviation = math.sqrt(max(variance, self.step**2))
+        contour = Contour.at(tilt, deviation, self._smoothing)
+        log_moduli, phases, turned, errors = (np.zeros(contour.count) for _ in range(4))
+        log_scale = size = 0.0
+        for atoms, count in self._atoms:
+            line = atoms.along(contour.nodes)
+            angles = np.arctan2(line.deviations.imag, 1.0 + line.deviations.real)
+            # Where a value is no larger than twice its error, the phase is unknown.
+            known = line.moduli > 2.0 * line.errors
+            log_moduli += count * line.log_ratios
+            phases += count * angles
+            turned += count * (np.abs(angles) + np.abs(line.log_ratios))
+            errors += np.where(known, count * 8.0 * line.errors / np.maximum(line.moduli, 1e-300), math.inf)
+            log_scale += count * line.log_scale
+            size += count * (line.scale_error + 4.0 * UNIT * abs(line.log_scale))
+        errors += UNIT * ((20.0 + len(self._atoms)) * turned + 64.0)
+        return _Line(
+            contour,
+            mean,
+            deviation,
+            log_scale,
+            size + UNIT * len(self._atoms) * abs(log_scale),
+            log_moduli,
+            phases,
+            errors,
+            self._aliases(contour, log_scale, deviation),
+        )
+
+    def _aliases(self, contour: Contour, log_scale: float, deviation: float) -> tuple[tuple[float, float], ...]:
+        period, found = 2.0 * math.pi / contour.spacing, []
+        for sign in (1.0, -1.0):
+            away = period / deviation**2
+            other = contour.tilt + sign * (away if sign > 0 else min(away, contour.tilt))
+            away = abs(other - contour.tilt)
+            gain = 0.5 * self._smoothing * other * (1.0 + other)
+            log_moment = gain
+            for atoms, count in self._atoms:
+                line = atoms.along(Nodes(other, 1.0, 1))
+                log_moment += count * float(line.log_moduli[0])
+            # A geometric series of ratio e^(-away period), from its first term on.
+            first = log_moment - log_scale - away * period - math.log(-math.expm1(-away * period))
+            found.append((first + 1e-9 * abs(log_moment), -sign * away))
+        return tuple(found)
+
+    def _finite_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return lower and upper bounds on the divergence of the smoothed grid pair, without infinite mass."""
+        if self._singular:
+            return 0.0, 0.0
+        shift = self._loss_error + 4.0 * UNIT * abs(epsilon)
+        lower, upper = (self._sums(epsilon + sign * shift) for sign in (1.0, -1.0))
+        return max(lower[0], 0.0), min(upper[1], 1.0) if self._log_total <= 0.0 else upper[1]
+
+    def _sums(self, epsilon: float) -> tuple[float, float]:
+        """Return lower and upper bounds at an exact argument."""
+        line = self._line_for(epsilon)
+        contour, nodes = line.contour, line.contour.nodes
+        heights = nodes.heights
+        # Of z (z - 1), of e^(i s epsilon), and against them of the smoothing, e^(v z (z-1) / 2).
+        turn = np.arctan2(heights, 1.0 + contour.tilt) + np.arctan2(heights, contour.tilt)
+        turn += heights * (epsilon - 0.5 * contour.smoothing * (1.0 + 2.0 * contour.tilt))
+        rounding = UNIT * (
+            8.0 * np.abs(turn) + 8.0 * heights * (abs(epsilon) + contour.smoothing * (1.0 + contour.tilt))
+        )
+        rounding = rounding + 32.0 * UNIT + contour.rounding
+        weights = np.exp(line.log_moduli + contour.log_weights)
+        radii = np.minimum(np.expm1(np.minimum(line.errors + rounding, 2.0)), 2.0) + summation_error(weights.size)
+        centre = float(np.sum(weights * np.cos(line.phases - turn)))
+        radius = float(np.sum(weights * radii)) * (1.0 + 1e-9) + math.exp(contour.log_tail) * (1.0 + 1e-9)
+        aliases = sum(math.exp(min(first + rate * epsilon, 700.0)) for first, rate in line.aliases)
+        # In units of e^log_scale with the gain; the alias bound has its own gain.
+        exponent = line.log_scale + contour.gain - contour.tilt * epsilon
+        slack = line.scale_error + contour.rounding
+        slack += 8.0 * UNIT * (abs(line.log_scale) + contour.gain + contour.tilt * abs(epsilon) + 1.0)
+        low, high = centre - radius, centre + radius
+        low -= aliases * math.exp(-contour.gain) * (1.0 + 1e-6)
+        slack += self._relative_error
+        if exponent + slack > 700.0:
+            return 0.0, math.inf
+        return max(low, 0.0) * math.exp(exponent - slack), max(high, 0.0) * math.exp(exponent + slack) + SUBNORMAL
+
+    def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
+        def slope(epsilon: float) -> float:
+            return self._line_for(epsilon).contour.tilt
+
+        return crossing(profile, delta, guess, slope=slope, above=above, scale=self.step)
