@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 __all__ = [
     "Adjacency",
     "Budget",
+    "BudgetLike",
     "CapacityError",
     "Guarantee",
     "InfeasibleBudgetError",
@@ -25,7 +27,9 @@ __all__ = [
 ]
 
 Number = int | float | str | Decimal | Fraction
-"""What a budget accepts: an int, a Fraction, a Decimal or a decimal string is exact, a float means its binary value."""
+"""What a budget accepts: an int, a Fraction, a Decimal or a decimal string is exact, a float means its binary value.
+
+Scalars of numpy are ints and floats too."""
 
 
 class InfeasibleBudgetError(ValueError):
@@ -152,7 +156,8 @@ def exact_number(name: str, value: Number) -> Fraction:
     ValueError
         If it is not finite, or lies beyond the floats: too large, or positive and below all of them.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
+    number = isinstance(value, (str, Decimal, Integral)) or hasattr(value, "as_integer_ratio")
+    if isinstance(value, bool) or not number:
         raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string.")
     try:
         exact = _rational(value)
@@ -177,7 +182,10 @@ def _rational(value: Number) -> Fraction:
         if number and number.is_finite() and abs(number.adjusted()) > _FAR_OFF:
             # Fraction("1e999999999") would write out all its digits.
             return Fraction(10) ** int(math.copysign(_FAR_OFF, number.adjusted()))
-    return Fraction(value)
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    # Not float(value): a numpy scalar may have more bits than a double.
+    return Fraction(value) if isinstance(value, (str, Decimal)) else Fraction(*value.as_integer_ratio())
 
 
 def enclosing_floats(exact: Fraction) -> tuple[float, float]:
@@ -226,6 +234,30 @@ class Budget:
         object.__setattr__(self, "exact_epsilon", exact_epsilon)
         object.__setattr__(self, "exact_delta", exact_delta)
 
+    @classmethod
+    def of(cls, value: BudgetLike, name: str = "budget") -> Budget:
+        """Return a budget, or what a pair (epsilon, delta) of numbers means as one: the coercion of every argument.
+
+        Parameters
+        ----------
+        value : Budget or (number, number)
+            The numbers as for `Budget` itself.
+        name : str
+            The argument's name, for the message.
+
+        Raises
+        ------
+        TypeError
+            If it is neither.
+        ValueError
+            If epsilon or delta is out of range.
+        """
+        if isinstance(value, Budget):
+            return value
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise TypeError(f"{name}={value!r} must be a Budget or a pair (epsilon, delta) of numbers.")
+        return cls(*value)
+
     @property
     def epsilon(self) -> float:
         """The largest float that does not exceed the exact epsilon."""
@@ -242,6 +274,10 @@ class Budget:
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})"
+
+
+BudgetLike = Budget | tuple[Number, Number]
+"""What is taken wherever a budget is: see `Budget.of`."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,18 @@ a user as it stands.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Word = TypeVar("Word", bound=str)
+
 __all__ = [
     "check_bits",
+    "check_choice",
     "check_generator",
     "check_integer",
     "check_probability",
@@ -91,6 +95,31 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
 def check_probability(name: str, value: Any, *, high: float = 1.0, high_open: bool = False) -> float:
     """Return `value` as a float after checking that it lies in [0, high] (or [0, high) with `high_open`)."""
     return check_real(name, value, low=0.0, high=high, high_open=high_open)
+
+
+def check_choice(name: str, value: Any, known: Iterable[Word], *, where: str = "") -> Word:
+    """Return the one of some words, or members of a `StrEnum`, that `value` is, in upper or lower case.
+
+    Parameters
+    ----------
+    name, value
+        The argument's name, for the message, and its value.
+    known : iterable of str
+        The words.
+    where : str
+        What the message ends with, such as " for 3nb".
+
+    Raises
+    ------
+    ValueError
+        If it is none of them.
+    """
+    words = {str(word).lower(): word for word in known}
+    found = words.get(value.lower()) if isinstance(value, str) else None
+    if found is None:
+        shown = str(value) if isinstance(value, str) else value  # a member of another enumeration as its word
+        raise ValueError(f"{name}={shown!r} must be one of {', '.join(map(str, words.values()))}{where}.")
+    return found
 
 
 def check_generator(name: str, value: Any) -> np.random.Generator:

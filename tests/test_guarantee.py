@@ -7,6 +7,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +100,27 @@ def test_a_guarantee_says_everything_as_plain_json() -> None:
 def test_a_delta_that_underflows_is_refused_and_not_taken_for_0(delta: str | Fraction) -> None:
     with pytest.raises(ValueError, match=r"delta=.* must be 0 or in \[5e-324"):
         Budget(1, delta)
+
+
+def test_scalars_of_numpy_are_numbers_and_none_is_rounded() -> None:
+    assert Budget(np.int64(2), np.float64(1e-6)) == Budget(2, 1e-6)
+    assert Budget(np.float32(0.1), 0).exact_epsilon == Fraction(float(np.float32(0.1)))
+    # More bits than a double, on machines that have such: all of them count.
+    wide = np.longdouble(1) + np.finfo(np.longdouble).eps
+    assert Budget(wide, 0).exact_epsilon == 1 + Fraction(*np.finfo(np.longdouble).eps.as_integer_ratio())
+    for bad in (np.bool_(True), np.ones(1), None, [1]):
+        with pytest.raises(TypeError, match="epsilon="):
+            Budget(bad, 0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="epsilon="):
+        Budget(np.float64("nan"), 0)
+
+
+def test_a_pair_of_numbers_is_taken_for_a_budget() -> None:
+    budget = Budget("2", "1e-6")
+    assert Budget.of(budget) is budget
+    assert Budget.of(("2", "1e-6")) == budget
+    for bad in (2, "2", ("2",), (2, 0, 0), {"epsilon": 2, "delta": 0}, None):
+        with pytest.raises(TypeError, match=r"^claim=.* must be a Budget or a pair \(epsilon, delta\) of numbers\.$"):
+            Budget.of(bad, "claim")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"delta=2 must be in \[0, 1\)"):
+        Budget.of((1, 2))

@@ -19,7 +19,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.runner import Progress, block_generator
 from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.audit.target import Target
-from dpverify.guarantee import Budget
+from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets
 from dpverify.statistics.conformance import choose_bins
@@ -163,7 +163,7 @@ def _privacy(
 
 def audit_anytime(
     reference: BitsumProtocol,
-    claim: Budget | None = None,
+    claim: BudgetLike | None = None,
     *,
     implementation: Implementation | Target | Callable[..., Any] | str | None = None,
     most_trials: int = 20_000,
@@ -183,7 +183,7 @@ def audit_anytime(
     ----------
     reference : BitsumProtocol
         What is claimed to run, with a discrete law.
-    claim : Budget, optional
+    claim : Budget or (epsilon, delta), optional
         The (epsilon, delta) claimed for one instance; no privacy test when omitted.
     implementation : optional
         See `dpverify.audit.bitsum.bitsum_subject`.
@@ -227,9 +227,10 @@ def audit_anytime(
     ]
     if not tests:
         raise ValueError(f"reference={reference!r} has no discrete law, which an anytime audit needs.")
-    if claim is not None:
+    budget = None if claim is None else Budget.of(claim, "claim")
+    if budget is not None:
         each = level / (len(tests) + len(subject.neighbours))
-        tests += _privacy(subject, claim, most_trials, each, detect, rng)
+        tests += _privacy(subject, budget, most_trials, each, detect, rng)
     each = level / len(tests)  # what Holm's first step gives each test
     outputs: Outputs = []
     rows: list[Mapping[str, float]] = []
@@ -249,7 +250,7 @@ def audit_anytime(
     results = [test.result(outputs, each, rng) for test in tests]
     return AnytimeReport(
         subject.name,
-        None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
+        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
         decide(results, level, power=POWER),
         level,
         len(outputs[0]),

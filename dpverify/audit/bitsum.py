@@ -19,7 +19,7 @@ from dpverify.audit.runner import Progress
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
-from dpverify.guarantee import Budget, Interval
+from dpverify.guarantee import Budget, BudgetLike, Interval
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.planning.plan import account
 from dpverify.statistics.family import AuditResult
@@ -204,7 +204,7 @@ def _messages(reference: BitsumProtocol, implementation: Implementation) -> Mess
 
 def audit_bitsum(
     reference: BitsumProtocol,
-    claim: Budget | None = None,
+    claim: BudgetLike | None = None,
     *,
     implementation: Implementation | Target | Callable[..., Any] | str | None = None,
     trials: int = DEFAULT_TRIALS,
@@ -223,7 +223,7 @@ def audit_bitsum(
     ----------
     reference : BitsumProtocol
         What is claimed to run, with its parameters and its number of users.
-    claim : Budget, optional
+    claim : Budget or (epsilon, delta), optional
         The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
     implementation : optional
         See `bitsum_subject`.
@@ -236,9 +236,10 @@ def audit_bitsum(
     -------
     AuditReport
     """
+    budget = None if claim is None else Budget.of(claim, "claim")
     return audit(
         bitsum_subject(reference, implementation=implementation),
-        claim=None if claim is None else (claim.epsilon, claim.delta),
+        claim=None if budget is None else (budget.epsilon, budget.delta),
         trials=trials,
         level=level,
         detect=detect,
@@ -248,7 +249,7 @@ def audit_bitsum(
         timeout=timeout,
         checkpoint=checkpoint,
         progress=progress,
-        beforehand=() if claim is None else (_exact_result(reference, claim),),
+        beforehand=() if budget is None else (_exact_result(reference, budget),),
     )
 
 
@@ -289,7 +290,7 @@ def _exact_epsilon(reference: BitsumProtocol, claim: Budget) -> Interval:
 
 def audit_mechanism(
     target: Target | Callable[..., Any] | str,
-    claim: Budget,
+    claim: BudgetLike,
     inputs: tuple[NDArray[Any], NDArray[Any]],
     *,
     trials: int = DEFAULT_TRIALS,
@@ -311,13 +312,14 @@ def audit_mechanism(
     ----------
     target : Target, callable or str
         `function(inputs, rng)` returns a number.
-    claim : Budget
+    claim : Budget or (epsilon, delta)
         The claimed (epsilon, delta).
     inputs : (ndarray, ndarray)
         Two neighbouring inputs.
     trials, level, detect, seed, workers, executor, timeout, checkpoint, progress
         See `dpverify.audit.engine.audit`.
     """
+    budget = Budget.of(claim, "claim")
     check_integer("inputs", len(inputs), low=2, high=2)
     first, second = (np.asarray(entry) for entry in inputs)
     subject = Subject(
@@ -328,7 +330,7 @@ def audit_mechanism(
     )
     return audit(
         subject,
-        claim=(claim.epsilon, claim.delta),
+        claim=(budget.epsilon, budget.delta),
         trials=trials,
         level=level,
         detect=detect,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
 from dpverify.search import smallest
@@ -100,12 +100,12 @@ class BucketAccount:
         return 2.0 * max(pair.delta(epsilon / 2.0).upper for pair in self.directions)
 
 
-def least_shape(budget: Budget, p: float, *, tolerance: float = 1e-4) -> float:
+def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:
     """Return the least r, within a relative tolerance, at which two buckets of NB(r, p) noise meet the budget.
 
     Parameters
     ----------
-    budget : Budget
+    budget : Budget or (epsilon, delta)
         delta must be positive.
     p : float
         In (0, 1).
@@ -117,6 +117,7 @@ def least_shape(budget: Budget, p: float, *, tolerance: float = 1e-4) -> float:
     InfeasibleBudgetError
         If no r up to 2^20 meets the budget.
     """
+    budget = Budget.of(budget)
     epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)
 
     def meets(shape: float) -> bool:

@@ -18,7 +18,7 @@ from mpmath import fp
 from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import histogram as formulas
-from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.guarantee import Adjacency, Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Side, ThreatModel
 from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from protocols.histogram import BucketSums, Histogram
@@ -151,7 +151,7 @@ class HistogramClaims:
         noise = noise_of(protocol)
         return float(formulas.published_threshold(fp, noise.shape, noise.p))
 
-    def least_error(self, users: int, buckets: int, budget: Budget, beta: float) -> BucketSums:
+    def least_error(self, users: int, buckets: int, budget: BudgetLike, beta: float) -> BucketSums:
         """Return the protocol whose `error_bound` at beta is least, over the family of (r, p) that meet the budget.
 
         Golden-section search over `-ln p / epsilon`, with the least private shape at each: a heuristic for the
@@ -162,6 +162,7 @@ class HistogramClaims:
         InfeasibleBudgetError
             If no parameters in the range that is searched meet the budget.
         """
+        budget = Budget.of(budget)
 
         def attempt(log_decay: float) -> tuple[int, BucketSums] | None:
             p = math.exp(-budget.epsilon * math.exp(log_decay))

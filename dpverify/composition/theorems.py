@@ -24,10 +24,10 @@ import flint
 
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Number
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
 from dpverify.privacy_loss import two_valued
 from dpverify.privacy_loss.two_valued import largest_integer
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["CompositionTheorem", "PerInstanceBudget", "compose", "largest_float", "per_instance_budget"]
 
@@ -156,7 +156,7 @@ _THEOREMS = {
 
 
 def compose(
-    theorem: CompositionTheorem,
+    theorem: CompositionTheorem | str,
     epsilon0: float,
     delta0: float,
     instances: int,
@@ -168,8 +168,8 @@ def compose(
 
     Parameters
     ----------
-    theorem : CompositionTheorem
-        Which theorem to use.
+    theorem : CompositionTheorem or str
+        Which theorem to use: "basic", "advanced" or "optimal".
     epsilon0, delta0 : float
         Parameters of each mechanism: epsilon0 > 0 in nats, delta0 in [0, 1); a float means its binary value.
     instances : int
@@ -189,12 +189,13 @@ def compose(
     TypeError, ValueError
         If an argument is out of range, or if the result says nothing: delta not below 1, or epsilon not finite.
     """
-    rule = _rule(theorem)
+    theorem = _named(theorem)
+    rule = _THEOREMS[theorem]
     epsilon0 = check_real("epsilon0", epsilon0, low=0.0, low_open=True)
     delta0 = check_real("delta0", delta0, low=0.0, high=1.0, high_open=True)
     instances = check_integer("instances", instances, low=1)
     sparsity = check_integer("sparsity", sparsity, low=1)
-    _check_share(f"delta_slack for {theorem.value} composition", delta_slack, rule)
+    delta_slack = _check_share(f"delta_slack for {theorem.value} composition", delta_slack, rule)
     epsilon = upper_float(rule.epsilon(epsilon0, instances, sparsity, delta_slack))
     delta = upper_float(rule.delta(delta0, instances, sparsity, delta_slack))
     if not epsilon < math.inf:
@@ -204,10 +205,8 @@ def compose(
     return epsilon, delta
 
 
-def _rule(theorem: CompositionTheorem) -> _Theorem:
-    if theorem not in _THEOREMS:
-        raise ValueError(f"theorem={theorem!r} must be one of {', '.join(repr(t.value) for t in _THEOREMS)}.")
-    return _THEOREMS[theorem]
+def _named(theorem: CompositionTheorem | str) -> CompositionTheorem:
+    return check_choice("theorem", theorem, CompositionTheorem)
 
 
 def _check_share(name: str, value: Any, rule: _Theorem, *, high_open: bool = True) -> float:
@@ -269,25 +268,25 @@ class PerInstanceBudget:
 
 
 def per_instance_budget(
-    budget: Budget,
+    budget: BudgetLike,
     instances: int,
     *,
     sparsity: int = 1,
-    theorem: CompositionTheorem,
+    theorem: CompositionTheorem | str,
     delta_split: Number | None = None,
 ) -> PerInstanceBudget:
     """Return the largest per-mechanism parameters whose composition stays within a budget.
 
     Parameters
     ----------
-    budget : Budget
+    budget : Budget or (epsilon, delta)
         The budget of the whole composition.
     instances : int
         I, at least 1.
     sparsity : int
         S, at least 1, as in `compose`.
-    theorem : CompositionTheorem
-        The theorem to invert.
+    theorem : CompositionTheorem or str
+        The theorem to invert: "basic", "advanced" or "optimal".
     delta_split : number, optional
         The share of the budget's delta that goes to delta'; the rest goes to the delta0 of the I S mechanisms. By
         default 1/2 (wagner2025, section 4, which writes that the other half is I Q delta0: Theorem 3.2 has I S delta0,
@@ -306,14 +305,16 @@ def per_instance_budget(
     TypeError, ValueError
         If an argument is out of range.
     """
-    rule = _rule(theorem)
+    budget, theorem = Budget.of(budget), _named(theorem)
+    rule = _THEOREMS[theorem]
     instances = check_integer("instances", instances, low=1)
     sparsity = check_integer("sparsity", sparsity, low=1)
     if delta_split is None:
         delta_split = Fraction(1, 2) if rule.slack[1] else 0
-    _check_share(f"delta_split for {theorem.value} composition", _real(delta_split), rule, high_open=False)
+    spent = exact_number("delta_split", delta_split)
+    _check_share(f"delta_split for {theorem.value} composition", float(spent), rule, high_open=False)
     with arb_context() as ctx:
-        delta_slack = lower_float(ctx.convert(Fraction(delta_split) * budget.exact_delta))
+        delta_slack = lower_float(ctx.convert(spent * budget.exact_delta))
     if delta_slack == 0.0 and not rule.slack[0]:
         raise InfeasibleBudgetError(
             f"delta={budget.delta!r} leaves no positive delta_slack for {theorem.value} composition: use basic or "
@@ -324,7 +325,7 @@ def per_instance_budget(
     def delta_within(delta0: float) -> bool:
         return delta0 < 1.0 and upper_float(rule.delta(delta0, instances, sparsity, delta_slack)) <= budget.delta
 
-    share = (1 - Fraction(delta_split)) * budget.exact_delta / mechanisms
+    share = (1 - spent) * budget.exact_delta / mechanisms
     delta0 = largest_float(delta_within, float(share)) if share > 0 else 0.0
 
     def epsilon_within(epsilon0: float) -> bool:
@@ -343,10 +344,6 @@ def per_instance_budget(
             "epsilon0."
         )
     return PerInstanceBudget(epsilon0, delta0, delta_slack, theorem, instances, sparsity, budget)
-
-
-def _real(value: Any) -> Any:
-    return float(value) if isinstance(value, str) else value
 
 
 def largest_float(accepts: Callable[[float], bool], guess: float) -> float:

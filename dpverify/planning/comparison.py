@@ -8,8 +8,9 @@ from typing import Any
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.plan import METHODS, PlanRow, plan
+from protocols.validation import check_integer
 
 __all__ = ["BITSUMS", "Comparison", "FailedPlan", "compare"]
 
@@ -86,7 +87,7 @@ class Comparison:
 
 
 def compare(
-    budget: Budget,
+    budget: BudgetLike,
     *,
     users: int,
     instances: int,
@@ -95,13 +96,13 @@ def compare(
     composition: str | None = None,
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
-    threat_model: ThreatModel | None = None,
+    threat_model: ThreatModel | str | None = None,
 ) -> Comparison:
     """Plan every bitsum with every method.
 
     Parameters
     ----------
-    budget : Budget
+    budget : Budget or (epsilon, delta)
         The budget of the whole composition.
     users, instances : int
         n and I, at least 1.
@@ -116,6 +117,8 @@ def compare(
         For an argument out of range. An infeasible budget, a published formula outside its range, or what is too large
         to compute, is a row instead.
     """
+    budget = Budget.of(budget)
+    users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
     methods = tuple(methods)
 
     def attempt(bitsum: str, method: str) -> PlanRow | FailedPlan:

@@ -10,11 +10,21 @@ from typing import Any
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.composition.theorems import CompositionTheorem, PerInstanceBudget, per_instance_budget
-from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Interval, Number, Side, ThreatModel
+from dpverify.guarantee import (
+    Adjacency,
+    Budget,
+    BudgetLike,
+    Guarantee,
+    InfeasibleBudgetError,
+    Interval,
+    Number,
+    Side,
+    ThreatModel,
+)
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["EXACT", "METHODS", "AccountResult", "PlanRow", "account", "plan"]
 
@@ -129,12 +139,10 @@ def _guarantee(epsilon: float, delta: float, threat_model: ThreatModel, method: 
     return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
 
 
-def _threat_model(claims: BitsumClaims[Any], threat_model: ThreatModel | None) -> ThreatModel:
-    chosen = claims.threat_models[0] if threat_model is None else threat_model
-    if chosen not in claims.threat_models:
-        known = ", ".join(model.value for model in claims.threat_models)
-        raise ValueError(f"threat_model={threat_model!r} must be one of {known} for {claims.name}.")
-    return ThreatModel(chosen)
+def _threat_model(claims: BitsumClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
+    if threat_model is None:
+        return claims.threat_models[0]
+    return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,7 @@ class _ComposedEpsilon:
 
 def plan(
     bitsum: str,
-    budget: Budget,
+    budget: BudgetLike,
     *,
     users: int,
     instances: int,
@@ -168,7 +176,7 @@ def plan(
     sparsity: int = 1,
     delta_split: Number | None = None,
     max_messages_per_user: float | None = None,
-    threat_model: ThreatModel | None = None,
+    threat_model: ThreatModel | str | None = None,
 ) -> PlanRow:
     """Find parameters of a binary-sum protocol so that many instances together stay within a budget.
 
@@ -176,7 +184,7 @@ def plan(
     ----------
     bitsum : str
         The protocol's short name, a key of `dpverify.claims.bitsum.BITSUM_CLAIMS`.
-    budget : Budget
+    budget : Budget or (epsilon, delta)
         The budget of the whole, replace-one adjacency. At delta = 0 maximal losses add up: "basic" is then exact.
     users : int
         n, public.
@@ -198,7 +206,7 @@ def plan(
         For protocols that trade error for communication: the expected messages per user and instance, at most. When
         omitted, the fewest at which the error is within 1 % of its infimum over all communication: the last per cent
         costs many times the messages.
-    threat_model : ThreatModel, optional
+    threat_model : ThreatModel or str, optional
         Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
         but for the baselines.
 
@@ -211,22 +219,21 @@ def plan(
     ValueError, TypeError
         If an argument is out of range.
     """
-    if bitsum not in BITSUM_CLAIMS:
-        raise ValueError(f"bitsum={bitsum!r} must be one of {', '.join(BITSUM_CLAIMS)}.")
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}.")
+    budget = Budget.of(budget)
+    bitsum = check_choice("bitsum", bitsum, BITSUM_CLAIMS)
+    method = check_choice("method", method, METHODS)
     default = {"published": CompositionTheorem.ADVANCED.value, "exact": EXACT}[method]
-    chosen = composition or (CompositionTheorem.BASIC.value if budget.delta == 0.0 else default)
     known = (*(theorem.value for theorem in CompositionTheorem), EXACT)
-    if chosen not in known:
-        raise ValueError(f"composition={composition!r} must be one of {', '.join(known)}.")
+    chosen = CompositionTheorem.BASIC.value if budget.delta == 0.0 else default
+    if composition is not None:
+        chosen = check_choice("composition", composition, known)
     if method == "published" and chosen == EXACT:
         raise ValueError(
             "composition='exact' gives no (epsilon0, delta0): method='published' must use basic, advanced or optimal."
         )
-    check_integer("users", users, low=1)
-    check_integer("instances", instances, low=1)
-    check_integer("sparsity", sparsity, low=1)
+    users = check_integer("users", users, low=1)
+    instances = check_integer("instances", instances, low=1)
+    sparsity = check_integer("sparsity", sparsity, low=1)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
     claims = BITSUM_CLAIMS[bitsum]
@@ -330,7 +337,7 @@ def account(
     delta: float | None = None,
     epsilon: float | None = None,
     relative_width: float = 1e-6,
-    threat_model: ThreatModel | None = None,
+    threat_model: ThreatModel | str | None = None,
 ) -> AccountResult:
     """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
 
@@ -345,17 +352,17 @@ def account(
         of them over the instances. At delta = 0 epsilon is the largest privacy loss, which may be infinite.
     relative_width : float
         The numerical accuracy wanted.
-    threat_model : ThreatModel, optional
+    threat_model : ThreatModel or str, optional
         Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
-    check_integer("instances", instances, low=1)
+    instances = check_integer("instances", instances, low=1)
     claims = claims_of(protocol)
     adversary = _threat_model(claims, threat_model)
     if delta is None:
         assert epsilon is not None
-        check_real("epsilon", epsilon, low=0.0)
+        epsilon = check_real("epsilon", epsilon, low=0.0)
         curve = claims.curve(protocol, instances, adversary, relative_width=relative_width)
         point = Interval(epsilon, epsilon), curve.delta(epsilon)
     elif check_real("delta", delta, low=0.0, high=1.0, high_open=True) == 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,11 @@ class BitsumProtocol(ABC):
     users: int
 
     def __post_init__(self) -> None:
+        # As plain numbers, which print and are written as JSON alike.
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if isinstance(value, np.number):
+                object.__setattr__(self, parameter.name, value.item())
         check_integer("users", self.users, low=1)
 
     @abstractmethod

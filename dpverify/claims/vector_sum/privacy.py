@@ -29,7 +29,16 @@ from dpverify.claims.theorem import Theorem
 from dpverify.claims.vector_sum.error import VectorSumError
 from dpverify.claims.vector_sum.theorems import THEOREMS
 from dpverify.formulas import vector_sum as formulas
-from dpverify.guarantee import Adjacency, Budget, Guarantee, InfeasibleBudgetError, Interval, Side, ThreatModel
+from dpverify.guarantee import (
+    Adjacency,
+    Budget,
+    BudgetLike,
+    Guarantee,
+    InfeasibleBudgetError,
+    Interval,
+    Side,
+    ThreatModel,
+)
 from dpverify.laws import integer as laws
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -181,7 +190,7 @@ class VectorSumClaims(VectorSumError):
         users: int,
         dimension: int,
         levels: int,
-        budget: Budget,
+        budget: BudgetLike,
         *,
         sampled: int = 1,
         stratified: bool = False,
@@ -195,6 +204,7 @@ class VectorSumClaims(VectorSumError):
         InfeasibleBudgetError
             If gamma would have to be so close to 1 that the reports carry no information.
         """
+        budget = Budget.of(budget)
         epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)
 
         def at(gamma: float) -> VectorSum:
@@ -219,7 +229,7 @@ class VectorSumClaims(VectorSumError):
         self,
         users: int,
         dimension: int,
-        budget: Budget,
+        budget: BudgetLike,
         *,
         sampled: tuple[int, ...] | None = None,
         stratified: bool = True,
@@ -234,7 +244,7 @@ class VectorSumClaims(VectorSumError):
         ----------
         users, dimension : int
             n and d.
-        budget : Budget
+        budget : Budget or (epsilon, delta)
             epsilon and delta > 0.
         sampled : tuple of int, optional
             The t to try; 1, 2, 4, ..., d when omitted.
@@ -248,6 +258,7 @@ class VectorSumClaims(VectorSumError):
         InfeasibleBudgetError
             If none meets the budget.
         """
+        budget = Budget.of(budget)
         tried = sampled or (*(2**i for i in range(dimension.bit_length()) if 2**i < dimension), dimension)
         best: tuple[float, VectorSum] | None = None
         for t in tried:

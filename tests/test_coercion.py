@@ -1,0 +1,92 @@
+"""What people type is taken: pairs for budgets, words for members of enumerations, and scalars of numpy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.audit.anytime import audit_anytime
+from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+from dpverify.claims.buckets import least_shape
+from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.vector_sum.privacy import VectorSumClaims
+from dpverify.composition.theorems import CompositionTheorem, compose, per_instance_budget
+from dpverify.guarantee import Budget, ThreatModel
+from dpverify.planning.comparison import compare
+from dpverify.planning.plan import account, plan
+from protocols.bitsum import Pure, RandomizedResponse
+from protocols.validation import check_choice
+
+PAIR = ("2", "1e-4")
+BUDGET = Budget(*PAIR)
+
+
+def test_a_theorem_may_be_its_word() -> None:
+    for theorem in CompositionTheorem:
+        slack = 0.0 if theorem is CompositionTheorem.BASIC else 1e-6
+        expected = compose(theorem, 0.1, 1e-9, 10, delta_slack=slack)
+        assert compose(theorem.value.title(), 0.1, 1e-9, 10, delta_slack=np.float64(slack)) == expected
+        found = per_instance_budget(PAIR, np.int64(10), theorem=theorem.value)  # type: ignore[arg-type]
+        assert found == per_instance_budget(BUDGET, 10, theorem=theorem)
+        assert found.theorem is theorem
+
+
+def test_a_share_may_be_any_number() -> None:
+    shares: list[Any] = ["0.25", 0.25, np.float32(0.25)]
+    assert len({per_instance_budget(PAIR, 3, theorem="optimal", delta_split=share) for share in shares}) == 1
+    with pytest.raises(ValueError, match="delta_split='x' must be a finite number"):
+        per_instance_budget(PAIR, 3, theorem="optimal", delta_split="x")
+
+
+def test_plans_take_pairs_and_scalars_and_give_plain_json() -> None:
+    users: Any = np.int64(50)
+    row = plan("Local-RR", PAIR, users=users, instances=np.int64(3), threat_model="Local")  # type: ignore[arg-type]
+    assert row == plan("local-rr", BUDGET, users=50, instances=3)
+    rows = compare(PAIR, users=users, instances=np.int64(3), bitsums=["3NB"], methods=["Published"])  # type: ignore[arg-type]
+    assert rows == compare(BUDGET, users=50, instances=3, bitsums=["3nb"], methods=["published"])
+    assert json.loads(json.dumps(rows.to_dict()))["users"] == 50
+
+
+def test_an_account_of_scalars_is_plain_json() -> None:
+    protocol = RandomizedResponse(np.int64(50), np.float32(0.25))  # type: ignore[arg-type]
+    assert (type(protocol.users), type(protocol.flip_probability)) == (int, float)
+    found = account(protocol, instances=np.int64(2), epsilon=np.float32(1.0))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(found.to_dict()))["users"] == 50
+    pure = Pure(5, 0.5, 0.1)
+    assert account(pure, delta=0, threat_model="MODEL").guarantee.threat_model is ThreatModel.MODEL
+    with pytest.raises(ValueError, match=r"^threat_model='local' must be one of communication, model for pure\.$"):
+        account(pure, delta=0, threat_model=ThreatModel.LOCAL)
+
+
+def test_the_claims_of_audits_may_be_pairs() -> None:
+    reference = RandomizedResponse(10, 0.25)
+    for audit in (audit_bitsum, audit_anytime):
+        kept: dict[str, Any] = {"most_trials": 100} if audit is audit_anytime else {"trials": 100}
+        assert audit(reference, PAIR, **kept).claim == BUDGET.to_dict()  # type: ignore[operator]
+        with pytest.raises(TypeError, match="claim=2 must be a Budget or a pair"):
+            audit(reference, 2, **kept)  # type: ignore[operator]
+    inputs = np.zeros(1), np.ones(1)
+    found = audit_mechanism(lambda x, rng: float(rng.random() + x[0]), PAIR, inputs, trials=100)
+    assert found.claim == BUDGET.to_dict()
+
+
+def test_the_searches_of_the_claims_take_pairs() -> None:
+    assert least_shape(PAIR, 0.5) == least_shape(BUDGET, 0.5)
+    sums = VectorSumClaims()
+    assert sums.least_blanket(1000, 2, 2, PAIR) == sums.least_blanket(1000, 2, 2, BUDGET)
+    assert sums.least_error(1000, 2, PAIR, sampled=(1,), most_levels=1) == sums.least_blanket(
+        1000, 2, 1, BUDGET, sampled=1, stratified=True, centre=0.5
+    )
+    histograms = HistogramClaims()
+    assert histograms.least_error(9, 2, PAIR, 0.1) == histograms.least_error(9, 2, BUDGET, 0.1)
+
+
+def test_a_word_is_found_in_any_case_and_told_if_unknown() -> None:
+    assert check_choice("model", "CENTRAL", ThreatModel) is ThreatModel.CENTRAL
+    assert check_choice("model", ThreatModel.LOCAL, ["local"]) == "local"
+    for bad in ("", "remote", None, 1):
+        with pytest.raises(ValueError, match=r"^model=.* must be one of communication, model, central, local here\.$"):
+            check_choice("model", bad, ThreatModel, where=" here")
