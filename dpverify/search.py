@@ -1,11 +1,157 @@
-"""The search that calibrations share."""
+"""The searches that calibrations, windows and inversions share, over integers and over floats.
+
+What a search returns is an argument that was tried, so that it is as rigorous as the predicate; only where a docstring
+says that an end is taken unasked may that end itself be returned. A predicate need not be monotone for that: it then
+holds at the answer and fails just before it, and there may be others.
+"""
 
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
+from typing import TypeVar
 
-__all__ = ["smallest"]
+__all__ = [
+    "bisected",
+    "crossing",
+    "galloped",
+    "largest_float",
+    "largest_integer",
+    "least_argument",
+    "least_integer",
+    "smallest",
+]
+
+_Number = TypeVar("_Number", int, float)
+
+_TOLERANCE = 1e-10
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+def _doubled(value: _Number) -> _Number:
+    return value * 2
+
+
+def galloped(
+    holds: Callable[[_Number], bool],
+    low: _Number,
+    high: _Number,
+    *,
+    grow: Callable[[_Number], _Number] = _doubled,
+    ceiling: float = math.inf,
+) -> tuple[_Number, _Number] | None:
+    """Return two neighbours among low, high, grow(high), grow(grow(high)), ...: the first one fails, the second holds.
+
+    `low` is taken to fail, unasked. None if nothing below `ceiling` holds.
+    """
+    while high < ceiling:
+        if holds(high):
+            return low, high
+        low, high = high, grow(high)
+    return None
+
+
+def least_integer(holds: Callable[[int], bool], low: int, high: int, *, tolerance: float = 0.0) -> int:
+    """Return an integer in (low, high] that holds while one before it, by default the last one before it, fails.
+
+    Both ends are taken unasked: `low` to fail and `high` to hold.
+
+    Parameters
+    ----------
+    holds : callable
+        Takes an integer between the two.
+    low, high : int
+        The ends, low < high.
+    tolerance : float
+        How far before the answer, relative to it, the failing integer may be.
+    """
+    while high - low > max(1, int(high * tolerance)):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def largest_integer(allowed: Callable[[int], bool], guess: int, low: int, high: int) -> int:
+    """Return an allowed integer in [low, high) whose successor is not allowed; `low` is, and `high` is not, unasked.
+
+    Gallops from the guess, and then bisects.
+    """
+    step, probe = 1, min(max(guess, low), high)
+    if probe == low or (probe < high and allowed(probe)):
+        low = probe
+        while (probe := low + step) < high and allowed(probe):
+            low, step = probe, 8 * step
+        high = min(probe, high)
+    else:
+        high = probe
+        while (probe := high - step) > low and not allowed(probe):
+            high, step = probe, 8 * step
+        low = max(probe, low)
+    return least_integer(lambda probe: not allowed(probe), low, high) - 1
+
+
+def largest_float(accepts: Callable[[float], bool], guess: float) -> float:
+    """Return a positive float that is accepted while the next larger one is not; 0.0 if no positive float was accepted.
+
+    For a monotone `accepts` that is the largest accepted float. Non-negative doubles are ordered like their bit
+    patterns, so the search is one over integers.
+
+    Parameters
+    ----------
+    accepts : callable
+        Takes a positive finite float; taken to be true near 0 and false near infinity.
+    guess : float
+        Where to start, at least 0 and finite.
+    """
+
+    def bits(value: float) -> int:
+        return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+    def number(pattern: int) -> float:
+        return float(struct.unpack("<d", struct.pack("<q", pattern))[0])
+
+    return number(largest_integer(lambda pattern: accepts(number(pattern)), bits(guess), 0, bits(math.inf)))
+
+
+def bisected(
+    holds: Callable[[float], bool],
+    low: float,
+    high: float,
+    *,
+    relative: float = 0.0,
+    absolute: float = 0.0,
+    steps: int = 2000,
+    geometric: bool = False,
+) -> tuple[float, float]:
+    """Return two floats in [low, high], the first of which fails while the second holds.
+
+    Both ends are taken unasked: `low` to fail and `high` to hold.
+
+    Parameters
+    ----------
+    holds : callable
+        Takes a float strictly between the two.
+    low, high : float
+        The ends, finite, low < high; with `geometric` low > 0, and their product a normal float.
+    relative, absolute : float
+        The search ends once the two differ by at most `relative` of the larger (with `geometric`, of the smaller) or by
+        `absolute`: by default when no float is left between them.
+    steps : int
+        The most bisections.
+    geometric : bool
+        Whether the middle is the geometric mean.
+    """
+    for _ in range(steps):
+        if high - low <= absolute:
+            break
+        if high <= low * (1.0 + relative) if geometric else high - low <= relative * high:
+            break
+        middle = math.sqrt(low * high) if geometric else 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def smallest(holds: Callable[[float], bool], start: float, ceiling: float, tolerance: float) -> float | None:
@@ -25,7 +171,77 @@ def smallest(holds: Callable[[float], bool], start: float, ceiling: float, toler
             high /= 2.0
         else:
             low = high / 2.0
-    while low is not None and high > low * (1.0 + tolerance):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return high if low is None else bisected(holds, low, high, relative=tolerance, geometric=True)[1]
+
+
+def crossing(
+    profile: Callable[[float], float],
+    delta: float,
+    guess: float,
+    *,
+    slope: Callable[[float], float],
+    above: bool,
+    scale: float,
+) -> float:
+    """Return an epsilon >= 0 on the safe side of where a decreasing bound on a privacy profile crosses delta.
+
+    Safeguarded Newton steps on the logarithm of the profile. Only points at which it was evaluated are returned, so
+    that the answer is as rigorous as the profile.
+
+    Parameters
+    ----------
+    profile : callable
+        A decreasing bound on the divergence.
+    delta : float
+        The level, in (0, 1).
+    guess : float
+        Where to start, in nats.
+    slope : callable
+        An estimate of `-d ln(profile) / d epsilon`, positive.
+    above : bool
+        True: the profile at the answer is at most delta (inf if that is not reached). False: it is more than delta, or
+        the answer is 0.
+    scale : float
+        The smallest epsilon that matters, in nats.
+    """
+    safe: float | None = None
+    unsafe: float | None = None
+    point = max(guess, scale)
+    boldness = 1.0
+    for _ in range(200):
+        value = profile(point)
+        if (value <= delta) == above:
+            safe = point
+        else:
+            unsafe = point
+        width = _TOLERANCE * max(point, scale)
+        if safe is not None and ((above and safe == 0.0) or (unsafe is not None and abs(safe - unsafe) <= 2.0 * width)):
+            return safe
+        if not above and unsafe == 0.0:
+            return 0.0
+        step = math.log(max(value, 1e-300) / delta) / slope(point)
+        if safe is None or unsafe is None:
+            # One-sided so far: step further each time, so that the crossing is soon bracketed.
+            step, boldness = boldness * step, 2.0 * boldness
+        point = max(point + step + (0.5 if above else -0.5) * width, 0.0)
+        if safe is not None and unsafe is not None and not min(safe, unsafe) < point < max(safe, unsafe):
+            point = 0.5 * (safe + unsafe)
+    if safe is None:
+        return math.inf if above else 0.0
+    return safe
+
+
+def least_argument(function: Callable[[float], float], low: float, high: float, steps: int = 24) -> float:
+    """Return an argument in [low, high] near the least value of a function with one valley, by golden sections."""
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    values = [function(point) for point in inner]
+    for _ in range(steps):
+        if values[0] <= values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - _GOLDEN * (high - low)
+            values[0] = function(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + _GOLDEN * (high - low)
+            values[1] = function(inner[1])
+    return inner[0] if values[0] <= values[1] else inner[1]

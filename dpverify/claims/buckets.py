@@ -16,7 +16,7 @@ from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
-from dpverify.search import smallest
+from dpverify.search import bisected, smallest
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
@@ -90,10 +90,7 @@ class BucketAccount:
         low, high = -1e-9, up.largest_loss + down.largest_loss + 1e-6
         if delta_of_two(up, down, high).upper > delta:
             raise InfeasibleBudgetError(f"delta={delta!r} is met at no epsilon by NB({self.shape}, {self.p}) noise.")
-        while high - low > 1e-9:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if delta_of_two(up, down, middle).upper <= delta else (middle, high)
-        return high
+        return bisected(lambda epsilon: delta_of_two(up, down, epsilon).upper <= delta, low, high, absolute=1e-9)[1]
 
     def basic_delta(self, epsilon: float) -> float:
         """Return the delta at epsilon by basic composition of two buckets at epsilon / 2, as ghazi2021 does."""

@@ -21,6 +21,7 @@ from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Adjacency, Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Side, ThreatModel
 from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
+from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
 
@@ -121,14 +122,12 @@ class HistogramClaims:
     def error_bound(self, protocol: BucketSums, beta: float) -> int:
         """Return the least alpha such that the error exceeds alpha with probability at most beta, for every dataset."""
         check_real("beta", beta, low=0.0, high=1.0, low_open=True, high_open=True)
-        high = 1
-        while self.failure_probability(protocol, high) > beta:
-            high *= 2
-        low = -1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.failure_probability(protocol, middle) <= beta else (middle, high)
-        return high
+
+        def rarely_exceeded(error: int) -> bool:
+            return self.failure_probability(protocol, error) <= beta
+
+        # No error exceeds the number of users.
+        return least_integer(rarely_exceeded, -1, noise_of(protocol).users)
 
     def per_bucket_beta(self, users: int, beta: float) -> float:
         """Return the failure probability that the source asks of one bucket."""
@@ -163,31 +162,21 @@ class HistogramClaims:
             If no parameters in the range that is searched meet the budget.
         """
         budget = Budget.of(budget)
+        tried: list[tuple[int, BucketSums]] = []
 
-        def attempt(log_decay: float) -> tuple[int, BucketSums] | None:
+        def error_at(log_decay: float) -> float:
             p = math.exp(-budget.epsilon * math.exp(log_decay))
             try:
                 shape = least_shape(budget, p, tolerance=1e-3)
             except InfeasibleBudgetError:
-                return None
+                return math.inf
             protocol = self.protocol(under_estimating(users, shape, p), buckets)
-            return self.error_bound(protocol, beta), protocol
+            tried.append((self.error_bound(protocol, beta), protocol))
+            return float(tried[-1][0])
 
-        low, high = (math.log(decay) for decay in _DECAYS)
-        golden = (math.sqrt(5.0) - 1.0) / 2.0
-        best: tuple[int, BucketSums] | None = None
-        scores: dict[float, float] = {}
-        for _ in range(14):
-            inner, outer = high - golden * (high - low), low + golden * (high - low)
-            for point in (inner, outer):
-                if point not in scores:
-                    found = attempt(point)
-                    scores[point] = math.inf if found is None else float(found[0])
-                    if found is not None and (best is None or found[0] < best[0]):
-                        best = found
-            low, high = (low, outer) if scores[inner] <= scores[outer] else (inner, high)
-        if best is None:
+        least_argument(error_at, math.log(_DECAYS[0]), math.log(_DECAYS[1]), steps=13)
+        if not tried:
             raise InfeasibleBudgetError(
                 f"the budget {budget} cannot be met by negative binomial noise of shape <= 2^20."
             )
-        return best[1]
+        return min(tried, key=lambda attempt: attempt[0])[1]

@@ -13,7 +13,6 @@ for replace-one adjacency; for Q = 1, and for S = Q, it is S.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,10 +25,10 @@ from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
 from dpverify.privacy_loss import two_valued
-from dpverify.privacy_loss.two_valued import largest_integer
+from dpverify.search import largest_float
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["CompositionTheorem", "PerInstanceBudget", "compose", "largest_float", "per_instance_budget"]
+__all__ = ["CompositionTheorem", "PerInstanceBudget", "compose", "per_instance_budget"]
 
 _BITS = 192
 
@@ -344,26 +343,3 @@ def per_instance_budget(
             "epsilon0."
         )
     return PerInstanceBudget(epsilon0, delta0, delta_slack, theorem, instances, sparsity, budget)
-
-
-def largest_float(accepts: Callable[[float], bool], guess: float) -> float:
-    """Return a positive float that is accepted while the next larger one is not; 0.0 if no positive float was accepted.
-
-    For a monotone `accepts` that is the largest accepted float. Non-negative doubles are ordered like their bit
-    patterns, so the search gallops from the guess, and then bisects, over integers.
-
-    Parameters
-    ----------
-    accepts : callable
-        Takes a positive finite float; taken to be true near 0 and false near infinity.
-    guess : float
-        Where to start, at least 0 and finite.
-    """
-
-    def bits(value: float) -> int:
-        return int(struct.unpack("<q", struct.pack("<d", value))[0])
-
-    def number(pattern: int) -> float:
-        return float(struct.unpack("<d", struct.pack("<q", pattern))[0])
-
-    return number(largest_integer(lambda pattern: accepts(number(pattern)), bits(guess), 0, bits(math.inf)))

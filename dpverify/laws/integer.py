@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError
 from dpverify.rounding import UNIT
+from dpverify.search import galloped, least_integer
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
@@ -135,16 +136,10 @@ def _geometric(log_first: arb, ratio: arb) -> arb:
 
 
 def _smallest(holds: Callable[[int], bool]) -> int:
-    """Return the smallest d >= 0 with `holds(d)`, by galloping and bisection; holds must be monotone."""
-    if holds(0):
-        return 0
-    low, high = 0, 1
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    """Return the smallest d >= 0 with `holds(d)`, which must be monotone and true in the end."""
+    bracket = galloped(holds, -1, 0, grow=lambda d: 2 * d + 1)
+    assert bracket is not None
+    return least_integer(holds, *bracket)
 
 
 def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:

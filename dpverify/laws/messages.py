@@ -7,7 +7,6 @@ is, and nothing has to be convolved I times.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.laws.integer import IntegerLaw, binomial
 from dpverify.rounding import UNIT
+from dpverify.search import least_integer
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["TAIL", "MessagesLaw", "Part", "counted_bits"]
@@ -105,7 +105,7 @@ class MessagesLaw:
         """
         check_real("chance", chance, low=1e-15, high=1.0, low_open=True, high_open=True)
         most = sum(copies * law.stop for copies, law in self.parts)
-        return bisect_left(range(most), True, key=lambda count: self.chance_above(count).upper <= chance)
+        return least_integer(lambda count: self.chance_above(count).upper <= chance, -1, most)
 
 
 def _mean(law: IntegerLaw) -> float:

@@ -23,7 +23,6 @@ phi(theta) e^(v theta (theta-1) / 2) times `(w / pi) sum e^(-v s^2/2) / s^2 <= e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.characteristic import Nodes
 from dpverify.rounding import UNIT, summation_error
 
-__all__ = ["Contour", "least_argument"]
+__all__ = ["Contour"]
 
 _PERIOD = 9.0
 """In standard deviations of the total loss: how far from its mean the nearest other terms of Poisson's sum are."""
@@ -42,7 +41,6 @@ _POLE = 0.4
 _LOG_TAIL = -16.0
 """Beyond the last node the normal factor has fallen to this, as a logarithm."""
 _MOST_NODES = 2**14
-_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -120,19 +118,3 @@ class Contour:
         largest = float(np.abs(log_moduli).max()) + abs(shift)
         rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.size) + self.rounding
         return self.gain + shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding
-
-
-def least_argument(function: Callable[[float], float], low: float, high: float, steps: int = 24) -> float:
-    """Return an argument in [low, high] near the least value of a function with one valley, by golden sections."""
-    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
-    values = [function(point) for point in inner]
-    for _ in range(steps):
-        if values[0] <= values[1]:
-            high, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = high - _GOLDEN * (high - low)
-            values[0] = function(inner[0])
-        else:
-            low, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = low + _GOLDEN * (high - low)
-            values[1] = function(inner[1])
-    return inner[0] if values[0] <= values[1] else inner[1]

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.grid import GridPrivacyLoss
-from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.search import crossing
 
 __all__ = ["ContourComposition"]
 

@@ -10,8 +10,8 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.concentration import Concentration, total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
+from dpverify.search import crossing
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Entry", "FamilyComposition", "choose_step"]

@@ -12,6 +12,7 @@ from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.rounding import UNIT
+from dpverify.search import bisected, galloped
 from protocols.validation import check_integer, check_real
 
 __all__ = ["GaussianPrivacyLoss"]
@@ -143,17 +144,14 @@ class _ComposedGaussian:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self.delta(0.0).upper <= delta:
             return Interval(0.0, 0.0)
-        low, high = 0.0, 1.0
-        while self.delta(high).upper > delta:
-            low, high = high, 2.0 * high
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-            if self.delta(middle).upper > delta:
-                low = middle
-            else:
-                high = middle
+
+        def met(epsilon: float) -> bool:
+            return self.delta(epsilon).upper <= delta
+
+        bracket = galloped(met, 0.0, 1.0)
+        if bracket is None:
+            return Interval(0.0, math.inf)
+        low, high = bisected(met, *bracket)
         lower, shrink = low, 1e-12
         # Twice as far each time: below 1e-300 the divergence has no tight lower bound.
         while lower > 0.0 and self.delta(lower).lower <= delta:

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
-from dpverify.privacy_loss.contour import Contour, least_argument
+from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry
 from dpverify.privacy_loss.grid import GridPrivacyLoss, dominating_grid
 from dpverify.privacy_loss.mixture import mixed_losses
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+from dpverify.search import least_argument
 from protocols.validation import check_real
 
 __all__ = ["JointChange"]

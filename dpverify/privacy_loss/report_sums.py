@@ -18,6 +18,7 @@ P1/P0 grows with y, as W is log-concave (a sum of independent Bernoulli variable
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.rounding import SUBNORMAL, UNIT
+from dpverify.search import bisected
 from protocols.validation import check_integer, check_real
 
 __all__ = ["ReportSums"]
@@ -159,15 +161,16 @@ class ReportSums:
             todo &= ~now
             if not todo.any() or abs(last.tilt) >= _STEEPEST:
                 return reached
-            low, high = abs(last.tilt), _STEEPEST
-            while high - low > 1e-3 * high:
-                middle = 0.5 * (low + high)
-                mean, variance = self._moments(side * middle)
-                step = _REACH * (np.sqrt(last.variance + 1.0) + np.sqrt(variance + 1.0))
-                enough = (side * (mean - last.mean) > step) | (side * mean >= ends - 0.5)
-                low, high = (low, middle) if enough[todo].any() else (middle, high)
-            last = self._tilted(side * high)
+            far_enough = functools.partial(self._reaches, last, side, ends, todo)
+            last = self._tilted(side * bisected(far_enough, abs(last.tilt), _STEEPEST, relative=1e-3)[1])
             tilts.append(last)
+
+    def _reaches(self, last: _Tilted, side: float, ends: Floats, todo: NDArray[np.bool_], steepness: float) -> bool:
+        """Return whether, for a sum still to do, a tilt is as far from the last one as their windows still overlap."""
+        mean, variance = self._moments(side * steepness)
+        step = _REACH * (np.sqrt(last.variance + 1.0) + np.sqrt(variance + 1.0))
+        enough = (side * (mean - last.mean) > step) | (side * mean >= ends - 0.5)
+        return bool(enough[todo].any())
 
     def pairs(self, *, tail: float = 1e-42, bins_per_deviation: float = 50.0) -> BinnedPairs:
         """Return the pairs of all sums in bins of a common width, one integer where the deviation is small.

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss
-from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.lower_end import lower_bound
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.saddle import TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, norm
+from dpverify.search import bisected, crossing, galloped
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Composition", "WindowTooLargeError"]
@@ -146,22 +146,17 @@ class Composition:
             shifted, mean, _ = self._total.moments(tilt + side * shift)
             return shifted - log_mgf - side * shift * mean, mean
 
-        low, high = 0.0, 8.0 / deviation
-        while (reached := exponent(high))[0] > _LOG_ALIAS:
-            low, high = high, 2.0 * high
-            if high * self.step > 8.0:
-                return extreme + round(side), 0.0
-        for _ in range(8):
-            middle = 0.5 * (low + high)
-            attempt = exponent(middle)
-            if attempt[0] > _LOG_ALIAS:
-                low = middle
-            else:
-                high, reached = middle, attempt
-        cell = math.ceil(side * reached[1] / self.step) + 1
+        def enough(shift: float) -> bool:
+            return exponent(shift)[0] <= _LOG_ALIAS
+
+        bracket = galloped(enough, 0.0, 8.0 / deviation, ceiling=8.0 / self.step * (1.0 + 4.0 * UNIT))
+        if bracket is None:
+            return extreme + round(side), 0.0
+        log_tail, mean = exponent(bisected(enough, *bracket, steps=8)[1])
+        cell = math.ceil(side * mean / self.step) + 1
         if cell >= side * extreme:
             return extreme + round(side), 0.0
-        return round(side) * cell, math.exp(reached[0]) * 1.001
+        return round(side) * cell, math.exp(log_tail) * 1.001
 
     def _window(self, tilt: float, log_mgf: float, variance: float) -> tuple[int, int, float]:
         """Return the first cell and length of a window, and a bound on the tilted mass outside it."""

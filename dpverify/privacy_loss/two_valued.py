@@ -8,16 +8,16 @@ for randomized response without a shuffler and for discrete Laplace noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import flint
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import CapacityError, Interval
+from dpverify.search import largest_integer
 from protocols.validation import check_integer, check_real
 
-__all__ = ["TwoValuedCurve", "composed_delta", "composed_epsilon", "largest_integer"]
+__all__ = ["TwoValuedCurve", "composed_delta", "composed_epsilon"]
 
 _BITS = 192
 _TRUNCATION = flint.arb(2) ** -128
@@ -125,25 +125,3 @@ class TwoValuedCurve:
         while lower > 0.0 and self.delta(lower).lower <= delta:
             lower, margin = max(upper * (1.0 - margin), 0.0), 8.0 * margin
         return Interval.proved(lower, upper)
-
-
-def largest_integer(allowed: Callable[[int], bool], guess: int, low: int, high: int) -> int:
-    """Return an allowed integer in [low, high) whose successor is not allowed; `low` is, and `high` is not, unasked."""
-    step, probe = 1, min(max(guess, low), high)
-    if probe == low or (probe < high and allowed(probe)):
-        low = probe
-        while (probe := low + step) < high and allowed(probe):
-            low, step = probe, 8 * step
-        high = min(probe, high)
-    else:
-        high = probe
-        while (probe := high - step) > low and not allowed(probe):
-            high, step = probe, 8 * step
-        low = max(probe, low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if allowed(middle):
-            low = middle
-        else:
-            high = middle
-    return low

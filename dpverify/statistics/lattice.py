@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from dpverify.rounding import UNIT
+from dpverify.search import least_integer
 from protocols.validation import check_integer, check_probability
 
 __all__ = ["LatticeSum", "lattice_scores"]
@@ -106,11 +107,8 @@ class LatticeSum:
         """
         check_probability("level", level)
         start, tails, _ = self._window
-        low, high = start, min(self.highest, start + tails.size) + 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.tail(middle)[1] <= level else (middle + 1, high)
-        return low
+        beyond = min(self.highest, start + tails.size) + 1
+        return least_integer(lambda threshold: self.tail(threshold)[1] <= level, start - 1, beyond)
 
     def _chernoff(self, threshold: int) -> float:
         """Bound P(S >= threshold) by `inf_t E[e^(t X)]^n e^(-t threshold)`: good where the transform's error is not."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from dpverify.search import bisected, galloped, least_integer
 from dpverify.statistics.intervals import lower_limit
 from protocols.validation import check_integer, check_probability, check_real
 
@@ -25,15 +26,12 @@ def trials_for(power_at: Callable[[int], float], power: float = 0.95, *, most: i
     do as well.
     """
     check_real("power", power, low=0.0, high=1.0, low_open=True, high_open=True)
-    low, high = 0, 16
-    while power_at(high) < power:
-        low, high = high, 2 * high
-        if high > most:
-            return None
-    while high - low > max(1, high // 100):
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_at(middle) >= power else (middle, high)
-    return high
+
+    def enough(trials: int) -> bool:
+        return power_at(trials) >= power
+
+    bracket = galloped(enough, 0, 16, ceiling=most + 1)
+    return None if bracket is None else least_integer(enough, *bracket, tolerance=0.01)
 
 
 def faulty_event(p: float, q: float, epsilon: float, delta: float) -> tuple[float, float]:
@@ -99,11 +97,7 @@ def smallest_detectable_epsilon(
     end = epsilon + 20.0 if total <= 1.0 else math.log((1.0 - delta) / (total - 1.0)) * (1.0 - 1e-12)
     if end <= epsilon or not shown(end):
         return math.inf
-    low, high = epsilon, end
-    while high - low > 1e-4 * max(high, 1e-3):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if shown(middle) else (middle, high)
-    return high
+    return bisected(shown, epsilon, end, relative=1e-4, absolute=1e-7)[1]
 
 
 def g_test_power(null: ArrayLike, alternative: ArrayLike, trials: int, level: float) -> float:

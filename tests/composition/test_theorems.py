@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.composition.theorems import CompositionTheorem, compose, largest_float, per_instance_budget
+from dpverify.composition.theorems import CompositionTheorem, compose, per_instance_budget
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
@@ -148,12 +148,6 @@ def test_to_dict_is_plain_json() -> None:
     found = per_instance_budget(Budget(2, "1e-6"), 10, theorem=ADVANCED)
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert found.to_dict()["theorem"] == "advanced"
-
-
-@given(st.floats(min_value=5e-324, max_value=1e308), st.floats(min_value=0.0, max_value=1e308))
-def test_largest_float_finds_the_boundary_from_anywhere(boundary: float, guess: float) -> None:
-    assert largest_float(lambda value: value <= boundary, guess) == boundary
-    assert largest_float(lambda value: False, guess) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.contour import Contour, least_argument
+from dpverify.privacy_loss.contour import Contour
 from dpverify.rounding import UNIT
 
 LOSS = 0.1
@@ -54,7 +54,3 @@ def test_any_spacing_and_smoothing_gives_a_bound(spacing: float, number: int, sm
     log_integral = contour.log_integral(log_moduli(1, contour))
     for epsilon in np.linspace(-3.0, LOSS, 32):
         assert divergence(1, float(epsilon)) <= math.exp(log_integral - epsilon)
-
-
-def test_golden_sections_find_the_valley() -> None:
-    assert least_argument(lambda x: (x - 0.3) ** 2, -5.0, 5.0) == pytest.approx(0.3, abs=1e-3)

@@ -15,7 +15,6 @@ from dpverify.privacy_loss import grid, tilting
 from dpverify.privacy_loss import transform as compose
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.inversion import crossing
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import UNIT, fft_error
 
@@ -253,26 +252,3 @@ def test_tilted_masses_are_within_their_error(copies: int) -> None:
     exact = [Fraction(math.exp(4.0 * loss + math.log(m) - shift)) for loss, m in zip(losses, one.masses, strict=True)]
     expected = np.roll(np.array([float(w / sum(exact)) for w in exact] + [0.0] * 27), -50)
     assert float(np.abs(weights - expected).max()) <= found.error + 2.0 * found.relative_error
-
-
-@pytest.mark.parametrize("delta", [0.5, 0.09, 1e-3, 1e-9])
-@pytest.mark.parametrize("above", [True, False])
-def test_a_crossing_is_on_the_safe_side_of_a_jump(delta: float, above: bool) -> None:
-    asked: list[float] = []
-
-    def profile(epsilon: float) -> float:
-        asked.append(epsilon)
-        smooth = 0.6 * math.exp(-3.0 * epsilon)
-        return 0.7 * smooth if epsilon > 0.7 else smooth
-
-    found = crossing(profile, delta, 0.1, slope=lambda _: 2.0, above=above, scale=0.01)
-    assert found in asked or found == 0.0
-    if above:
-        assert profile(found) <= delta < profile(found - 1e-8)
-    else:
-        assert profile(found) > delta >= profile(found + 1e-8)
-
-
-def test_a_crossing_that_is_never_reached_is_infinite() -> None:
-    assert crossing(lambda _: 0.5, 0.1, 1.0, slope=lambda _: 1.0, above=True, scale=0.01) == math.inf
-    assert crossing(lambda _: 0.05, 0.1, 1.0, slope=lambda _: 1.0, above=False, scale=0.01) == 0.0

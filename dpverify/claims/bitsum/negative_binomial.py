@@ -24,7 +24,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
-from dpverify.search import smallest
+from dpverify.search import bisected, galloped, smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 
@@ -132,24 +132,24 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         if max_messages_per_user is None or self.messages_per_user(best) <= max_messages_per_user:
             return best
 
-        def within(error: float) -> NegativeBinomial | None:
-            attempt = cheapest(error, 1.0 - best.p)
-            enough = attempt is not None and self.messages_per_user(attempt) <= max_messages_per_user
-            return attempt if enough else None
+        attempts: dict[float, NegativeBinomial | None] = {}
 
-        few, low, high = None, limit * _NEAR_LIMIT, limit * _NEAR_LIMIT
-        while few is None and high < limit * _FARTHEST:
-            low, high = high, limit + 2.0 * (high - limit)
-            few = within(high)
-        if few is None:
+        def sends_few(error: float) -> bool:
+            attempts[error] = attempt = cheapest(error, 1.0 - best.p)
+            return attempt is not None and self.messages_per_user(attempt) <= max_messages_per_user
+
+        def twice_as_far(error: float) -> float:
+            return limit + 2.0 * (error - limit)
+
+        near, far = limit * _NEAR_LIMIT, limit * _FARTHEST
+        bracket = galloped(sends_few, near, twice_as_far(near), grow=twice_as_far, ceiling=twice_as_far(far))
+        if bracket is None:
             raise InfeasibleBudgetError(
                 f"max_messages_per_user={max_messages_per_user!r} is too few for NB with users={users} at "
                 f"epsilon={target!r}."
             )
-        while high > low * 1.005:
-            middle = math.sqrt(low * high)
-            attempt = within(middle)
-            few, low, high = (few, middle, high) if attempt is None else (attempt, low, middle)
+        few = attempts[bisected(sends_few, *bracket, relative=5e-3, geometric=True)[1]]
+        assert few is not None
         return few
 
 

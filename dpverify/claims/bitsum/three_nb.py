@@ -23,7 +23,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.integer import IntegerLaw, negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
-from dpverify.search import smallest
+from dpverify.search import bisected, galloped, smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -236,20 +236,17 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             flood = room - p / -math.expm1(-1.0 / spread)
             return ThreeNB(users, p, shape, flood / (flood + shape))
 
+        def meets(shape: float, spread: float) -> bool:
+            return self._meets(protocol(shape, spread), composed_epsilon, target)
+
         best: tuple[float, float] | None = None
         for shape in _SHAPES:
             # More noise on the sum leaves less for the flood: the target is met on an interval of spreads, if at all.
-            low, high = limit, limit * 1.01
+            met = functools.partial(meets, shape)
             ceiling = room if best is None else best[1]
-            while high < ceiling and not self._meets(protocol(shape, high), composed_epsilon, target):
-                low, high = high, high * 1.1
-            if high >= ceiling:
-                continue
-            while high > low * 1.002:
-                middle = math.sqrt(low * high)
-                meets = self._meets(protocol(shape, middle), composed_epsilon, target)
-                low, high = (low, middle) if meets else (middle, high)
-            best = (shape, high)
+            bracket = galloped(met, limit, limit * 1.01, grow=lambda spread: spread * 1.1, ceiling=ceiling)
+            if bracket is not None:
+                best = (shape, bisected(met, *bracket, relative=2e-3, geometric=True)[1])
         if best is None:
             raise InfeasibleBudgetError(
                 f"max_messages_per_user={messages!r} is too few for 3NB with users={users} at epsilon={target!r}."

@@ -1,0 +1,139 @@
+"""Searches: which side is returned, that it was tried, and what happens where nothing holds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.search import (
+    bisected,
+    crossing,
+    galloped,
+    largest_float,
+    largest_integer,
+    least_argument,
+    least_integer,
+    smallest,
+)
+
+
+@given(st.integers(0, 10**12), st.integers(1, 100))
+def test_galloping_brackets_the_first_integer_that_holds(first: int, start: int) -> None:
+    bracket = galloped(lambda value: value >= first, -1, start)
+    assert bracket is not None
+    assert bracket[0] < first <= bracket[1]
+    assert least_integer(lambda value: value >= first, *bracket) == first
+
+
+def test_nothing_at_or_beyond_the_ceiling_is_tried() -> None:
+    asked: list[float] = []
+
+    def never(value: float) -> bool:
+        asked.append(value)
+        return False
+
+    assert galloped(never, 0.0, 1.0, grow=lambda value: 3.0 * value, ceiling=27.0) is None
+    assert asked == [1.0, 3.0, 9.0]
+
+
+@given(st.integers(-50, 50), st.integers(1, 2000), st.data())
+def test_the_ends_of_a_range_of_integers_are_not_asked(low: int, length: int, data: st.DataObject) -> None:
+    high = low + length
+    first = data.draw(st.integers(low + 1, high))
+
+    def holds(value: int) -> bool:
+        assert low < value < high
+        return value >= first
+
+    assert least_integer(holds, low, high) == first
+    roughly = least_integer(holds, low, high, tolerance=0.05)
+    assert first <= roughly <= max(first, first + 0.05 * abs(roughly))
+
+
+@given(st.integers(0, 10**6), st.integers(-5, 2 * 10**6), st.integers(1, 10**6))
+def test_the_largest_integer_is_found_from_any_guess(last: int, guess: int, beyond: int) -> None:
+    assert largest_integer(lambda value: value <= last, guess, 0, last + beyond) == last
+
+
+@given(st.floats(min_value=5e-324, max_value=1e308), st.floats(min_value=0.0, max_value=1e308))
+def test_largest_float_finds_the_boundary_from_anywhere(boundary: float, guess: float) -> None:
+    assert largest_float(lambda value: value <= boundary, guess) == boundary
+    assert largest_float(lambda value: False, guess) == 0.0
+
+
+@given(st.floats(min_value=1e-150, max_value=1e6), st.booleans())
+def test_bisection_without_tolerance_ends_at_neighbouring_floats(boundary: float, geometric: bool) -> None:
+    low, high = bisected(lambda value: value >= boundary, 0.25 * boundary, 2e6, geometric=geometric)
+    assert low < boundary <= high
+    assert high <= math.nextafter(low, math.inf) * (1.0 + 4e-16)
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [({"relative": 1e-3}, 1e-3 * 3.1), ({"absolute": 0.01}, 0.01), ({"relative": 1e-3, "geometric": True}, 1e-3 * 3.1)],
+)
+def test_bisection_stops_at_its_tolerance(options: dict[str, float], allowed: float) -> None:
+    low, high = bisected(lambda value: value >= 3.0, 1.0, 8.0, **options)  # type: ignore[arg-type]
+    assert low < 3.0 <= high
+    assert allowed / 4.0 < high - low <= allowed
+
+
+def test_bisection_counts_its_steps_and_may_return_the_ends_unasked() -> None:
+    asked: list[float] = []
+
+    def never(value: float) -> bool:
+        asked.append(value)
+        return False
+
+    assert bisected(never, 0.0, 1.0, steps=3) == (0.875, 1.0)
+    assert asked == [0.5, 0.75, 0.875]
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e7), st.floats(1e-6, 0.1))
+def test_smallest_is_tried_and_within_its_tolerance(boundary: float, start: float, tolerance: float) -> None:
+    asked: set[float] = set()
+
+    def holds(value: float) -> bool:
+        asked.add(value)
+        return value >= boundary
+
+    found = smallest(holds, start, 1e7, tolerance)
+    assert found in asked
+    assert found is not None
+    assert boundary <= found <= boundary * (1.0 + tolerance) * (1.0 + 1e-15)
+
+
+def test_smallest_says_when_nothing_holds_up_to_the_ceiling() -> None:
+    assert smallest(lambda value: value > 5.0, 1.0, 5.0, 1e-3) is None
+    assert smallest(lambda value: value >= 5.0, 1.0, 5.0, 1e-3) == pytest.approx(5.0, rel=1e-3)
+    assert smallest(lambda value: True, 1.0, 5.0, 1e-3) == pytest.approx(1e-12, rel=1.0)
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.09, 1e-3, 1e-9])
+@pytest.mark.parametrize("above", [True, False])
+def test_a_crossing_is_on_the_safe_side_of_a_jump(delta: float, above: bool) -> None:
+    asked: list[float] = []
+
+    def profile(epsilon: float) -> float:
+        asked.append(epsilon)
+        smooth = 0.6 * math.exp(-3.0 * epsilon)
+        return 0.7 * smooth if epsilon > 0.7 else smooth
+
+    found = crossing(profile, delta, 0.1, slope=lambda _: 2.0, above=above, scale=0.01)
+    assert found in asked or found == 0.0
+    if above:
+        assert profile(found) <= delta < profile(found - 1e-8)
+    else:
+        assert profile(found) > delta >= profile(found + 1e-8)
+
+
+def test_a_crossing_that_is_never_reached_is_infinite() -> None:
+    assert crossing(lambda _: 0.5, 0.1, 1.0, slope=lambda _: 1.0, above=True, scale=0.01) == math.inf
+    assert crossing(lambda _: 0.05, 0.1, 1.0, slope=lambda _: 1.0, above=False, scale=0.01) == 0.0
+
+
+def test_golden_sections_find_the_valley() -> None:
+    assert least_argument(lambda x: (x - 0.3) ** 2, -5.0, 5.0) == pytest.approx(0.3, abs=1e-3)
