@@ -40,8 +40,8 @@ _SMOOTHING = 1e-3
 """The extra variance of the total loss, relatively: half of that is what it costs of epsilon."""
 _TILT_STEP = 0.02
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
-_INFINITE_ABOVE = 0.5
-"""Above this t an outcome that only the first law has, of loss -ln(1-t), counts as infinite."""
+_INFINITE_SHARE = 0.02
+"""The share of delta that may be lost by counting large finite losses as infinite."""
 
 
 class JointChange:
@@ -69,24 +69,27 @@ class JointChange:
         step = max(_coarse_step(pair) for group in trimmed for pair in group)
         full = [_FullChange(dominating_grid(group, step)) for group in trimmed]
         self._changes = _grid_of_changes(change, -math.log(reference_delta))
-        made = [[mixture for pair in full for mixture in pair.mixtures(float(t))] for t in self._changes]
+        unlisted = max(pair.grid.unbounded_mass for pair in full)
+        finite_up_to = _finite_up_to(change, unlisted / (_INFINITE_SHARE * reference_delta))
+        made = [[mixture for pair in full for mixture in pair.mixtures(float(t), finite_up_to)] for t in self._changes]
         self._atoms = [[atoms for atoms, _ in row] for row in made]
         m = change.coordinates
         self._loss_error = m * max(error for row in made for _, error in row)
         self._log_growth = m * max(pair.relative_error for pair in full)
-        self._infinite = self._infinite_mass(max(pair.grid.unbounded_mass for pair in full))
+        self._infinite = self._infinite_mass(unlisted, finite_up_to)
         self._known: dict[float, float] = {}
 
-    def _infinite_mass(self, unlisted: float) -> float:
+    def _infinite_mass(self, unlisted: float, finite_up_to: float) -> float:
         """Return an upper bound on the P-mass of infinite or unknown loss, over all coordinates.
 
         `_FullChange.mixtures` leaves out t_j times a pair's unlisted mass, and sum t_j <= T sqrt(m), or all of it if
-        t_j lies in a cell that reaches above `_INFINITE_ABOVE`: at most T^2 over the square of its lower end.
+        t_j lies in a cell that reaches above `finite_up_to`: at most T^2 over the square of its lower end.
         """
         m, square = self.change.coordinates, self.change.squared_change
         crowd = math.sqrt(square * m)
-        if self._changes[-1] > _INFINITE_ABOVE:
-            crowd += square / self._changes[self._changes <= _INFINITE_ABOVE][-1] ** 2
+        if self._changes[-1] > finite_up_to:
+            below = self._changes[self._changes <= finite_up_to]
+            crowd = crowd + square / below[-1] ** 2 if below.size else math.inf
         return min(float(m), crowd) * unlisted * (1.0 + 16.0 * UNIT)
 
     # ------------------------------------------------------------------ the exponent along a line
@@ -178,13 +181,13 @@ class _FullChange:
         listed = float(np.sum(self.reference))
         return max(0.0, 1.0 - listed * (1.0 - self.relative_error - summation_error(self.reference.size)))
 
-    def mixtures(self, t: float) -> list[tuple[LossAtoms, float]]:
+    def mixtures(self, t: float, finite_up_to: float) -> list[tuple[LossAtoms, float]]:
         """Return the atoms of the pairs ((1-t)Q + tP, Q) and (P, (1-t)P + tQ), and what their losses err by at most.
 
         Their profiles at e^x = a are t h((a-1+t)/t), or 1 - a if that is an argument below 0, and
         (1 - a(1-t)) h(at / (1 - a(1-t))), or 0 if 1 - a(1-t) is below 0, h that of (P, Q): both grow with h. Q's
         unlisted mass, all of whose loss is ln(1-t), keeps the former above 1 - a. Of P's unlisted mass the first pair
-        leaves out a share t, the second all if t is more than `_INFINITE_ABOVE`; its loss is -ln(1-t) otherwise.
+        leaves out a share t, the second all if t is more than `finite_up_to`; its loss is -ln(1-t) otherwise.
         """
         grid, reference = self.grid, self.reference
         towards = mixed_losses(grid.losses, grid.loss_error, 1.0 - t, t)
@@ -196,7 +199,7 @@ class _FullChange:
             log_kept = math.log1p(-t)
             rounding = -4.0 * UNIT * log_kept
             first = np.append(first[0], log_kept), np.append(first[1], (1.0 - t) * self.unlisted)
-            if t <= _INFINITE_ABOVE:
+            if t <= finite_up_to:
                 second = np.append(second[0], -log_kept), np.append(second[1], grid.unbounded_mass)
         return [
             (LossAtoms.of(losses, masses), part.slope * grid.loss_error + part.rounding + rounding)
@@ -244,6 +247,17 @@ def _over_changes(changes: Floats, log_moduli: Floats, change: L2Bounded) -> Flo
     return np.asarray(
         parts[0] + parts[1] + 64.0 * UNIT * (np.abs(parts[0]) + parts[1] + change.coordinates * np.abs(x))
     )
+
+
+def _finite_up_to(change: L2Bounded, weight: float) -> float:
+    """Return the t up to which an outcome that only the first law has gets its finite loss, -ln(1-t).
+
+    Its moments grow like (1-t)^-tilt, however small its mass: the smallest t for which counting more as infinite costs
+    little, where `weight` is the mass in units of what may be lost.
+    """
+    if weight * change.coordinates <= 1.0:
+        return 0.0
+    return min(0.5, math.sqrt(weight * change.squared_change))
 
 
 def _coarse_step(pair: PrivacyLossDistribution) -> float:
