@@ -11,6 +11,8 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
+from dpverify.digits import rounded_down, rounded_up, unrounded
+
 __all__ = [
     "Adjacency",
     "Budget",
@@ -84,6 +86,10 @@ def _printed(value: float, towards: float) -> float:
     return value if outside else math.nextafter(value, towards)
 
 
+def _exact(value: float) -> float | Fraction:
+    return Fraction(value) if math.isfinite(value) else value
+
+
 @dataclass(frozen=True)
 class Interval:
     """A number known to lie between two floats.
@@ -143,7 +149,9 @@ class Interval:
         return {"lower": _printed(self.lower, -math.inf), "upper": _printed(self.upper, math.inf)}
 
     def __str__(self) -> str:
-        return f"[{self.lower:.6g}, {self.upper:.6g}]"
+        if self.lower == self.upper:
+            return f"[{unrounded(self.lower)}, {unrounded(self.upper)}]"
+        return f"[{rounded_down(_exact(self.lower), 6)}, {rounded_up(_exact(self.upper), 6)}]"
 
 
 def exact_number(name: str, value: Number) -> Fraction:
@@ -273,7 +281,7 @@ class Budget:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def __str__(self) -> str:
-        return f"({self.epsilon:g}, {self.delta:g})"
+        return f"({unrounded(self.exact_epsilon)}, {unrounded(self.exact_delta)})"
 
 
 BudgetLike = Budget | tuple[Number, Number]
@@ -330,7 +338,8 @@ class Guarantee:
         }
 
     def __str__(self) -> str:
+        rounded = rounded_down if self.side is Side.LOWER_BOUND else rounded_up
         return (
-            f"({self.epsilon:.6g}, {self.delta:.3g})-DP, {self.side.value}, {self.adjacency.value}, "
+            f"({rounded(self.epsilon, 6)}, {rounded(self.delta, 3)})-DP, {self.side.value}, {self.adjacency.value}, "
             f"{self.threat_model.value} threat model"
         )

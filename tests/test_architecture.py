@@ -35,6 +35,7 @@ LAYERS = (
     "dpverify.rounding",
     "dpverify.changes",
     "dpverify.guarantee",
+    "dpverify.digits",
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""

@@ -10,6 +10,7 @@ from typing import Any
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.composition.theorems import CompositionTheorem, PerInstanceBudget, per_instance_budget
+from dpverify.digits import rounded_down
 from dpverify.guarantee import (
     Adjacency,
     Budget,
@@ -263,7 +264,8 @@ def plan(
         if not _is_private(claims, protocol, adversary, share.epsilon0, share.delta0):
             guarantee = replace(guarantee, side=Side.ESTIMATE)
             notes += (
-                f"exact accounting does not confirm that an instance is ({share.epsilon0:.4g}, {share.delta0:.4g})-DP",
+                "exact accounting does not confirm that an instance is "
+                f"({rounded_down(share.epsilon0, 4)}, {rounded_down(share.delta0, 4)})-DP",
             )
         if max_messages_per_user is not None and claims.messages_per_user(protocol) > max_messages_per_user:
             raise InfeasibleBudgetError(

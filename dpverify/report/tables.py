@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -10,6 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dpverify.claims.bitsum import claims_of
+from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side
 from dpverify.planning.comparison import FailedPlan
 
@@ -61,12 +66,15 @@ def _title(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.8g}"
+def _parameters(parameters: Mapping[str, Any], limits: Mapping[str, float] | None = None) -> str:
+    """Return parameters in few digits where they get more private towards a limit, and in full where not."""
+    return ", ".join(f"{name}={_parameter(value, (limits or {}).get(name))}" for name, value in parameters.items())
 
 
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_text(value)}" for name, value in parameters.items())
+def _parameter(value: Any, limit: float | None) -> str:
+    if isinstance(value, str):
+        return value
+    return unrounded(value) if limit is None else rounded_toward(value, limit, 8)
 
 
 def _reading(guarantees: Sequence[Guarantee]) -> str:
@@ -74,8 +82,15 @@ def _reading(guarantees: Sequence[Guarantee]) -> str:
     return "; ".join(sorted({f"{g.side.value}, {g.adjacency.value} adjacency" for g in guarantees}))
 
 
-def _epsilon(guarantee: Guarantee) -> str:
-    return _number(guarantee.epsilon, 5) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
+def _upper(value: float, digits: int, within: float | Fraction = math.inf) -> str:
+    """Return an upper bound, rounded up, with thousands separators where it is large."""
+    if not 1e3 <= value < 1e9:
+        return rounded_up(value, digits, within=within)
+    return f"{Decimal(rounded_up(value, max(digits, len(str(int(value)))), within=within)):,f}"
+
+
+def _epsilon(guarantee: Guarantee, within: float | Fraction = math.inf) -> str:
+    return _upper(guarantee.epsilon, 5, within) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
 
 
 def plan_table(comparison: Comparison) -> RenderableType:
@@ -100,12 +115,12 @@ def plan_table(comparison: Comparison) -> RenderableType:
             row.guarantee.threat_model.value,
             _number(row.bitsum_rmse),
             _number(row.messages_per_user),
-            _epsilon(row.guarantee),
+            _epsilon(row.guarantee, comparison.budget.exact_epsilon),
         )
     lines = ["RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon: of the whole."]
     if comparison.plans:
         reading = _reading([row.guarantee for row in comparison.plans])
-        lines.append(f"At delta = {comparison.budget.delta:g}: {reading}.")
+        lines.append(f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading}.")
     # Below the table: their names and number differ from protocol to protocol.
     lines += [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
     return Group(_title(title), table, *map(Text, lines), *notes.lines())
@@ -113,8 +128,12 @@ def plan_table(comparison: Comparison) -> RenderableType:
 
 def _found(row: PlanRow) -> str:
     """Return what was set for one instance."""
-    share = "" if row.epsilon0 is None else f", epsilon0={row.epsilon0:.4g}, delta0={row.delta0:.3g}"
-    return f"{_parameters(row.parameters)} ({row.composition} composition{share})"
+    share = ""
+    if row.epsilon0 is not None and row.delta0 is not None:
+        # What an instance may spend.
+        share = f", epsilon0={rounded_down(row.epsilon0, 4)}, delta0={rounded_down(row.delta0, 3)}"
+    limits = claims_of(row.protocol).more_private_towards
+    return f"{_parameters(row.parameters, limits)} ({row.composition} composition{share})"
 
 
 def account_table(result: AccountResult) -> RenderableType:
@@ -129,7 +148,10 @@ def account_table(result: AccountResult) -> RenderableType:
     title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"
     table = _table("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
-        table.add_row(name, f"{interval.lower:.10g}", f"{interval.upper:.10g}")
+        # What was given is one number; what was computed is rounded outwards.
+        known = interval.lower == interval.upper
+        low = unrounded(interval.lower) if known else rounded_down(interval.lower, 10)
+        table.add_row(name, low, low if known else rounded_up(interval.upper, 10))
     return Group(
         _title(title),
         table,
@@ -160,9 +182,9 @@ def demo_table(result: DemoResult) -> RenderableType:
             f"{row.accuracy:.1%}",
             _number(row.rmse, 3),
             _number(row.messages, 3),
-            "-" if row.exact_epsilon is None else _number(row.exact_epsilon.upper, 3),
+            "-" if row.exact_epsilon is None else _upper(row.exact_epsilon.upper, 3),
             "inf" if row.guarantee is None else _epsilon(row.guarantee),
-            "-" if row.guarantee is None else _number(row.guarantee.delta),
+            "-" if row.guarantee is None else _upper(row.guarantee.delta, 4),
         )
     guarantees = [row.guarantee for row in result.rows if row.guarantee is not None]
     legend = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -86,6 +86,9 @@ class BitsumClaims(ABC, Generic[P]):
     """The theorems about it."""
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION,)
     """The adversaries whose view has an exact law here; the first is the default."""
+    more_private_towards: ClassVar[Mapping[str, float]] = {}
+    """Towards which limit, from below, a parameter may move and only gain privacy against every adversary, whatever the
+    others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
     pure: ClassVar[bool] = False
     """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
 

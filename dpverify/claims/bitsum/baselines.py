@@ -1,12 +1,18 @@
 """What is true of `protocols.bitsum.baselines`: every guarantee here is central or local, and says so.
 
 Replacing a user changes a bitsum by at most 1, in either direction; symmetric noise gives both directions one law.
+
+More noise is more privacy: normal noise of a larger sigma is that of a smaller one plus independent noise; the two
+losses of a mechanism that is pure epsilon-DP with one law for both directions shrink when p grows, and one with smaller
+losses is the other's output, randomized again. For discrete Gaussian noise, whose sums are not of its kind, that is not
+proved here.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
@@ -129,6 +135,7 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
 
     name: ClassVar[str] = "central-gaussian"
     protocol: ClassVar[type[BitsumProtocol]] = CentralGaussian
+    more_private_towards: ClassVar[Mapping[str, float]] = {"sigma": math.inf}
 
     def pairs(self, protocol: CentralGaussian) -> Pairs:
         """Return no pairs: the law is continuous, and `curve` has it in closed form."""
@@ -244,6 +251,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
 
     name: ClassVar[str] = "central-discrete-laplace"
     protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteLaplace
+    more_private_towards: ClassVar[Mapping[str, float]] = {"p": 1.0}
 
     def _at(self, users: int, epsilon0: float) -> CentralDiscreteLaplace:
         return CentralDiscreteLaplace(users, float(formulas.discrete_laplace_p(fp, epsilon0)))
@@ -270,6 +278,7 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
     name: ClassVar[str] = "local-rr"
     protocol: ClassVar[type[BitsumProtocol]] = LocalRandomizedResponse
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
+    more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
 
     def _at(self, users: int, epsilon0: float) -> LocalRandomizedResponse:
         return LocalRandomizedResponse(users, float(formulas.local_flip_probability(fp, epsilon0)))

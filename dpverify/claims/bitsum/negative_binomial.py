@@ -3,6 +3,11 @@
 The noise is additive and independent of the data, so one pair, Z + 1 against Z, covers every dataset; what the analyzer
 makes of the count changes the error and not the privacy.
 
+A larger shape or p is more noise on top, hence more privacy: the generating function `((1-p) / (1-ps))^r` of NB(r, p)
+divides that of NB(r', p) for r' > r, with quotient that of NB(r' - r, p), and that of NB(r, p') for p' > p, where the
+logarithm of the quotient is a constant plus `r sum_k (p'^k - p^k) s^k / k`: no coefficient is negative, so the quotient
+is that of a compound Poisson law. What is added is independent of the data.
+
 At a fixed variance the protocol is the more private, the smaller p (measured, not proved); the limit is Poisson noise.
 So the least error is approached and not attained, and it costs communication: of a noise of variance v, the mean
 `v (1-p)` is sent as messages. The search needs no such claim for what it returns: that was accounted.
@@ -11,6 +16,7 @@ So the least error is approached and not attained, and it costs communication: o
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mpmath import fp
@@ -42,6 +48,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
 
     name: ClassVar[str] = "nb"
     protocol: ClassVar[type[BitsumProtocol]] = NegativeBinomial
+    more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(
             name="ghazi2021-theorem-39",

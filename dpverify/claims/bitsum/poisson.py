@@ -1,11 +1,13 @@
 """What is true of `protocols.bitsum.poisson`.
 
-The noise is additive and independent of the data, so one pair, Z + 1 against Z, covers every dataset.
+The noise is additive and independent of the data, so one pair, Z + 1 against Z, covers every dataset. Noise of a larger
+mean is that of a smaller one plus independent noise: more privacy.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
@@ -30,6 +32,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
 
     name: ClassVar[str] = "poisson"
     protocol: ClassVar[type[BitsumProtocol]] = Poisson
+    more_private_towards: ClassVar[Mapping[str, float]] = {"mean": math.inf}
     theorems: ClassVar[tuple[Theorem, ...]] = ()
 
     def pairs(self, protocol: Poisson) -> Pairs:  # noqa: D102

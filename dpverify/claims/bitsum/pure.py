@@ -13,6 +13,10 @@ and with P0 the view's law for bit 0 and P1 its law for an undropped 1, the pair
   zeros. Hence message-level pure epsilon-DP holds if and only if `q >= e^-epsilon` (and the noise is enough): this much
   dropping is what a local randomizer would need. At delta > 0 the flood does hide it, and q = 0, which is 3NB, is best.
 
+Every parameter is more private the larger it is. For the noise and the flood see `dpverify.claims.bitsum.three_nb`.
+For q: with `1 - q' = (1-s)(1-q)` the pair becomes `(1-s) A + s P0` against P0, where A was its first law, so joint
+convexity gives at most 1-s times either direction's divergence at every epsilon >= 0, which is domination.
+
 More generally, no protocol whose users may send nothing is epsilon-DP unless nothing is sent with nearly the same
 probability for both bits: the view without any message has the probability of all users sending none.
 """
@@ -20,6 +24,7 @@ probability for both bits: the view without any message has the probability of a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mpmath import fp
@@ -63,6 +68,10 @@ class PureClaims(BitsumClaims[Pure]):
 
     name: ClassVar[str] = "pure"
     protocol: ClassVar[type[BitsumProtocol]] = Pure
+    more_private_towards: ClassVar[Mapping[str, float]] = {
+        **ThreeNBClaims.more_private_towards,
+        "drop_probability": 1.0,
+    }
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
     pure: ClassVar[bool] = True
     theorems: ClassVar[tuple[Theorem, ...]] = (

@@ -10,13 +10,16 @@ are covered at once, by cells and a chord:
   dominates every dataset of the cell. Cells over [0, (n-1)/2] are enough: flipping all bits maps k to n-1-k and
   exchanges the directions.
 - The cells lie below the chord between k = 0 and k = n-1; see `dpverify.privacy_loss.chord`.
+
+A flip probability nearer to 1/2 is more private: p' > p is p and then, for every report by itself, a flip with
+probability `(p' - p) / (1 - 2p)`.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +58,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
     name: ClassVar[str] = "rr"
     protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
+    more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure: ClassVar[bool] = True
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(

@@ -2,12 +2,16 @@
 
 The noise is additive and independent of the data, so one pair (x = 1 against x = 0) covers every dataset. The exact
 laws are for r = 1 (geometric Z1 and Z2), the seeds' choice.
+
+Every parameter is more private the larger it is: that adds to Z1, Z2 or Z3, and so to the counts, what is independent
+of the data (see `dpverify.claims.bitsum.negative_binomial`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -101,6 +105,12 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
 
     name: ClassVar[str] = "3nb"
     protocol: ClassVar[type[BitsumProtocol]] = ThreeNB
+    more_private_towards: ClassVar[Mapping[str, float]] = {
+        "p": 1.0,
+        "shape": math.inf,
+        "flood_shape": math.inf,
+        "flood_p": 1.0,
+    }
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(
             name="wagner2025-a2-three-nb",

@@ -1,0 +1,126 @@
+"""What a table prints is true of what it prints."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from rich.console import Console, RenderableType
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
+from dpverify.guarantee import Budget, Side
+from dpverify.planning.comparison import Comparison, compare
+from dpverify.planning.plan import PlanRow, account
+from dpverify.report.tables import account_table, plan_table
+from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
+from protocols.bitsum.base import BitsumProtocol
+
+BUDGETS = (Budget("1.2345678912", "1.23456789e-6"), Budget(1, 0))
+
+
+def printed(table: RenderableType, width: int = 4000) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(table)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module", params=BUDGETS, ids=str)
+def comparison(request: pytest.FixtureRequest) -> Comparison:
+    return compare(request.param, users=200, instances=3)
+
+
+def reread(row: PlanRow, text: str) -> BitsumProtocol:
+    """The protocol with the parameters as they stand in the table."""
+    (shown,) = re.findall(rf"^{row.bitsum}, {row.method}: (.*) \(", text, flags=re.MULTILINE)
+    values = dict(item.split("=") for item in shown.split(", "))
+    assert list(values) == list(row.parameters)
+    numbers = {name: float(value) for name, value in values.items() if name != "estimate"}
+    return replace(row.protocol, **numbers)
+
+
+def test_printed_parameters_are_as_private_as_is_printed(comparison: Comparison) -> None:
+    text = printed(plan_table(comparison))
+    budget = comparison.budget
+    assert len(comparison.plans) >= 6
+    for row in comparison.plans:
+        line = next(line.split() for line in text.splitlines() if line.split()[:2] == [row.bitsum, row.method])
+        proved = line[-1] != "(unproved)"
+        epsilon = Fraction(line[-1] if proved else line[-2])
+        assert proved == (row.guarantee.side is Side.UPPER_BOUND)
+        assert row.guarantee.epsilon <= epsilon <= budget.exact_epsilon
+        if proved:
+            found = account(reread(row, text), instances=3, delta=budget.delta, threat_model=row.guarantee.threat_model)
+            assert found.epsilon.upper <= epsilon, (row.bitsum, row.method)
+
+
+def test_printed_shares_are_no_larger_than_the_shares(comparison: Comparison) -> None:
+    text = printed(plan_table(comparison))
+    shares = re.findall(r"epsilon0=([^,]+), delta0=([^)]+)\)", text)
+    rows = [row for row in comparison.plans if row.epsilon0 is not None]
+    assert len(shares) == len(rows) > 0
+    for (epsilon0, delta0), row in zip(shares, rows, strict=True):
+        assert 0.999 * row.epsilon0 < float(epsilon0) <= row.epsilon0
+        assert 0.99 * row.delta0 <= float(delta0) <= row.delta0
+
+
+def test_the_budget_is_printed_as_it_was_given(comparison: Comparison) -> None:
+    text = printed(plan_table(comparison))
+    epsilon, delta = re.findall(r"^Budget \((.*?), (.*?)\)", text, flags=re.MULTILINE)[0]
+    assert (Fraction(epsilon), Fraction(delta)) == (comparison.budget.exact_epsilon, comparison.budget.exact_delta)
+
+
+@pytest.mark.parametrize("sigma", [105.866056, 1.0000000001])
+def test_what_was_accounted_is_printed_in_full(sigma: float) -> None:
+    result = account(CentralGaussian(1, sigma), instances=768, delta=1e-6)
+    text = printed(account_table(result))
+    assert f"(sigma={sigma!r})" in text
+    at_least, at_most = re.findall(r"epsilon +(\S+) +(\S+)", text)[0]
+    assert float(at_least) <= result.epsilon.lower <= result.epsilon.upper <= float(at_most)
+
+
+def test_ends_of_an_account_are_rounded_outwards() -> None:
+    result = account(CentralGaussian(1, 20.0), delta=1e-6)
+    ends = replace(result, epsilon=type(result.epsilon)(1.00000000001, 1.00000000019))
+    assert re.findall(r"epsilon +(\S+) +(\S+)", printed(account_table(ends))) == [("1", "1.000000001")]
+
+
+def test_a_parameter_without_a_proved_direction_is_printed_in_full() -> None:
+    protocol = CentralDiscreteGaussian(10, 7.123456789012345)
+    assert claims_of(protocol).more_private_towards == {}
+    comparison = compare(Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-discrete-gaussian"])
+    rows = tuple(replace(row, protocol=protocol, parameters={"sigma": protocol.sigma}) for row in comparison.plans)
+    assert "sigma=7.123456789012345 (" in printed(plan_table(replace(comparison, rows=rows)))
+
+
+@pytest.mark.parametrize("name", [name for name, claims in BITSUM_CLAIMS.items() if claims.more_private_towards])
+def test_every_parameter_gets_more_private_towards_its_limit(name: str) -> None:
+    claims = BITSUM_CLAIMS[name]
+    (row,) = compare(Budget(1, "1e-4"), users=30, instances=1, bitsums=[name], methods=["exact"]).plans
+    names = {parameter for parameter, value in row.parameters.items() if not isinstance(value, str)}
+    assert names <= set(claims.more_private_towards)
+
+    def least_delta(protocol: BitsumProtocol) -> list[float]:
+        curve = claims.curve(protocol, 1, row.guarantee.threat_model)
+        return [curve.delta(epsilon).lower for epsilon in (0.0, 0.5, 1.0)]
+
+    def most_delta(protocol: BitsumProtocol) -> list[float]:
+        curve = claims.curve(protocol, 1, row.guarantee.threat_model)
+        return [curve.delta(epsilon).upper for epsilon in (0.0, 0.5, 1.0)]
+
+    before = most_delta(row.protocol)
+    for parameter in names - {"shape"} if name == "3nb" else names:
+        value, limit = row.parameters[parameter], claims.more_private_towards[parameter]
+        moved = value * 1.5 if limit == float("inf") else value + 0.3 * (limit - value)
+        after = replace(row.protocol, **{parameter: moved})
+        assert all(b <= a for a, b in zip(before, least_delta(after), strict=True))
+        assert most_delta(after) != before
+
+
+def test_guarantees_are_rounded_to_their_side() -> None:
+    plan = compare(Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-gaussian"], methods=["exact"]).plans[0]
+    upper = replace(plan.guarantee, epsilon=1.0000001, delta=1.0001e-6)
+    assert str(upper).startswith("(1.00001, 1.01e-06)-DP, upper bound")
+    assert str(replace(upper, side=Side.LOWER_BOUND)).startswith("(1, 1e-06)-DP, lower bound")
