@@ -1,55 +1,28 @@
 """A rigorous second opinion on single instances: hockey-stick divergences in Arb balls, to any number of digits.
 
-Nothing here is shared with the float engine: tails are regularised incomplete beta functions or positive recurrences,
-parameters are exact rationals, and what an infinite sum leaves out is bounded and added to the ball. The divergence is
-`H_eps(P||Q) = sum max(P - e^eps Q, 0)`, at any real eps. `compose_rational` does the same for products of finite pairs.
+Nothing in this package is shared with the float engine. The divergence is `H_eps(P||Q) = sum max(P - e^eps Q, 0)`, at
+any real eps; `dpverify.certificates.rationals` does the same for products of finite pairs.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from flint import arb, arb_poly, ctx, fmpq
+from flint import ctx
 
+from dpverify.certificates.balls import as_ball, check_number
+from dpverify.certificates.pairs import Direction, Pair
 from dpverify.formulas.contexts import lower_float, upper_float
 from dpverify.guarantee import Number
 from protocols.validation import check_integer
 
-__all__ = [
-    "Direction",
-    "DiscreteLaplacePair",
-    "Enclosure",
-    "GaussianPair",
-    "NegativeBinomialPair",
-    "Pair",
-    "RandomizedResponsePair",
-    "RationalInterval",
-    "ThreeNBPair",
-    "compose_rational",
-    "hockey_stick",
-]
+__all__ = ["Enclosure", "hockey_stick"]
 
 _FIRST_BITS = 128
 _MOST_BITS = 2**14
 _SMALLEST = Fraction(1, 10**300)
-_MOST_CONVOLVED_USERS = 2**12
-_EXP_BITS = 256
-
-
-class Direction(StrEnum):
-    """Which of two neighbouring inputs is the first argument P of the divergence."""
-
-    UP = "up"
-    """P is the law with the larger sum: the user's bit is 1 under P and 0 under Q."""
-    DOWN = "down"
-    """P is the law with the smaller sum."""
 
 
 class Enclosure(NamedTuple):
@@ -69,276 +42,6 @@ class Enclosure(NamedTuple):
     upper: float
     digits: int
     text: str
-
-
-class RationalInterval(NamedTuple):
-    """A number known to lie between two rationals."""
-
-    lower: Fraction
-    upper: Fraction
-
-
-def _check_number(name: str, value: Number, low: float = -math.inf, high: float = math.inf) -> None:
-    allowed = f"({low:g}, {high:g})"
-    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
-        raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string in {allowed}.")
-    try:
-        inside = low < Fraction(value) < high
-    except (ValueError, OverflowError, ZeroDivisionError):
-        inside = False
-    if not inside:
-        raise ValueError(f"{name}={value!r} must be a finite number in {allowed}.")
-
-
-def _ball(number: Number) -> arb:
-    exact = Fraction(number)
-    return arb(fmpq(exact.numerator, exact.denominator))
-
-
-def _rational(exact: arb) -> Fraction:
-    """Return the value of a ball of radius 0, such as an end point."""
-    mantissa, exponent = (int(part) for part in exact.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
-
-
-def _positive_part(x: arb) -> arb:
-    return x.max(arb(0))
-
-
-def _by_threshold(value: Callable[[int], arb], threshold: arb) -> arb:
-    """Return `value(floor(threshold))`, or a ball around both candidates where the floor cannot be told."""
-    if not threshold.is_finite():
-        return arb.nan()
-    low, high = (math.floor(_rational(end)) for end in (threshold.lower(), threshold.upper()))
-    return value(low) if low == high else value(low).union(value(high)) if high == low + 1 else arb.nan()
-
-
-class Pair(ABC):
-    """The views of two neighbouring inputs, as laws whose divergence can be enclosed."""
-
-    @abstractmethod
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:
-        """Return a ball around the hockey-stick divergence, at the working precision of `flint.ctx`."""
-
-
-@dataclass(frozen=True)
-class RandomizedResponsePair(Pair):
-    """Randomized response: `W + Bern(1-p)` against `W + Bern(p)`, `W = Bin(ones, 1-p) + Bin(users-1-ones, p)`.
-
-    Parameters
-    ----------
-    users : int
-        n >= 1; at most 4096 unless `ones` is 0.
-    p : int, float, Fraction, Decimal or decimal string
-        Flip probability in (0, 1/2).
-    ones : int
-        The number of ones among the other n - 1 users.
-    """
-
-    users: int
-    p: Number
-    ones: int = 0
-
-    def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
-        check_integer("ones", self.ones, low=0, high=self.users - 1)
-        if self.ones:
-            check_integer("users", self.users, high=_MOST_CONVOLVED_USERS)
-        _check_number("p", self.p, 0.0, 0.5)
-
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        p = _ball(self.p)
-        return self._by_tails(p, epsilon, direction) if self.ones == 0 else self._by_atoms(p, epsilon, direction)
-
-    def _by_tails(self, p: arb, epsilon: arb, direction: Direction) -> arb:
-        # The likelihood ratio one/zero at y is affine: p/(1-p) + y (1-2p) / (n p (1-p)), so it passes a level at
-        # one known y, and the divergence is a difference of two binomial tails.
-        n, up = self.users, direction is Direction.UP
-        level = (epsilon if up else -epsilon).exp()
-        crossing = (level - p / (1 - p)) * n * p * (1 - p) / (1 - 2 * p)
-
-        def above(trials: int, y: int) -> arb:
-            if y < 0 or y >= trials:
-                return arb(1 if y < 0 else 0)
-            return p.beta_lower(y + 1, trials - y, regularized=True)
-
-        def below(trials: int, y: int) -> arb:
-            if y < 0 or y >= trials:
-                return arb(0 if y < 0 else 1)
-            return (1 - p).beta_lower(trials - y, y + 1, regularized=True)
-
-        def value(y: int) -> arb:
-            tail = above if up else below
-            zero, one = tail(n, y), (1 - p) * tail(n - 1, y - 1) + p * tail(n - 1, y)
-            return one - epsilon.exp() * zero if up else zero - epsilon.exp() * one
-
-        return _by_threshold(value, crossing.max(arb(-1)).min(arb(n)))
-
-    def _by_atoms(self, p: arb, epsilon: arb, direction: Direction) -> arb:
-        reports_zero, reports_one = arb_poly([1 - p, p]), arb_poly([p, 1 - p])
-        others = reports_one**self.ones * reports_zero ** (self.users - 1 - self.ones)
-        first, second = others * reports_one, others * reports_zero
-        if direction is Direction.DOWN:
-            first, second = second, first
-        factor = epsilon.exp()
-        return sum((_positive_part(first[y] - factor * second[y]) for y in range(self.users + 1)), arb(0))
-
-
-@dataclass(frozen=True)
-class NegativeBinomialPair(Pair):
-    """One negative binomial noise: Z + 1 against Z, Z with pmf `f(z) = C(z+r-1, z) (1-p)^r p^z`.
-
-    Parameters
-    ----------
-    shape : int, float, Fraction, Decimal or decimal string
-        r > 0.
-    p : int, float, Fraction, Decimal or decimal string
-        In (0, 1).
-    """
-
-    shape: Number
-    p: Number
-
-    def __post_init__(self) -> None:
-        _check_number("shape", self.shape, 0.0)
-        _check_number("p", self.p, 0.0, 1.0)
-
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        r, p = _ball(self.shape), _ball(self.p)
-        up, factor = direction is Direction.UP, epsilon.exp()
-        # For y >= 1 the ratio f(y)/f(y-1) = p + p (r-1) / y passes the level that decides the sign of P - e^eps Q at
-        # most once, at `crossing`. `head(t)` is the sum of P - e^eps Q over 1 <= y <= t, `rest(t)` that over y > t. At
-        # y = 0 the shifted law has no mass.
-        level = (-epsilon if up else epsilon).exp()
-
-        def at_least(y: int) -> arb:
-            return arb(1) if y == 0 else p.beta_lower(y, r, regularized=True)
-
-        def below(y: int) -> arb:
-            return arb(0) if y == 0 else (1 - p).beta_lower(r, y, regularized=True)
-
-        def difference(unshifted: arb, shifted: arb) -> arb:
-            return shifted - factor * unshifted if up else unshifted - factor * shifted
-
-        def head(t: int) -> arb:
-            return difference(below(t + 1) - below(1), below(t))
-
-        def rest(t: int) -> arb:
-            return difference(at_least(t + 1), at_least(t))
-
-        at_zero = arb(0) if up else (1 - p) ** r
-        if Fraction(self.shape) == 1:
-            return at_zero + _positive_part(rest(0))
-        if not (level > p or level < p):
-            return arb.nan()
-        # The ratio tends to p: below the level, the large y count upwards; above it, downwards.
-        large_count = up == bool(level > p)
-        crossing = p * (r - 1) / (level - p)
-        return at_zero + _by_threshold(rest if large_count else head, crossing.max(arb(0)))
-
-
-@dataclass(frozen=True)
-class ThreeNBPair(Pair):
-    """The two counts of the three-noise protocol with r = 1: `(U, V) = (x + Z1 + Z3, Z2 + Z3)`, x = 1 against x = 0.
-
-    Parameters
-    ----------
-    p : int, float, Fraction, Decimal or decimal string
-        In (0, 1); Z1 and Z2 are NB(1, p).
-    flood_shape, flood_p : int, float, Fraction, Decimal or decimal string
-        r' > 0 and p' in (0, 1); Z3 is NB(r', p').
-
-    Notes
-    -----
-    With `g(u) = sum_{z<=u} f_{Z3}(z) p^{2(u-z)}`, so that `g(u) = p^2 g(u-1) + f_{Z3}(u)`, the law for x = 0 is
-    `(1-p)^2 p^{|u-v|} g(min(u, v))`. Where v < u, the ratio of x = 0 to x = 1 is p, on mass p/(1+p) and 1/(1+p). Where
-    v >= u it depends on u alone, with masses `(1-p) g(u)` and `(1-p) p g(u-1)` at u. The sum of g is 1/(1-p^2).
-    """
-
-    p: Number
-    flood_shape: Number
-    flood_p: Number
-
-    def __post_init__(self) -> None:
-        _check_number("p", self.p, 0.0, 1.0)
-        _check_number("flood_shape", self.flood_shape, 0.0)
-        _check_number("flood_p", self.flood_p, 0.0, 1.0)
-
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        p, r, flood_p = (_ball(value) for value in (self.p, self.flood_shape, self.flood_p))
-        up, factor = direction is Direction.UP, epsilon.exp()
-        if up and factor * p >= 1:
-            return arb(0)  # no ratio of x = 1 to x = 0 exceeds 1/p
-        lesser, p_squared = p / (1 + p), p * p
-        total = _positive_part(lesser / p - factor * lesser if up else lesser - factor * lesser / p)
-        flood, before, left = (1 - flood_p) ** r, arb(0), 1 / (1 - p_squared)
-        u = 0
-        while True:
-            here = p_squared * before + flood
-            zero, one = (1 - p) * here, (1 - p) * p * before
-            total += _positive_part(one - factor * zero if up else zero - factor * one)
-            left -= here
-            before = here
-            flood *= flood_p * (u + r) / (u + 1)
-            u += 1
-            if u % 64 == 0:
-                # What the first law has beyond: the sum of (1-p) g(v) over v >= u, or of (1-p) p g(v-1).
-                beyond = _positive_part((1 - p) * (p * (left + before) if up else left)).upper()
-                # `left`, a difference, is known to an absolute 2^-precision only: a smaller sum needs more bits.
-                if beyond <= total * arb(2) ** (-ctx.prec // 2) or beyond <= arb(2) ** (-3 * ctx.prec // 4):
-                    return total + beyond.union(arb(0))
-
-
-@dataclass(frozen=True)
-class DiscreteLaplacePair(Pair):
-    """Discrete Laplace noise with pmf proportional to `e^(-rate |z|)` on a sum of sensitivity 1.
-
-    Parameters
-    ----------
-    rate : int, float, Fraction, Decimal or decimal string
-        In (0, inf): the largest privacy loss.
-    """
-
-    rate: Number
-
-    def __post_init__(self) -> None:
-        _check_number("rate", self.rate, 0.0)
-
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        # The loss is +rate with probability 1/(1+q) and -rate with probability q/(1+q), in both directions.
-        rate = _ball(self.rate)
-        q = (-rate).exp()
-        gain, drop = (_positive_part(-(epsilon - loss).expm1()) for loss in (rate, -rate))
-        return (gain + q * drop) / (1 + q)
-
-
-@dataclass(frozen=True)
-class GaussianPair(Pair):
-    """Gaussian noise of standard deviation `sigma` on a sum of sensitivity 1.
-
-    Parameters
-    ----------
-    sigma : int, float, Fraction, Decimal or decimal string
-        In (0, inf).
-
-    Notes
-    -----
-    `Phi(1/(2 sigma) - eps sigma) - e^eps Phi(-1/(2 sigma) - eps sigma)`, in both directions.
-    """
-
-    sigma: Number
-
-    def __post_init__(self) -> None:
-        _check_number("sigma", self.sigma, 0.0)
-
-    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        sigma = _ball(self.sigma)
-
-        def normal_cdf(x: arb) -> arb:
-            return (-x / arb(2).sqrt()).erfc() / 2
-
-        half, shift = 1 / (2 * sigma), epsilon * sigma
-        return normal_cdf(half - shift) - epsilon.exp() * normal_cdf(-half - shift)
 
 
 def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.UP, *, digits: int = 15) -> Enclosure:
@@ -365,86 +68,19 @@ def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.U
     ArithmeticError
         If 2^14 bits do not give that many digits.
     """
-    _check_number("epsilon", epsilon)
+    check_number("epsilon", epsilon)
     check_integer("digits", digits, low=1, high=1000)
     direction = Direction(direction)
     bits = _FIRST_BITS + 4 * digits
     while bits <= _MOST_BITS:
         with ctx.workprec(bits):
             # The divergence lies in [0, 1] whatever the ball says.
-            ball = pair.enclose(_ball(epsilon), direction)
+            ball = pair.enclose(as_ball(epsilon), direction)
             if ball.is_finite():
                 lower, upper = max(0.0, lower_float(ball)), min(1.0, upper_float(ball))
                 if ball.rel_accuracy_bits() > (digits + 1) * math.log2(10):
                     return Enclosure(lower, upper, digits, ball.str(digits))
-                if ball <= _ball(_SMALLEST):
+                if ball <= as_ball(_SMALLEST):
                     return Enclosure(lower, upper, 0, f"[0, {float(_SMALLEST):g}]")
         bits *= 2
     raise ArithmeticError(f"{pair!r} at epsilon={epsilon!r} needs more than {_MOST_BITS} bits for digits={digits!r}.")
-
-
-def _exp_bounds(epsilon: Number) -> RationalInterval:
-    """Return rationals around e^epsilon."""
-    with ctx.workprec(_EXP_BITS):
-        ball = _ball(epsilon).exp()
-        return RationalInterval(_rational(ball.lower()), _rational(ball.upper()))
-
-
-def _check_law(name: str, masses: Sequence[Fraction | int]) -> None:
-    for index, mass in enumerate(masses):
-        if isinstance(mass, bool) or not isinstance(mass, (int, Fraction)) or mass < 0:
-            raise ValueError(f"{name}[{index}]={mass!r} must be an exact non-negative Fraction.")
-    if sum(masses) != 1:
-        raise ValueError(f"{name} sums to {sum(masses)}, but must sum to exactly 1.")
-
-
-def compose_rational(
-    pairs: Sequence[tuple[Sequence[Fraction | int], Sequence[Fraction | int]]],
-    counts: Sequence[int],
-    epsilon: Number,
-) -> RationalInterval:
-    """Return the hockey-stick divergence H_eps(P||Q) of a product of finite pairs, in exact arithmetic.
-
-    Parameters
-    ----------
-    pairs : sequence of (P, Q)
-        Two laws on the same outcomes each, as exact masses; zeros are allowed on either side.
-    counts : sequence of int
-        How many independent copies of each pair the product has.
-    epsilon : int, float, Fraction, Decimal or decimal string
-        Any real number, in nats.
-
-    Returns
-    -------
-    RationalInterval
-        The only inexact step is e^eps, enclosed to 256 bits.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, a mass is negative or no Fraction, or a law does not sum to exactly 1.
-    """
-    _check_number("epsilon", epsilon)
-    if len(pairs) != len(counts):
-        raise ValueError(f"counts has {len(counts)} entries, but must have one for each of the {len(pairs)} pairs.")
-    # Outcomes of equal likelihood ratio Q/P can be merged; those without mass under P never contribute.
-    product = {Fraction(1): Fraction(1)}
-    for index, ((p, q), count) in enumerate(zip(pairs, counts, strict=True)):
-        if len(p) != len(q):
-            raise ValueError(f"pairs[{index}] has {len(p)} and {len(q)} masses, but must have as many on both sides.")
-        _check_law(f"pairs[{index}][0]", p)
-        _check_law(f"pairs[{index}][1]", q)
-        single = [(Fraction(b) / a, Fraction(a)) for a, b in zip(p, q, strict=True) if a > 0]
-        for _ in range(check_integer(f"counts[{index}]", count, low=0)):
-            larger: dict[Fraction, Fraction] = {}
-            for ratio, mass in product.items():
-                for factor, weight in single:
-                    key = ratio * factor
-                    larger[key] = larger.get(key, Fraction(0)) + mass * weight
-            product = larger
-    factors = _exp_bounds(epsilon)
-
-    def divergence(factor: Fraction) -> Fraction:
-        return sum((max(mass * (1 - factor * ratio), Fraction(0)) for ratio, mass in product.items()), Fraction(0))
-
-    return RationalInterval(divergence(factors.upper), divergence(factors.lower))

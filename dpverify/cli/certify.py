@@ -13,7 +13,7 @@ import typer
 from dpverify.cli.options import choice, exact, integer
 
 if TYPE_CHECKING:
-    from dpverify.certificates.enclosure import Pair
+    from dpverify.certificates.pairs import Pair
 
 __all__ = ["register"]
 
@@ -38,7 +38,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_json: bool) -> None:
-    from dpverify.certificates.enclosure import Direction, hockey_stick
+    from dpverify.certificates.enclosure import hockey_stick
+    from dpverify.certificates.pairs import Direction
 
     try:
         found = hockey_stick(pair, epsilon, Direction(direction), digits=digits)
@@ -70,7 +71,7 @@ def certify_randomized_response(
     as_json: AsJson = False,
 ) -> None:
     """Shuffled randomized response."""
-    from dpverify.certificates.enclosure import RandomizedResponsePair
+    from dpverify.certificates.pairs import RandomizedResponsePair
 
     _print_enclosure(RandomizedResponsePair(users, flip_probability, ones), epsilon, digits, direction, as_json)
 
@@ -85,7 +86,7 @@ def certify_negative_binomial(
     as_json: AsJson = False,
 ) -> None:
     """One negative binomial noise."""
-    from dpverify.certificates.enclosure import NegativeBinomialPair
+    from dpverify.certificates.pairs import NegativeBinomialPair
 
     _print_enclosure(NegativeBinomialPair(shape, p), epsilon, digits, direction, as_json)
 
@@ -101,7 +102,7 @@ def certify_three_nb(
     as_json: AsJson = False,
 ) -> None:
     """Correlated noise from three negative binomials (both counts)."""
-    from dpverify.certificates.enclosure import ThreeNBPair
+    from dpverify.certificates.pairs import ThreeNBPair
 
     _print_enclosure(ThreeNBPair(p, flood_shape, flood_p), epsilon, digits, direction, as_json)
 
@@ -115,7 +116,7 @@ def certify_discrete_laplace(
     as_json: AsJson = False,
 ) -> None:
     """Discrete Laplace noise on a sum."""
-    from dpverify.certificates.enclosure import DiscreteLaplacePair
+    from dpverify.certificates.pairs import DiscreteLaplacePair
 
     _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction, as_json)
 
@@ -129,6 +130,6 @@ def certify_gaussian(
     as_json: AsJson = False,
 ) -> None:
     """Gaussian noise on a sum."""
-    from dpverify.certificates.enclosure import GaussianPair
+    from dpverify.certificates.pairs import GaussianPair
 
     _print_enclosure(GaussianPair(sigma), epsilon, digits, direction, as_json)

@@ -8,8 +8,10 @@ import mpmath as mp
 import pytest
 
 from dpverify import cli
-from dpverify.certificates import enclosure as certify
-from dpverify.certificates.enclosure import Direction, hockey_stick
+from dpverify.certificates import enclosure
+from dpverify.certificates import pairs as certify
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction
 
 COMMANDS = {
     "rr": (
@@ -93,7 +95,7 @@ def test_epsilon_must_be_finite(capsys: pytest.CaptureFixture[str]) -> None:
 def test_too_many_bits_are_an_error_and_no_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(certify, "_MOST_BITS", 100)
+    monkeypatch.setattr(enclosure, "_MOST_BITS", 100)
     assert cli.main(["certify", "gaussian", "--epsilon", "0.1", "--sigma", "3"]) == 2
     assert "needs more than 100 bits" in capsys.readouterr().err
 

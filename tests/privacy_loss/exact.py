@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from dpverify.certificates.enclosure import RationalInterval, compose_rational
+from dpverify.certificates.rationals import RationalInterval, compose_rational
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
 RationalPair = tuple[list[Fraction], list[Fraction]]

@@ -16,14 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from dpverify.certificates.enclosure import (
-    Direction,
-    DiscreteLaplacePair,
-    Pair,
-    ThreeNBPair,
-    compose_rational,
-    hockey_stick,
-)
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, DiscreteLaplacePair, Pair, ThreeNBPair
+from dpverify.certificates.rationals import compose_rational
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss import blanket, pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution

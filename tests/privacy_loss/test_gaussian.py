@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.certificates.enclosure import GaussianPair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import GaussianPair
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import discrete_gaussian

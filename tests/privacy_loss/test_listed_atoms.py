@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpverify.certificates.enclosure import Direction, DiscreteLaplacePair, ThreeNBPair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, DiscreteLaplacePair, ThreeNBPair
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.certificates.enclosure import (
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import (
     Direction,
     DiscreteLaplacePair,
     NegativeBinomialPair,
     Pair,
     RandomizedResponsePair,
     ThreeNBPair,
-    hockey_stick,
 )
 from dpverify.privacy_loss import pairs
 

@@ -12,7 +12,8 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.certificates.enclosure import Direction, RandomizedResponsePair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.privacy_loss import report_sums
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.privacy_loss.report_sums import ReportSums

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.certificates.enclosure import Direction, NegativeBinomialPair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, NegativeBinomialPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import negative_binomial as formulas

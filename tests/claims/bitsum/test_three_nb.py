@@ -8,7 +8,8 @@ import math
 import mpmath as mp
 import pytest
 
-from dpverify.certificates.enclosure import Direction, ThreeNBPair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
 from dpverify.guarantee import Budget, InfeasibleBudgetError

@@ -7,7 +7,8 @@ import itertools
 import pytest
 from mpmath import fp
 
-from dpverify.certificates.enclosure import Direction, ThreeNBPair, hockey_stick
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE, ThreeNBClaims
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import three_nb as formulas

@@ -1,0 +1,281 @@
+"""The views of two neighbouring inputs, with divergences that can be enclosed to any number of digits.
+
+Tails are regularised incomplete beta functions or positive recurrences, parameters are exact rationals, and what an
+infinite sum leaves out is bounded and added to the ball.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from flint import arb, arb_poly, ctx
+
+from dpverify.certificates.balls import as_ball, as_rational, check_number
+from dpverify.guarantee import Number
+from protocols.validation import check_integer
+
+__all__ = [
+    "Direction",
+    "DiscreteLaplacePair",
+    "GaussianPair",
+    "NegativeBinomialPair",
+    "Pair",
+    "RandomizedResponsePair",
+    "ThreeNBPair",
+]
+
+_MOST_CONVOLVED_USERS = 2**12
+
+
+class Direction(StrEnum):
+    """Which of two neighbouring inputs is the first argument P of the divergence."""
+
+    UP = "up"
+    """P is the law with the larger sum: the user's bit is 1 under P and 0 under Q."""
+    DOWN = "down"
+    """P is the law with the smaller sum."""
+
+
+def _positive_part(x: arb) -> arb:
+    return x.max(arb(0))
+
+
+def _by_threshold(value: Callable[[int], arb], threshold: arb) -> arb:
+    """Return `value(floor(threshold))`, or a ball around both candidates where the floor cannot be told."""
+    if not threshold.is_finite():
+        return arb.nan()
+    low, high = (math.floor(as_rational(end)) for end in (threshold.lower(), threshold.upper()))
+    return value(low) if low == high else value(low).union(value(high)) if high == low + 1 else arb.nan()
+
+
+class Pair(ABC):
+    """The views of two neighbouring inputs, as laws whose divergence can be enclosed."""
+
+    @abstractmethod
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:
+        """Return a ball around the hockey-stick divergence, at the working precision of `flint.ctx`."""
+
+
+@dataclass(frozen=True)
+class RandomizedResponsePair(Pair):
+    """Randomized response: `W + Bern(1-p)` against `W + Bern(p)`, `W = Bin(ones, 1-p) + Bin(users-1-ones, p)`.
+
+    Parameters
+    ----------
+    users : int
+        n >= 1; at most 4096 unless `ones` is 0.
+    p : int, float, Fraction, Decimal or decimal string
+        Flip probability in (0, 1/2).
+    ones : int
+        The number of ones among the other n - 1 users.
+    """
+
+    users: int
+    p: Number
+    ones: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("users", self.users, low=1)
+        check_integer("ones", self.ones, low=0, high=self.users - 1)
+        if self.ones:
+            check_integer("users", self.users, high=_MOST_CONVOLVED_USERS)
+        check_number("p", self.p, 0.0, 0.5)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        p = as_ball(self.p)
+        return self._by_tails(p, epsilon, direction) if self.ones == 0 else self._by_atoms(p, epsilon, direction)
+
+    def _by_tails(self, p: arb, epsilon: arb, direction: Direction) -> arb:
+        # The likelihood ratio one/zero at y is affine: p/(1-p) + y (1-2p) / (n p (1-p)), so it passes a level at
+        # one known y, and the divergence is a difference of two binomial tails.
+        n, up = self.users, direction is Direction.UP
+        level = (epsilon if up else -epsilon).exp()
+        crossing = (level - p / (1 - p)) * n * p * (1 - p) / (1 - 2 * p)
+
+        def above(trials: int, y: int) -> arb:
+            if y < 0 or y >= trials:
+                return arb(1 if y < 0 else 0)
+            return p.beta_lower(y + 1, trials - y, regularized=True)
+
+        def below(trials: int, y: int) -> arb:
+            if y < 0 or y >= trials:
+                return arb(0 if y < 0 else 1)
+            return (1 - p).beta_lower(trials - y, y + 1, regularized=True)
+
+        def value(y: int) -> arb:
+            tail = above if up else below
+            zero, one = tail(n, y), (1 - p) * tail(n - 1, y - 1) + p * tail(n - 1, y)
+            return one - epsilon.exp() * zero if up else zero - epsilon.exp() * one
+
+        return _by_threshold(value, crossing.max(arb(-1)).min(arb(n)))
+
+    def _by_atoms(self, p: arb, epsilon: arb, direction: Direction) -> arb:
+        reports_zero, reports_one = arb_poly([1 - p, p]), arb_poly([p, 1 - p])
+        others = reports_one**self.ones * reports_zero ** (self.users - 1 - self.ones)
+        first, second = others * reports_one, others * reports_zero
+        if direction is Direction.DOWN:
+            first, second = second, first
+        factor = epsilon.exp()
+        return sum((_positive_part(first[y] - factor * second[y]) for y in range(self.users + 1)), arb(0))
+
+
+@dataclass(frozen=True)
+class NegativeBinomialPair(Pair):
+    """One negative binomial noise: Z + 1 against Z, Z with pmf `f(z) = C(z+r-1, z) (1-p)^r p^z`.
+
+    Parameters
+    ----------
+    shape : int, float, Fraction, Decimal or decimal string
+        r > 0.
+    p : int, float, Fraction, Decimal or decimal string
+        In (0, 1).
+    """
+
+    shape: Number
+    p: Number
+
+    def __post_init__(self) -> None:
+        check_number("shape", self.shape, 0.0)
+        check_number("p", self.p, 0.0, 1.0)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        r, p = as_ball(self.shape), as_ball(self.p)
+        up, factor = direction is Direction.UP, epsilon.exp()
+        # For y >= 1 the ratio f(y)/f(y-1) = p + p (r-1) / y passes the level that decides the sign of P - e^eps Q at
+        # most once, at `crossing`. `head(t)` is the sum of P - e^eps Q over 1 <= y <= t, `rest(t)` that over y > t. At
+        # y = 0 the shifted law has no mass.
+        level = (-epsilon if up else epsilon).exp()
+
+        def at_least(y: int) -> arb:
+            return arb(1) if y == 0 else p.beta_lower(y, r, regularized=True)
+
+        def below(y: int) -> arb:
+            return arb(0) if y == 0 else (1 - p).beta_lower(r, y, regularized=True)
+
+        def difference(unshifted: arb, shifted: arb) -> arb:
+            return shifted - factor * unshifted if up else unshifted - factor * shifted
+
+        def head(t: int) -> arb:
+            return difference(below(t + 1) - below(1), below(t))
+
+        def rest(t: int) -> arb:
+            return difference(at_least(t + 1), at_least(t))
+
+        at_zero = arb(0) if up else (1 - p) ** r
+        if Fraction(self.shape) == 1:
+            return at_zero + _positive_part(rest(0))
+        if not (level > p or level < p):
+            return arb.nan()
+        # The ratio tends to p: below the level, the large y count upwards; above it, downwards.
+        large_count = up == bool(level > p)
+        crossing = p * (r - 1) / (level - p)
+        return at_zero + _by_threshold(rest if large_count else head, crossing.max(arb(0)))
+
+
+@dataclass(frozen=True)
+class ThreeNBPair(Pair):
+    """The two counts of the three-noise protocol with r = 1: `(U, V) = (x + Z1 + Z3, Z2 + Z3)`, x = 1 against x = 0.
+
+    Parameters
+    ----------
+    p : int, float, Fraction, Decimal or decimal string
+        In (0, 1); Z1 and Z2 are NB(1, p).
+    flood_shape, flood_p : int, float, Fraction, Decimal or decimal string
+        r' > 0 and p' in (0, 1); Z3 is NB(r', p').
+
+    Notes
+    -----
+    With `g(u) = sum_{z<=u} f_{Z3}(z) p^{2(u-z)}`, so that `g(u) = p^2 g(u-1) + f_{Z3}(u)`, the law for x = 0 is
+    `(1-p)^2 p^{|u-v|} g(min(u, v))`. Where v < u, the ratio of x = 0 to x = 1 is p, on mass p/(1+p) and 1/(1+p). Where
+    v >= u it depends on u alone, with masses `(1-p) g(u)` and `(1-p) p g(u-1)` at u. The sum of g is 1/(1-p^2).
+    """
+
+    p: Number
+    flood_shape: Number
+    flood_p: Number
+
+    def __post_init__(self) -> None:
+        check_number("p", self.p, 0.0, 1.0)
+        check_number("flood_shape", self.flood_shape, 0.0)
+        check_number("flood_p", self.flood_p, 0.0, 1.0)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        p, r, flood_p = (as_ball(value) for value in (self.p, self.flood_shape, self.flood_p))
+        up, factor = direction is Direction.UP, epsilon.exp()
+        if up and factor * p >= 1:
+            return arb(0)  # no ratio of x = 1 to x = 0 exceeds 1/p
+        lesser, p_squared = p / (1 + p), p * p
+        total = _positive_part(lesser / p - factor * lesser if up else lesser - factor * lesser / p)
+        flood, before, left = (1 - flood_p) ** r, arb(0), 1 / (1 - p_squared)
+        u = 0
+        while True:
+            here = p_squared * before + flood
+            zero, one = (1 - p) * here, (1 - p) * p * before
+            total += _positive_part(one - factor * zero if up else zero - factor * one)
+            left -= here
+            before = here
+            flood *= flood_p * (u + r) / (u + 1)
+            u += 1
+            if u % 64 == 0:
+                # What the first law has beyond: the sum of (1-p) g(v) over v >= u, or of (1-p) p g(v-1).
+                beyond = _positive_part((1 - p) * (p * (left + before) if up else left)).upper()
+                # `left`, a difference, is known to an absolute 2^-precision only: a smaller sum needs more bits.
+                if beyond <= total * arb(2) ** (-ctx.prec // 2) or beyond <= arb(2) ** (-3 * ctx.prec // 4):
+                    return total + beyond.union(arb(0))
+
+
+@dataclass(frozen=True)
+class DiscreteLaplacePair(Pair):
+    """Discrete Laplace noise with pmf proportional to `e^(-rate |z|)` on a sum of sensitivity 1.
+
+    Parameters
+    ----------
+    rate : int, float, Fraction, Decimal or decimal string
+        In (0, inf): the largest privacy loss.
+    """
+
+    rate: Number
+
+    def __post_init__(self) -> None:
+        check_number("rate", self.rate, 0.0)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        # The loss is +rate with probability 1/(1+q) and -rate with probability q/(1+q), in both directions.
+        rate = as_ball(self.rate)
+        q = (-rate).exp()
+        gain, drop = (_positive_part(-(epsilon - loss).expm1()) for loss in (rate, -rate))
+        return (gain + q * drop) / (1 + q)
+
+
+@dataclass(frozen=True)
+class GaussianPair(Pair):
+    """Gaussian noise of standard deviation `sigma` on a sum of sensitivity 1.
+
+    Parameters
+    ----------
+    sigma : int, float, Fraction, Decimal or decimal string
+        In (0, inf).
+
+    Notes
+    -----
+    `Phi(1/(2 sigma) - eps sigma) - e^eps Phi(-1/(2 sigma) - eps sigma)`, in both directions.
+    """
+
+    sigma: Number
+
+    def __post_init__(self) -> None:
+        check_number("sigma", self.sigma, 0.0)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        sigma = as_ball(self.sigma)
+
+        def normal_cdf(x: arb) -> arb:
+            return (-x / arb(2).sqrt()).erfc() / 2
+
+        half, shift = 1 / (2 * sigma), epsilon * sigma
+        return normal_cdf(half - shift) - epsilon.exp() * normal_cdf(-half - shift)
