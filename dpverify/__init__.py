@@ -1,1 +1,194 @@
-"""Exact accounting, calibration and audits for shuffle-model differential-privacy protocols."""
+"""Exact accounting, calibration and audits for shuffle-model differential-privacy protocols.
+
+From a budget to parameters
+---------------------------
+`plan` finds the parameters of least error that meet a budget, `compare` puts all protocols side by side, and
+`per_instance_budget` says what each of many mechanisms may spend:
+
+>>> import dpverify
+>>> row = dpverify.plan("3nb", ("1", "1e-6"), users=1000, instances=2)  # epsilon in nats; decimals are taken exactly
+>>> row.guarantee.epsilon <= 1
+True
+>>> print(f"{row.bitsum_rmse:.1f} users")
+2.8 users
+
+From an implementation to whether it keeps its promise
+------------------------------------------------------
+`account` encloses what parameters really guarantee; `audit_bitsum`, `audit_mechanism`, `audit_density` and
+`audit_anytime` run code and test whether it does what its parameters say:
+
+>>> protocol = dpverify.RandomizedResponse(users=100, flip_probability=0.25)
+>>> print(f"{dpverify.account(protocol, delta=1e-6).epsilon.upper:.2f}")
+0.55
+>>> without_noise = lambda bits, rng: float(bits.sum())
+>>> print(dpverify.audit_bitsum(protocol, implementation=without_noise, trials=200).verdict.value)
+violates
+
+For readers: theorems, and what was found about each
+----------------------------------------------------
+`ledger` holds the theorems of the source papers as data, `compose` applies composition theorems forwards, and
+`hockey_stick` encloses one divergence to any number of digits:
+
+>>> [theorem.verdict.value for theorem in dpverify.ledger() if theorem.name == "wagner2025-a2-per-user-shape"]
+['fails']
+>>> dpverify.compose("basic", 0.125, 0.0, 16)
+(2.0, 0.0)
+>>> dpverify.hockey_stick(dpverify.GaussianPair("2"), "0.3", digits=10).text
+'[0.09635282406 +/- 2.35e-12]'
+
+Budgets are `Budget` objects or pairs (epsilon, delta); theorems and threat models may be words. The command line does
+the same: `dpverify --help`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpverify.audit.anytime import audit_anytime
+    from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+    from dpverify.audit.density import audit_density
+    from dpverify.certificates.enclosure import hockey_stick
+    from dpverify.certificates.pairs import (
+        DiscreteLaplacePair,
+        GaussianPair,
+        NegativeBinomialPair,
+        RandomizedResponsePair,
+        ThreeNBPair,
+    )
+    from dpverify.claims.ledger import ledger
+    from dpverify.composition.theorems import CompositionTheorem, compose, per_instance_budget
+    from dpverify.guarantee import (
+        Adjacency,
+        Budget,
+        CapacityError,
+        Guarantee,
+        InfeasibleBudgetError,
+        Interval,
+        Side,
+        ThreatModel,
+    )
+    from dpverify.planning.comparison import compare
+    from dpverify.planning.plan import account, plan
+    from protocols.bitsum import (
+        CentralDiscreteGaussian,
+        CentralDiscreteLaplace,
+        CentralGaussian,
+        LocalRandomizedResponse,
+        NegativeBinomial,
+        Poisson,
+        Pure,
+        RandomizedResponse,
+        ThreeNB,
+    )
+    from protocols.classifier import HighestDensityClassifier
+    from protocols.histogram import Histogram
+    from protocols.kde import KernelDensityProtocol
+    from protocols.local.labels import LabelRandomizedResponse
+    from protocols.selection import Selection
+    from protocols.vector_sum import VectorSum
+
+__all__ = [
+    "Adjacency",
+    "Budget",
+    "CapacityError",
+    "CentralDiscreteGaussian",
+    "CentralDiscreteLaplace",
+    "CentralGaussian",
+    "CompositionTheorem",
+    "DiscreteLaplacePair",
+    "GaussianPair",
+    "Guarantee",
+    "HighestDensityClassifier",
+    "Histogram",
+    "InfeasibleBudgetError",
+    "Interval",
+    "KernelDensityProtocol",
+    "LabelRandomizedResponse",
+    "LocalRandomizedResponse",
+    "NegativeBinomial",
+    "NegativeBinomialPair",
+    "Poisson",
+    "Pure",
+    "RandomizedResponse",
+    "RandomizedResponsePair",
+    "Selection",
+    "Side",
+    "ThreatModel",
+    "ThreeNB",
+    "ThreeNBPair",
+    "VectorSum",
+    "account",
+    "audit_anytime",
+    "audit_bitsum",
+    "audit_density",
+    "audit_mechanism",
+    "compare",
+    "compose",
+    "hockey_stick",
+    "ledger",
+    "per_instance_budget",
+    "plan",
+]
+
+# What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
+# importing `dpverify.audit` sets that attribute.
+_HOMES = {
+    "dpverify.audit.anytime": ("audit_anytime",),
+    "dpverify.audit.bitsum": ("audit_bitsum", "audit_mechanism"),
+    "dpverify.audit.density": ("audit_density",),
+    "dpverify.certificates.enclosure": ("hockey_stick",),
+    "dpverify.certificates.pairs": (
+        "DiscreteLaplacePair",
+        "GaussianPair",
+        "NegativeBinomialPair",
+        "RandomizedResponsePair",
+        "ThreeNBPair",
+    ),
+    "dpverify.claims.ledger": ("ledger",),
+    "dpverify.composition.theorems": ("CompositionTheorem", "compose", "per_instance_budget"),
+    "dpverify.guarantee": (
+        "Adjacency",
+        "Budget",
+        "CapacityError",
+        "Guarantee",
+        "InfeasibleBudgetError",
+        "Interval",
+        "Side",
+        "ThreatModel",
+    ),
+    "dpverify.planning.comparison": ("compare",),
+    "dpverify.planning.plan": ("account", "plan"),
+    "protocols.bitsum": (
+        "CentralDiscreteGaussian",
+        "CentralDiscreteLaplace",
+        "CentralGaussian",
+        "LocalRandomizedResponse",
+        "NegativeBinomial",
+        "Poisson",
+        "Pure",
+        "RandomizedResponse",
+        "ThreeNB",
+    ),
+    "protocols.classifier": ("HighestDensityClassifier",),
+    "protocols.histogram": ("Histogram",),
+    "protocols.kde": ("KernelDensityProtocol",),
+    "protocols.local.labels": ("LabelRandomizedResponse",),
+    "protocols.selection": ("Selection",),
+    "protocols.vector_sum": ("VectorSum",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is used for the first time."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has.")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

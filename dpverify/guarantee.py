@@ -35,7 +35,16 @@ Scalars of numpy are ints and floats too."""
 
 
 class InfeasibleBudgetError(ValueError):
-    """No parameter of the protocol meets the budget: an ordinary outcome, with the reason in the message."""
+    """No parameter of the protocol meets the budget: an ordinary outcome, with the reason in the message.
+
+    Examples
+    --------
+    >>> from dpverify import plan
+    >>> plan("3nb", (1, 0), users=10, instances=1)
+    Traceback (most recent call last):
+    ...
+    dpverify.guarantee.InfeasibleBudgetError: delta=0 cannot be met by 3nb: its views are not pure DP.
+    """
 
 
 class CapacityError(ValueError):
@@ -98,6 +107,12 @@ class Interval:
     ----------
     lower, upper : float
         The ends, both included; `upper` may be inf (no finite bound is known).
+
+    Examples
+    --------
+    >>> found = Interval(0.5, 0.75)
+    >>> 0.6 in found, found.width
+    (True, 0.25)
     """
 
     lower: float
@@ -309,6 +324,12 @@ class Guarantee:
         How the numbers were obtained.
     source : str
         Cite key and item, or the module that proves it.
+
+    Examples
+    --------
+    >>> given = Guarantee(1.0, 0.1, Adjacency.REPLACE_ONE, ThreatModel.MODEL, Side.UPPER_BOUND, "exact law", "here")
+    >>> given.to_dict()["threat_model"]
+    'model'
     """
 
     epsilon: float

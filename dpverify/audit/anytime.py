@@ -212,6 +212,14 @@ def audit_anytime(
         If the target fails.
     KeyboardInterrupt
         Only before the first block is finished.
+
+    Examples
+    --------
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
+    >>> report = audit_anytime(promised, implementation=lambda bits, rng: float(bits.sum()))
+    >>> report.verdict.value, report.trials
+    ('violates', 250)
     """
     check_integer("most_trials", most_trials, low=100)
     check_integer("block_size", block_size, low=1)

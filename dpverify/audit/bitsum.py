@@ -235,6 +235,18 @@ def audit_bitsum(
     Returns
     -------
     AuditReport
+
+    Examples
+    --------
+    An implementation that forgets its noise, and one whose parameters promise too much.
+
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
+    >>> audit_bitsum(promised, implementation=lambda bits, rng: float(bits.sum()), trials=200).verdict.value
+    'violates'
+    >>> report = audit_bitsum(promised, ("0.5", "1e-3"), trials=200)
+    >>> report.statement.startswith("Violates: privacy of the parameters")
+    True
     """
     budget = None if claim is None else Budget.of(claim, "claim")
     return audit(
@@ -318,6 +330,14 @@ def audit_mechanism(
         Two neighbouring inputs.
     trials, level, detect, seed, workers, executor, timeout, checkpoint, progress
         See `dpverify.audit.engine.audit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbours = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    >>> report = audit_mechanism(lambda x, rng: x.sum() + rng.laplace(0, 0.5), (1, 0), neighbours, trials=4_000)
+    >>> report.statement.startswith("Violates: privacy of the output")  # the noise's epsilon is 2
+    True
     """
     budget = Budget.of(claim, "claim")
     check_integer("inputs", len(inputs), low=2, high=2)

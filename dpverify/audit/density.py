@@ -216,6 +216,26 @@ def audit_density(
         See `density_claim`.
     TargetError, CheckpointError
         See `dpverify.audit.runner.run`.
+
+    Examples
+    --------
+    Twice the density that it should be:
+
+    >>> import numpy as np
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> from protocols.lsq import GaussianFeatures
+    >>> points, queries = np.zeros((6, 1)), np.array([[0.5]])
+    >>> report = audit_density(
+    ...     RandomizedResponse(6, 0.25),
+    ...     GaussianFeatures(1),
+    ...     points,
+    ...     queries,
+    ...     instances=2,
+    ...     implementation=lambda points, rng: 2 * np.exp(-queries[:, 0] ** 2) + rng.normal(size=1),
+    ...     trials=100,
+    ... )
+    >>> report.verdict.value
+    'violates'
     """
     check_integer("trials", trials, low=100)
     check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)

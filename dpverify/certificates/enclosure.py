@@ -67,6 +67,12 @@ def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.U
     ------
     ArithmeticError
         If 2^14 bits do not give that many digits.
+
+    Examples
+    --------
+    >>> from dpverify.certificates.pairs import GaussianPair
+    >>> hockey_stick(GaussianPair("2"), "0.3", digits=20).text
+    '[0.096352824062343098997 +/- 4.96e-22]'
     """
     check_number("epsilon", epsilon)
     check_integer("digits", digits, low=1, high=1000)

@@ -44,6 +44,12 @@ def ledger() -> tuple[Theorem, ...]:
     """Return every theorem that a module of `dpverify.claims` states, ordered by name.
 
     A module states theorems as a constant `THEOREMS`, or as the attribute `theorems` of its classes.
+
+    Examples
+    --------
+    >>> found = {theorem.name: theorem for theorem in ledger()}
+    >>> found["wagner2025-a2-per-user-shape"].verdict.value
+    'fails'
     """
     found = {theorem.name: theorem for theorem in CROSS_CUTTING}
     for module in _modules():

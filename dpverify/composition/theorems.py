@@ -187,6 +187,16 @@ def compose(
     ------
     TypeError, ValueError
         If an argument is out of range, or if the result says nothing: delta not below 1, or epsilon not finite.
+
+    Examples
+    --------
+    Sixteen mechanisms of (1/8, 1e-9): epsilons add up. With a thousand, a little delta saves much epsilon.
+
+    >>> compose("basic", 0.125, 0.0, 16)
+    (2.0, 0.0)
+    >>> epsilon, delta = compose("optimal", 0.01, 0.0, 1000, delta_slack=1e-6)
+    >>> print(f"{epsilon:.3f}")
+    1.365
     """
     theorem = _named(theorem)
     rule = _THEOREMS[theorem]
@@ -303,6 +313,14 @@ def per_instance_budget(
         If ADVANCED is asked for at delta = 0, or if no positive float epsilon0 is small enough.
     TypeError, ValueError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> share = per_instance_budget(("2", "1e-6"), instances=768, theorem="optimal")
+    >>> print(f"{share.epsilon0:.5f}")
+    0.01573
+    >>> share.composed()[0] <= 2
+    True
     """
     budget, theorem = Budget.of(budget), _named(theorem)
     rule = _THEOREMS[theorem]

@@ -116,6 +116,14 @@ def compare(
     TypeError, ValueError
         For an argument out of range. An infeasible budget, a published formula outside its range, or what is too large
         to compute, is a row instead.
+
+    Examples
+    --------
+    >>> found = compare(("1", "1e-6"), users=1000, instances=4, bitsums=["rr", "3nb"], methods=["published"])
+    >>> for row in found.plans:
+    ...     print(f"{row.bitsum}: {row.bitsum_rmse:.1f}")
+    rr: 481.4
+    3nb: 15.9
     """
     budget = Budget.of(budget)
     users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)

@@ -219,6 +219,16 @@ def plan(
         If the published formula has no meaning at the (epsilon0, delta0) of this budget.
     ValueError, TypeError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> row = plan("poisson", ("1", "1e-6"), users=100, instances=1)
+    >>> print(f"{row.bitsum_rmse:.1f} users")
+    5.8 users
+    >>> row.guarantee.epsilon <= 1
+    True
+    >>> row.protocol.users
+    100
     """
     budget = Budget.of(budget)
     bitsum = check_choice("bitsum", bitsum, BITSUM_CLAIMS)
@@ -356,6 +366,15 @@ def account(
         The numerical accuracy wanted.
     threat_model : ThreatModel or str, optional
         Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
+
+    Examples
+    --------
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> found = account(RandomizedResponse(users=1000, flip_probability=0.25), delta=1e-6)
+    >>> print(f"{found.epsilon.upper:.4f}")
+    0.1421
+    >>> found.epsilon.width < 1e-5
+    True
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")

@@ -32,6 +32,14 @@ class RandomizedResponse(BitsumProtocol):
     The view is (zeros, ones) as reported. The estimate `(ones - m p) / (1 - 2p)` with m the number of reports is
     unbiased, with variance `m p (1-p) / (1-2p)^2` for every input. wagner2025 B.1 releases the plain sum of the
     reports, which is biased by `p (m - 2 sum)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = RandomizedResponse(users=1000, flip_probability=0.25)
+    >>> estimate = protocol.run(np.arange(1000) < 100, np.random.default_rng(7))
+    >>> abs(estimate - 100) < 10 * 28  # ten standard deviations
+    True
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (0, 1)

@@ -51,6 +51,14 @@ class ThreeNB(BitsumProtocol):
     -----
     The view is (number of +1, number of -1); the estimate, their difference, is unbiased with variance
     `2 r p / (1-p)^2`, or a fraction m/n of that if only m of the n users take part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = ThreeNB(users=1000, p=0.8, flood_shape=9, flood_p=0.99)
+    >>> estimate = protocol.run(np.arange(1000) < 100, np.random.default_rng(7))
+    >>> abs(estimate - 100) < 10 * 7  # ten standard deviations
+    True
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (1, -1)

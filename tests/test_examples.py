@@ -1,0 +1,62 @@
+"""The examples in the docstrings of the main entry points run, and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+from typing import Any
+
+import pytest
+
+import dpverify
+
+ENTRY_POINTS = (
+    "Budget",
+    "Guarantee",
+    "InfeasibleBudgetError",
+    "Interval",
+    "RandomizedResponse",
+    "ThreeNB",
+    "account",
+    "audit_anytime",
+    "audit_bitsum",
+    "audit_density",
+    "audit_mechanism",
+    "compare",
+    "compose",
+    "hockey_stick",
+    "ledger",
+    "per_instance_budget",
+    "plan",
+)
+
+
+def run(thing: Any, name: str, names: dict[str, Any]) -> doctest.TestResults:
+    """Run the examples of one docstring, those of members apart, and print what differs."""
+    (test,) = doctest.DocTestFinder(recurse=False).find(thing, name, globs=dict(names))
+    return doctest.DocTestRunner().run(test)
+
+
+def test_an_example_that_is_wrong_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    def wrong() -> None:
+        """Add.
+
+        >>> 1 + 1
+        3
+        """
+
+    assert run(wrong, "wrong", {}).failed == 1
+    assert "Expected" in capsys.readouterr().out
+
+
+def test_the_three_uses() -> None:
+    found = run(dpverify, "dpverify", {})
+    assert (found.failed, found.attempted >= 6) == (0, True)
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_the_examples_of(name: str) -> None:
+    thing = getattr(dpverify, name)
+    found = run(thing, name, vars(sys.modules[thing.__module__]))
+    assert found.attempted > 0
+    assert found.failed == 0
