@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 from dpverify.digits import rounded_down, rounded_up, unrounded
 
@@ -22,6 +22,7 @@ __all__ = [
     "InfeasibleBudgetError",
     "Interval",
     "Number",
+    "PrivacyCurve",
     "Side",
     "ThreatModel",
     "enclosing_floats",
@@ -167,6 +168,16 @@ class Interval:
         if self.lower == self.upper:
             return f"[{unrounded(self.lower)}, {unrounded(self.upper)}]"
         return f"[{rounded_down(_exact(self.lower), 6)}, {rounded_up(_exact(self.upper), 6)}]"
+
+
+class PrivacyCurve(Protocol):
+    """The privacy curve of a composition, as proved intervals."""
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta."""
 
 
 def exact_number(name: str, value: Number) -> Fraction:

@@ -17,9 +17,8 @@ from dpverify.audit.engine import POWER, SMALLEST_LEVEL
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.runner import Progress, Trials, block_generator, run
 from dpverify.audit.target import Target
-from dpverify.claims.bitsum import claims_of
 from dpverify.claims.kde.error import mse
-from dpverify.claims.lsq import lsq_claims_of
+from dpverify.claims.registry import claims_of
 from dpverify.formulas.kde import published_rmse_bound
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
 from dpverify.statistics.family import decide
@@ -128,7 +127,7 @@ def density_claim(
     rmse = claims_of(bitsum).rmse(bitsum)
     _check_error(bitsum, rmse)
     truth = family.kernel(x, y).mean(axis=0)
-    expected = np.array([lsq_claims_of(family).expected(family, x, query).mean() for query in y])
+    expected = np.array([claims_of(family).expected(family, x, query).mean() for query in y])
     errors = np.sqrt([mse(family, x, query, instances=instances, bitsum_rmse=rmse) for query in y])
     (sure,) = np.nonzero(errors <= np.abs(expected - truth))
     if sure.size:

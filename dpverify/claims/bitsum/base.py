@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from dpverify.claims.theorem import Theorem
-from dpverify.guarantee import Interval, ThreatModel
+from dpverify.claims.base import MechanismClaims
+from dpverify.guarantee import PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -17,7 +17,7 @@ from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "PrivacyCurve"]
+__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs"]
 
 _REFERENCE_DELTA = 1e-6
 _CUT = 1e-10
@@ -46,16 +46,6 @@ class ComposedEpsilon(Protocol):
         ...
 
 
-class PrivacyCurve(Protocol):
-    """The privacy curve of a composition, as proved intervals."""
-
-    def delta(self, epsilon: float) -> Interval:
-        """Return the delta at an epsilon."""
-
-    def epsilon(self, delta: float) -> Interval:
-        """Return the epsilon at a delta."""
-
-
 @dataclass(frozen=True)
 class Pairs:
     """The pairs of neighbouring views of one instance of a protocol.
@@ -75,22 +65,8 @@ class Pairs:
     note: str = field(default="")
 
 
-class BitsumClaims(ABC, Generic[P]):
+class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
-
-    name: ClassVar[str]
-    """The protocol's short name, as on the command line."""
-    protocol: ClassVar[type[BitsumProtocol]]
-    """The class that this is the twin of."""
-    theorems: ClassVar[tuple[Theorem, ...]]
-    """The theorems about it."""
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION,)
-    """The adversaries whose view has an exact law here; the first is the default."""
-    more_private_towards: ClassVar[Mapping[str, float]] = {}
-    """Towards which limit, from below, a parameter may move and only gain privacy against every adversary, whatever the
-    others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
-    pure: ClassVar[bool] = False
-    """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
 
     @abstractmethod
     def pairs(self, protocol: P) -> Pairs:
@@ -107,13 +83,6 @@ class BitsumClaims(ABC, Generic[P]):
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the pairs, and how the rest is covered."""
         return self.views(protocol, threat_model).note
-
-    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
-        """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.
-
-        Largest losses add up over instances.
-        """
-        return Interval(math.inf, math.inf)
 
     def curve(
         self,

@@ -17,13 +17,13 @@ from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, PrivacyCurve
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
-from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import integer as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw

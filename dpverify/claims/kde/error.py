@@ -18,8 +18,8 @@ import numpy as np
 from mpmath import fp
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.claims.lsq import lsq_claims_of
 from dpverify.claims.lsq.base import pair_mean
+from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import kde as formulas
 from dpverify.guarantee import Interval
@@ -94,7 +94,7 @@ def _moments(
     family: LSQFamily, x: NDArray[np.float64], y: NDArray[np.float64], instances: int, bitsum_rmse: float
 ) -> tuple[float, float]:
     """Return the mean squared error at y, and a bound on the error of this number."""
-    claims = lsq_claims_of(family)
+    claims = claims_of(family)
     expected = float(claims.expected(family, x, y).mean())
     bias = expected - float(family.kernel(x, y[np.newaxis]).mean())
     positive = (
@@ -189,7 +189,7 @@ def sup_rmse(
     x = _points(family, points)
     check_integer("instances", instances, low=1, high=1 if family.deterministic else None)
     check_real("bitsum_rmse", bitsum_rmse, low=0.0)
-    claims = lsq_claims_of(family)
+    claims = claims_of(family)
     noise = _noise(family, len(x), bitsum_rmse)
     candidates = claims.bad_queries(family, x, instances, noise)
     if queries is not None:

@@ -28,9 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.bitsum.base import PrivacyCurve
 from dpverify.claims.theorem import Theorem, Verdict
-from dpverify.guarantee import Adjacency, Guarantee, Interval, Side
+from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.claims.theorem import Theorem
+from dpverify.claims.base import Claims
 from protocols.lsq import LSQFamily
 
 __all__ = ["Array", "LSQClaims", "pair_mean"]
@@ -30,13 +30,9 @@ def pair_mean(x: Array, value: Callable[[Array, Array], Array]) -> float:
     return total / len(x) ** 2
 
 
-class LSQClaims(ABC, Generic[F]):
+class LSQClaims(Claims[F]):
     """The twin of one family. Points and queries are already checked, shapes (points, d) and (d,)."""
 
-    family: ClassVar[type[LSQFamily]]
-    """The class that this is the twin of."""
-    theorems: ClassVar[tuple[Theorem, ...]] = ()
-    """The theorems about it."""
     domain: ClassVar[str]
     """The queries over which `largest_mse` takes the supremum."""
     moment_error: ClassVar[float] = 0.0

@@ -19,7 +19,8 @@ __all__ = ["ExponentialTessellationClaims"]
 class ExponentialTessellationClaims(HashedPartitionClaims):
     """The twin of `ExponentialTessellation`."""
 
-    family: ClassVar[type[LSQFamily]] = ExponentialTessellation
+    name: ClassVar[str] = "exponential-tessellation"
+    protocol: ClassVar[type[LSQFamily]] = ExponentialTessellation
     domain: ClassVar[str] = "the family's ball"
     theorems: ClassVar[tuple[Theorem, ...]] = LaplacianBinningClaims.theorems
 

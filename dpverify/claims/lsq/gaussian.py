@@ -24,7 +24,8 @@ _FAR = 30.0
 class GaussianFeaturesClaims(LSQClaims[GaussianFeatures]):
     """The twin of `GaussianFeatures`."""
 
-    family: ClassVar[type[LSQFamily]] = GaussianFeatures
+    name: ClassVar[str] = "gaussian-features"
+    protocol: ClassVar[type[LSQFamily]] = GaussianFeatures
     domain: ClassVar[str] = "all of R^d"
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(

@@ -29,7 +29,8 @@ def _largest(form: Array) -> tuple[float, Array]:
 class RandomSignsClaims(LSQClaims[RandomSigns]):
     """The twin of `RandomSigns`."""
 
-    family: ClassVar[type[LSQFamily]] = RandomSigns
+    name: ClassVar[str] = "random-signs"
+    protocol: ClassVar[type[LSQFamily]] = RandomSigns
     domain: ClassVar[str] = "the unit ball"
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(
@@ -76,7 +77,8 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
 class IdentityClaims(LSQClaims[Identity]):
     """The twin of `Identity`: `E[f(x) . g(y)] = clip(x) . y`, biased where points are clipped."""
 
-    family: ClassVar[type[LSQFamily]] = Identity
+    name: ClassVar[str] = "identity"
+    protocol: ClassVar[type[LSQFamily]] = Identity
     domain: ClassVar[str] = "the unit ball"
 
     def expected(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102

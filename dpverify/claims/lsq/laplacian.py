@@ -21,7 +21,8 @@ _FAR = 800.0
 class LaplacianBinningClaims(HashedPartitionClaims):
     """The twin of `LaplacianBinning`."""
 
-    family: ClassVar[type[LSQFamily]] = LaplacianBinning
+    name: ClassVar[str] = "laplacian-binning"
+    protocol: ClassVar[type[LSQFamily]] = LaplacianBinning
     domain: ClassVar[str] = "all of R^d"
     theorems: ClassVar[tuple[Theorem, ...]] = (
         Theorem(

@@ -9,7 +9,8 @@ import pytest
 from mpmath import fp, mp
 
 from dpverify.claims.kde.error import THEOREMS, mse, sup_rmse
-from dpverify.claims.lsq import LSQ_CLAIMS, lsq_claims_of
+from dpverify.claims.lsq import LSQ_CLAIMS
+from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import kde as formulas
@@ -65,10 +66,10 @@ def test_clipping_is_a_bias() -> None:
 
 
 def test_every_family_has_a_twin() -> None:
-    names = [theorem.name for claims in LSQ_CLAIMS for theorem in claims.theorems] + [t.name for t in THEOREMS]
+    names = [theorem.name for claims in LSQ_CLAIMS.values() for theorem in claims.theorems] + [t.name for t in THEOREMS]
     assert len(set(names)) == len(names) - 1  # the Laplacian and the exponential kernel share one
-    with pytest.raises(TypeError, match=r"^family=None has no claims; known are GaussianFeatures, "):
-        lsq_claims_of(None)
+    with pytest.raises(TypeError, match=r"^protocol=None has no claims; known are rr, .*, gaussian-features, "):
+        claims_of(None)
 
 
 def test_bad_arguments() -> None:

@@ -1,0 +1,83 @@
+"""What every twin has: the protocol that it is about, the theorems, and for mechanisms what they cost in privacy."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from dpverify.claims.theorem import Theorem
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+
+__all__ = ["Claims", "MechanismClaims"]
+
+P = TypeVar("P")
+
+
+class Claims(ABC, Generic[P]):
+    """The twin of one protocol. It holds no state: every method is given the protocol with its parameters."""
+
+    name: ClassVar[str]
+    """The protocol's short name, as on the command line and in an entry point: lower case."""
+    protocol: ClassVar[type[Any]]
+    """The class that this is the twin of."""
+    theorems: ClassVar[tuple[Theorem, ...]] = ()
+    """The theorems about it."""
+
+    def parameters(self, protocol: P) -> dict[str, Any]:
+        """Return the protocol's parameters by argument name, without `users`."""
+        fields = dataclasses.fields(protocol)  # type: ignore[arg-type]
+        return {field.name: getattr(protocol, field.name) for field in fields if field.name != "users"}
+
+
+class MechanismClaims(Claims[P]):
+    """The twin of a protocol that is private by itself, for the replace-one adjacency."""
+
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION,)
+    """The adversaries whose view has an exact law here; the first is the default."""
+    more_private_towards: ClassVar[Mapping[str, float]] = {}
+    """Towards which limit, from below, a parameter may move and only gain privacy against every adversary, whatever the
+    others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
+    pure: ClassVar[bool] = False
+    """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
+
+    @abstractmethod
+    def curve(
+        self,
+        protocol: P,
+        instances: int,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of `instances` runs on the same users, over all datasets and neighbours.
+
+        Parameters
+        ----------
+        protocol : object
+            The protocol with its parameters.
+        instances : int
+            How many of its instances one user's replacement changes, at least 1.
+        threat_model : ThreatModel
+            One of the `threat_models`.
+        relative_width, reference_delta : float
+            The numerical accuracy wanted, and where.
+        """
+
+    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
+        """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.
+
+        Largest losses add up over instances.
+        """
+        return Interval(math.inf, math.inf)
+
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:
+        """Return which datasets attain the lower end of the curve, and how all others are covered."""
+        return "every pair of neighbours has this curve"
+
+    def messages_per_user(self, protocol: P) -> float:
+        """Return the expected number of messages per user and instance: one, unless said otherwise."""
+        return 1.0

@@ -1,0 +1,1 @@
+"""The twins of the mechanisms that users run by themselves."""

@@ -1,0 +1,85 @@
+"""The twin of label randomized response against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpverify.claims.local.labels import LabelClaims
+from dpverify.guarantee import ThreatModel
+from protocols.local.labels import LabelRandomizedResponse
+from tests.samples import assert_law
+
+CLAIMS = LabelClaims()
+
+
+def exact_delta(law: np.ndarray, other: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(law - math.exp(epsilon) * other, 0.0).sum())
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("instances", [1, 3])
+def test_the_curve_is_that_of_the_enumerated_reports(classes: int, instances: int) -> None:
+    mechanism = LabelRandomizedResponse(classes, 0.8)
+    laws = [mechanism.transition[0], mechanism.transition[1]]
+    products = [np.array([math.prod(c) for c in itertools.product(law, repeat=instances)]) for law in laws]
+    curve = CLAIMS.curve(mechanism, instances, ThreatModel.LOCAL, reference_delta=0.05)
+    for epsilon in (0.0, 0.3, 0.7, 1.5):
+        found, exact = curve.delta(epsilon), exact_delta(*products, epsilon)
+        assert found.lower - 1e-12 <= exact <= found.upper + 1e-12
+    point = curve.epsilon(0.05)
+    assert exact_delta(*products, point.upper) - 1e-12 <= 0.05 <= exact_delta(*products, point.lower) + 1e-12
+    assert point.width <= 1e-4 * point.upper
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5])
+def test_the_largest_loss_is_attained_by_the_first_two_inputs(classes: int) -> None:
+    mechanism = LabelRandomizedResponse(classes, 1.3)
+    first, second = (CLAIMS.report_law(mechanism, value) for value in CLAIMS.inputs(mechanism)[:2])
+    loss = max(math.log(p / q) for p, q in zip(first.pmf, second.pmf, strict=True))
+    bound = CLAIMS.pure_epsilon(mechanism, ThreatModel.LOCAL)
+    assert (bound.lower, bound.upper) == (pytest.approx(loss, abs=1e-14),) * 2
+    assert CLAIMS.curve(mechanism, 1, ThreatModel.LOCAL).delta(bound.upper).upper <= 1e-12
+
+
+def test_reports_follow_their_law() -> None:
+    mechanism = LabelRandomizedResponse(4, 0.9)
+    law = CLAIMS.report_law(mechanism, 2)
+    drawn = mechanism.randomize(np.full(20_000, 2), np.random.default_rng(5))
+    assert_law(drawn.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))
+
+
+def test_variances_are_those_of_the_enumerated_estimates() -> None:
+    mechanism, labels = LabelRandomizedResponse(3, 0.8), (0, 2, 2)
+    true = np.bincount(labels, minlength=3)
+    mean, square = np.zeros(3), np.zeros(3)
+    for outcome in itertools.product(range(3), repeat=3):
+        mass = math.prod(mechanism.transition[c, r] for c, r in zip(labels, outcome, strict=True))
+        estimate = mechanism.debias(np.bincount(outcome, minlength=3))
+        mean, square = mean + mass * estimate, square + mass * estimate**2
+    np.testing.assert_allclose(CLAIMS.variances(mechanism, true), square - mean**2, rtol=1e-12)
+    np.testing.assert_allclose(CLAIMS.variances(mechanism, true), np.diag(mechanism.covariance(true)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_no_labels_have_a_larger_error(classes: int, epsilon: float) -> None:
+    mechanism, users = LabelRandomizedResponse(classes, epsilon), 4
+    labels = itertools.product(range(classes), repeat=users)
+    worst = max(np.diag(mechanism.covariance(np.bincount(each, minlength=classes))).max() for each in labels)
+    assert CLAIMS.rmse(mechanism, users) == pytest.approx(math.sqrt(worst), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 40.0, 690.0])
+def test_the_stated_error_of_the_masses_covers_them(epsilon: float) -> None:
+    mechanism = LabelRandomizedResponse(5, epsilon)
+    (pair,) = CLAIMS.pairs(mechanism)
+    grown = Fraction(math.exp(epsilon))  # wrong by 2^-52 at most, relatively
+    keep = grown / (grown + 4)
+    exact = {epsilon: keep, -epsilon: keep / grown, 0.0: 3 * keep / grown}
+    for loss, mass in zip(pair.losses.tolist(), pair.masses.tolist(), strict=True):
+        assert abs(Fraction(mass) / exact[loss] - 1) <= Fraction(pair.relative_error)

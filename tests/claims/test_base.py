@@ -1,0 +1,35 @@
+"""What a twin has without saying so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.claims.base import MechanismClaims
+from dpverify.guarantee import PrivacyCurve, ThreatModel
+
+
+@dataclass(frozen=True)
+class Loud:
+    users: int
+    volume: float
+
+
+class LoudClaims(MechanismClaims[Loud]):
+    name = "loud"
+    protocol = Loud
+
+    def curve(self, protocol: Loud, instances: int, threat_model: ThreatModel, **accuracy: Any) -> PrivacyCurve:
+        raise NotImplementedError
+
+
+def test_the_parameters_are_the_fields_without_the_users() -> None:
+    assert LoudClaims().parameters(Loud(9, 0.5)) == {"volume": 0.5}
+
+
+def test_nothing_is_promised_that_was_not_stated() -> None:
+    claims = LoudClaims()
+    assert not claims.pure
+    assert claims.pure_epsilon(Loud(9, 0.5), ThreatModel.COMMUNICATION).lower == math.inf
+    assert claims.theorems == ()

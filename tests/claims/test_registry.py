@@ -1,0 +1,100 @@
+"""Twins are found by name and by protocol, ours and those of other packages, and nothing is imported to list them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.claims.base import Claims, MechanismClaims
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.lsq.base import LSQClaims
+from dpverify.claims.registry import Group, Registered, claims_named, claims_of, registered
+from protocols.bitsum import RandomizedResponse, ThreeNB
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.lsq import Identity
+from tests.test_startup import imported
+
+KINDS = {Group.BITSUMS: BitsumClaims, Group.KERNELS: LSQClaims, Group.MECHANISMS: MechanismClaims}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Return a function that installs a package without code, which has these entry points."""
+
+    def install(name: str, entries: str) -> None:
+        information = tmp_path / f"{name}-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (information / "entry_points.txt").write_text(entries)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return install
+
+
+@pytest.mark.parametrize("group", KINDS)
+def test_every_twin_of_ours_loads_and_is_the_one_of_its_protocol(group: Group) -> None:
+    assert len(registered(group)) > 0
+    for name, claims in registered(group).items():
+        assert isinstance(claims, KINDS[group])
+        assert isinstance(claims, Claims)
+        assert claims.name == name == name.lower()
+        assert registered(group)[name] is claims
+
+
+def test_protocols_lead_to_their_twins() -> None:
+    for protocol, name in (
+        (RandomizedResponse(9, 0.1), "rr"),
+        (ThreeNB(9, 0.5, 1.0, 0.5), "3nb"),
+        (LabelRandomizedResponse(3, 1.0), "labels"),
+        (Identity(3), "identity"),
+    ):
+        assert claims_of(protocol) is claims_named(name)
+
+
+def test_a_subclass_has_no_twin_of_its_own() -> None:
+    class Other(RandomizedResponse):
+        """It may do anything."""
+
+    with pytest.raises(TypeError, match=r"^protocol=.*Other\(users=9, .*\) has no claims; known are rr, 3nb, "):
+        claims_of(Other(9, 0.1))
+
+
+def test_names_are_found_in_any_case() -> None:
+    assert claims_named("3NB") is claims_named("3nb", Group.BITSUMS)
+    with pytest.raises(ValueError, match=r"^name='4nb' must be one of rr, 3nb, nb, .*, labels, .*identity, .*\.$"):
+        claims_named("4nb")
+    with pytest.raises(ValueError, match=r"^name='rr' must be one of labels\.$"):
+        claims_named("rr", Group.MECHANISMS)
+
+
+def test_listing_imports_no_twin() -> None:
+    found = imported(
+        "from dpverify.claims.bitsum import BITSUM_CLAIMS\nassert 'rr' in BITSUM_CLAIMS and list(BITSUM_CLAIMS)"
+    )
+    assert "dpverify.claims.registry" in found
+    assert not {name for name in found if name.startswith("dpverify.claims.bitsum.")}
+
+
+def test_other_packages_join(installed) -> None:
+    installed("joining", "[dpverify.mechanisms]\nidentity = dpverify.claims.lsq.inner_product:IdentityClaims\n")
+    assert list(Registered(Group.MECHANISMS)) == [*registered(Group.MECHANISMS), "identity"]
+    assert Registered(Group.MECHANISMS)["identity"].protocol is Identity
+
+
+def test_what_cannot_be_loaded_is_told_when_it_is_asked_for(installed) -> None:
+    installed(
+        "broken", "[dpverify.bitsums]\nodd = no_such_module:Odd\nmisnamed = dpverify.claims.bitsum.pure:PureClaims\n"
+    )
+    bitsums = Registered(Group.BITSUMS)
+    assert bitsums["rr"].name == "rr"
+    with pytest.raises(ValueError, match=r"^entry point odd=no_such_module:Odd of .* cannot be loaded: ModuleNot"):
+        bitsums["odd"]
+    with pytest.raises(ValueError, match=r"^entry point misnamed=.* must have the name of its claims, pure\.$"):
+        bitsums["misnamed"]
+
+
+def test_two_of_one_name_are_refused(installed) -> None:
+    installed("double", "[dpverify.bitsums]\nrr = somewhere:Else\n")
+    with pytest.raises(ValueError, match=r"^two entry points of .* are named rr: .* and somewhere:Else\.$"):
+        list(Registered(Group.BITSUMS))
