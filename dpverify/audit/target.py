@@ -144,7 +144,7 @@ class Target:
             raise TargetError(f"{self.shown} returned the shape {outputs.shape} in {where}, but must return {wanted}.")
         if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
             raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
-        if np.issubdtype(outputs.dtype, np.integer) and outputs.size and max(outputs.max(), -outputs.min()) > _EXACT:
+        if np.issubdtype(outputs.dtype, np.integer) and _largest(outputs) > _EXACT:
             raise TargetError(f"{self.shown} returned integers beyond 2^53 in {where}, which floats cannot hold.")
         numbers = outputs.astype(np.float64)
         finite = np.isfinite(numbers)
@@ -153,6 +153,11 @@ class Target:
                 f"{self.shown} returned {numbers[~finite][0]} in {where}, but must return finite numbers."
             )
         return numbers
+
+
+def _largest(integers: NDArray[Any]) -> int:
+    """Return the largest size of an entry, in Python's integers: numpy's unsigned ones have no negative."""
+    return max(int(integers.max()), -int(integers.min())) if integers.size else 0
 
 
 def _kept(output: Any) -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import inspect
 import os
+import pickle
 import signal
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -135,3 +139,35 @@ def reuses_a_buffer(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def moves(bits: np.ndarray, rng: np.random.Generator) -> float:
     os.chdir("/")
     return honest(bits, rng)
+
+
+class _Exits:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (0,)
+
+
+def _send(answer: bytes) -> None:
+    """Answer in the place of the process that runs this: nothing keeps a target from finding its end of the pipe."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if isinstance(pipe := frame.f_locals.get("pipe"), Connection):
+            pipe.send_bytes(answer)
+        frame = frame.f_back
+
+
+def sends_code_itself(bits: np.ndarray, rng: np.random.Generator) -> float:
+    _send(pickle.dumps((True, _Exits())))
+    return honest(bits, rng)
+
+
+def sends_nonsense_itself(bits: np.ndarray, rng: np.random.Generator) -> float:
+    _send(b"nonsense")
+    return honest(bits, rng)
+
+
+def returns_unsigned_integers(bits: np.ndarray, rng: np.random.Generator) -> np.uint64:
+    return np.uint64(bits.sum())
+
+
+def returns_the_least_integer(bits: np.ndarray, rng: np.random.Generator) -> np.int64:
+    return np.int64(-(2**63))

@@ -46,6 +46,8 @@ def trials(name: str, size: int = 40) -> Trials:
         ("asks", "raised EOFError"),
         ("closes_everything", "ended its process with exit status 1"),
         ("hides_a_nan", "returned nan"),
+        ("sends_code_itself", r"sent what is no answer \(UnpicklingError\)"),
+        ("sends_nonsense_itself", r"sent what is no answer \("),
     ],
 )
 def test_a_failure_is_one_sentence(name: str, what: str) -> None:
@@ -64,6 +66,16 @@ def test_a_failure_is_one_sentence(name: str, what: str) -> None:
 )
 def test_what_does_no_harm_changes_no_bit(name: str) -> None:
     assert_array_equal(run(trials(name), timeout=60, workers=2), run(trials("honest")))
+
+
+def test_the_type_of_an_integer_is_no_failure() -> None:
+    for outputs, dataset in zip(run(trials("returns_unsigned_integers")), DATASETS, strict=True):
+        assert_array_equal(outputs, np.full(60, dataset.sum()))
+
+
+def test_an_integer_without_a_negative_is_told_by_its_size() -> None:
+    with pytest.raises(TargetError, match=r"beyond 2\^53"):
+        run(trials("returns_the_least_integer"))
 
 
 def test_a_fork_answers_nothing() -> None:
@@ -104,6 +116,8 @@ def test_processes_run_tasks_and_report_their_own_end() -> None:
     with Processes(2, 30.0) as processes:
         futures = [processes.submit(pow, base, 2) for base in range(20)]
         assert [future.result() for future in futures] == [base**2 for base in range(20)]
+        with pytest.raises(ProcessFailure, match="cannot be sent"):
+            processes.submit(Path, ".").result()  # would be made anew by a call of what is no array or exception
         with pytest.raises(ProcessFailure, match="exit status 7"):
             processes.submit(os._exit, 7).result()
         with pytest.raises(ZeroDivisionError):
