@@ -35,7 +35,7 @@ from rich.table import Table
 from benchmarks.accounting_peers import PACKAGES, Peer, gaussian, installed, shifted_binomial
 from benchmarks.accounting_reference import bromwich, gaussian_truth
 from dpverify.guarantee import Interval
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
 from dpverify.statistics.conformance import LikelihoodRatio

@@ -19,8 +19,8 @@ from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Adjacency, Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Side, ThreatModel
-from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
+from dpverify.laws.noise import negative_binomial
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real

@@ -15,7 +15,7 @@ import numpy as np
 from dpverify.claims.buckets import noise_of
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.theorem import Theorem, Verdict
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.laws.integer import IntegerLaw
+from dpverify.laws.window import IntegerLaw
 from protocols.validation import check_integer, check_real
 
 __all__ = ["DiscreteLaw"]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.laws.integer import IntegerLaw, binomial
+from dpverify.laws.noise import binomial
+from dpverify.laws.window import IntegerLaw
 from dpverify.rounding import UNIT
 from dpverify.search import least_integer
 from protocols.validation import check_integer, check_probability, check_real

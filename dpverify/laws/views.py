@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.laws import integer
+from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.integer import IntegerLaw
+from dpverify.laws.window import IntegerLaw
 from dpverify.rounding import UNIT
 
 __all__ = [
@@ -39,17 +39,17 @@ def point(at: int) -> IntegerLaw:
 
 def kept_ones(ones: int, drop_probability: float) -> IntegerLaw:
     """Return the law of how many ones are left when each is dropped independently."""
-    return integer.binomial(ones, drop_probability, TAIL).mirrored(ones)
+    return noise.binomial(ones, drop_probability, TAIL).mirrored(ones)
 
 
 def negative_binomial(shape: float, p: float) -> IntegerLaw:
     """Return NB(shape, p), which is 0 at shape 0: the noise of no one."""
-    return integer.negative_binomial(shape, p, TAIL) if shape > 0.0 else point(0)
+    return noise.negative_binomial(shape, p, TAIL) if shape > 0.0 else point(0)
 
 
 def discrete_laplace(p: float) -> IntegerLaw:
     """Return the law of pmf proportional to `p^|z|`."""
-    return integer.discrete_laplace(-math.log(p), TAIL) if p > 0.0 else point(0)
+    return noise.discrete_laplace(-math.log(p), TAIL) if p > 0.0 else point(0)
 
 
 def _sum(a: IntegerLaw, b: IntegerLaw) -> IntegerLaw:

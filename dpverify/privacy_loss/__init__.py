@@ -3,7 +3,7 @@
 `docs/accounting.md` says what is computed and why the answers are bounds. No protocol is known here by name.
 """
 
-from dpverify.laws.integer import IntegerLaw
+from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition, choose_step
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.validation import check_integer, check_probability, check_real

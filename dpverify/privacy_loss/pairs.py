@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
-from dpverify.laws import integer as laws
-from dpverify.laws.integer import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
+from dpverify.laws import noise as laws
+from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.rounding import SUBNORMAL, UNIT
@@ -217,10 +217,10 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     rate = -2.0 * math.log(p)
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
     beyond = math.ceil(-math.log(tail) / rate) + 1
-    if flood.pmf.size + beyond > laws.DEFAULT_MAX_ATOMS:
+    if flood.pmf.size + beyond > DEFAULT_MAX_ATOMS:
         raise CapacityError(
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
-            f"{laws.DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
+            f"{DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
         )
     padded = np.append(flood.pmf, np.zeros(beyond))
     masses = decayed_sums(padded, rate)

@@ -18,10 +18,10 @@ from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws import views
-from dpverify.laws.integer import IntegerLaw
 from dpverify.laws.messages import MessagesLaw
+from dpverify.laws.window import IntegerLaw
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

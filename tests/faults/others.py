@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.target import Target
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import Estimate, NegativeBinomial, RandomizedResponse
 from protocols.histogram import Histogram

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from tests.samples import assert_law
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpverify.laws import views
-from dpverify.laws.integer import IntegerLaw, binomial
+from dpverify.laws.noise import binomial
+from dpverify.laws.window import IntegerLaw
 
 
 def masses(law: IntegerLaw) -> list[tuple[int, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpverify.guarantee import Budget
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.planning import comparison
 from dpverify.planning.comparison import FailedPlan, compare
 

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.laws import integer as laws
-from dpverify.laws.integer import IntegerLaw
+from dpverify.laws import noise as laws
+from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution

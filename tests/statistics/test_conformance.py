@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import Bins, LikelihoodRatio, choose_bins, g_statistic, g_test
 from dpverify.statistics.eprocess import ConformanceProcess, log_evidence_path

@@ -7,14 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss import pairs
 from dpverify.statistics.loss import LossLaw
 from tests.samples import FALSE_ALARM
 
 
-def shifted(law: laws.IntegerLaw) -> LossLaw:
+def shifted(law: IntegerLaw) -> LossLaw:
     zero = DiscreteLaw.from_integer_law(law)
     return LossLaw(DiscreteLaw(zero.points + 1, zero.pmf.copy(), zero.outside), zero)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import special, stats
 
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets, log_wealth

@@ -24,7 +24,7 @@ from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits

@@ -27,8 +27,8 @@ from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.integer import negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
+from dpverify.laws.noise import negative_binomial
 from dpverify.privacy_loss import pairs as laws
 from dpverify.search import bisected, galloped, smallest
 from protocols.bitsum.base import BitsumProtocol

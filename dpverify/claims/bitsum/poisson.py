@@ -17,8 +17,8 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.integer import poisson
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
+from dpverify.laws.noise import poisson
 from dpverify.privacy_loss import pairs as laws
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate

@@ -32,8 +32,8 @@ from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_f
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.integer import binomial
 from dpverify.laws.messages import MessagesLaw, counted_bits
+from dpverify.laws.noise import binomial
 from dpverify.privacy_loss.chord import chord
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums

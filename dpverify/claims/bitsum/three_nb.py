@@ -24,8 +24,9 @@ from dpverify.formulas import three_nb as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.integer import IntegerLaw, negative_binomial
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
+from dpverify.laws.noise import negative_binomial
+from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
 from dpverify.search import bisected, galloped, smallest
 from protocols.bitsum.base import BitsumProtocol

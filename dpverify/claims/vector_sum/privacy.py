@@ -39,7 +39,7 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
 )
-from dpverify.laws import integer as laws
+from dpverify.laws import noise as laws
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition

@@ -1,0 +1,218 @@
+"""The named laws on the integers, each as a window of `dpverify.laws.window`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, EXACT, IntegerLaw, UnimodalPmf, point_mass, window
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = ["binomial", "discrete_gaussian", "discrete_laplace", "negative_binomial", "poisson"]
+
+_BITS = 128
+
+
+def binomial(trials: int, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
+    """Return Bin(trials, p), pmf `C(n, k) p^k (1-p)^(n-k)`.
+
+    Parameters
+    ----------
+    trials : int
+        n in [0, 2^53).
+    p : float
+        In [0, 1]; the law is that of the float's binary value.
+    tail : float
+        The most mass that each cut-off tail may have, in [1e-290, 0.5].
+    max_atoms : int
+        The largest window to build.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    """
+    n = check_integer("trials", trials, low=0, high=EXACT - 1)
+    p = check_probability("p", p)
+    if p in (0.0, 1.0) or n == 0:
+        return point_mass(n if p == 1.0 else 0)
+
+    def ratio(k: Any, odds: Any) -> Any:
+        return (n - k) / (k + 1) * odds
+
+    with ctx.workprec(_BITS):
+        log_p, log_q, log_factorial = arb(p).log(), (1 - arb(p)).log(), arb(n + 1).lgamma()
+        odds = arb(p) / (1 - arb(p))
+        f = UnimodalPmf(
+            log_pmf=lambda k: log_factorial - (k + 1).lgamma() - (n + 1 - k).lgamma() + k * log_p + (n - k) * log_q,
+            ratio=lambda k: ratio(k, odds),
+            blocks_of_ratios=lambda first, offsets: ratio(first[:, None] + offsets, float(odds)),
+            roundings=4,  # the quotient, the product, and two for the odds
+            largest_ratio_above=lambda k: ratio(k, odds),
+            mode=min(n, int((n + 1) * p)),
+            highest=n,
+        )
+        return window(f"binomial(trials={n}, p={p!r})", f, tail, max_atoms)
+
+
+def negative_binomial(
+    shape: float, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS
+) -> IntegerLaw:
+    """Return NB(shape, p), pmf `C(z+r-1, z) (1-p)^r p^z` on z >= 0 (the convention of ghazi2021 and wagner2025).
+
+    Parameters
+    ----------
+    shape : float
+        r in (0, 2^53]; 1 gives the geometric law.
+    p : float
+        In [0, 1); scipy and numpy call 1-p what is called p here.
+    tail : float
+        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
+    max_atoms : int
+        The largest window to build.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    """
+    r = check_real("shape", shape, low=0.0, high=EXACT, low_open=True)
+    p = check_probability("p", p, high_open=True)
+    if p == 0.0:
+        return point_mass(0)
+
+    def ratio(z: Any) -> Any:
+        return (z + r) / (z + 1) * p
+
+    with ctx.workprec(_BITS):
+        log_p, log_zero = arb(p).log(), r * (1 - arb(p)).log() - arb(r).lgamma()
+        f = UnimodalPmf(
+            log_pmf=lambda z: log_zero + (z + r).lgamma() - (z + 1).lgamma() + z * log_p,
+            ratio=ratio,
+            blocks_of_ratios=lambda first, offsets: ratio(first[:, None] + offsets),
+            roundings=3,  # the sum z + r, the quotient, the product
+            # The ratio falls to p for r > 1 and rises to p for r < 1.
+            largest_ratio_above=lambda z: ratio(z) if r >= 1.0 else arb(p),
+            mode=int(max(r - 1.0, 0.0) * (p / (1.0 - p))),
+        )
+        return window(f"negative_binomial(shape={r!r}, p={p!r})", f, tail, max_atoms)
+
+
+def poisson(mean: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
+    """Return Poisson(mean), pmf `e^-mean mean^k / k!`.
+
+    Parameters
+    ----------
+    mean : float
+        In [0, 2^52].
+    tail : float
+        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
+    max_atoms : int
+        The largest window to build.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    """
+    mean = check_real("mean", mean, low=0.0, high=EXACT / 2)
+    if mean == 0.0:
+        return point_mass(0)
+    with ctx.workprec(_BITS):
+        log_mean = arb(mean).log()
+        f = UnimodalPmf(
+            log_pmf=lambda k: k * log_mean - mean - (k + 1).lgamma(),
+            ratio=lambda k: mean / (k + 1),
+            blocks_of_ratios=lambda first, offsets: mean / (first[:, None] + offsets + 1),
+            roundings=1,
+            largest_ratio_above=lambda k: mean / (k + 1),
+            mode=int(mean),
+        )
+        return window(f"poisson(mean={mean!r})", f, tail, max_atoms)
+
+
+def discrete_laplace(epsilon: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
+    """Return the discrete Laplace law, pmf `tanh(epsilon/2) e^(-epsilon |z|)` on all integers.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [2^-53, 2^53]: the privacy loss that it gives to a sum of sensitivity 1.
+    tail : float
+        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
+    max_atoms : int
+        The largest window to build.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    """
+    epsilon = check_real("epsilon", epsilon, low=1 / EXACT, high=EXACT)
+    with ctx.workprec(_BITS):
+        decay, log_zero = (-arb(epsilon)).exp(), (arb(epsilon) / 2).tanh().log()
+        f = UnimodalPmf(
+            log_pmf=lambda z: log_zero - epsilon * z,
+            ratio=lambda z: decay,
+            blocks_of_ratios=lambda first, offsets: np.full((first.size, offsets.size), float(decay)),
+            roundings=2,
+            largest_ratio_above=lambda z: decay,
+            mode=0,
+        )
+        return window(f"discrete_laplace(epsilon={epsilon!r})", f, tail, max_atoms, mirrored=True)
+
+
+def _theta(t: arb) -> arb:
+    """Return `sum over all integers z of e^(-pi t z^2)` = t^(-1/2) theta(1/t), by the side that converges fast."""
+    if t < 1:
+        return (1 / t).sqrt() * _theta(1 / t)
+    terms = math.isqrt(ctx.prec) + 1
+    q = (-arb.pi() * t).exp()
+    series = sum((q ** (z * z) for z in range(1, terms + 1)), arb(0))
+    rest = q ** ((terms + 1) ** 2) / (1 - q)
+    return 1 + 2 * series + (2 * rest).union(arb(0))
+
+
+def discrete_gaussian(sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
+    """Return the discrete Gaussian law, pmf proportional to `e^(-z^2 / (2 sigma^2))` on all integers.
+
+    Parameters
+    ----------
+    sigma : float
+        In [2^-26, 2^26]; the standard deviation unless sigma is small.
+    tail : float
+        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
+    max_atoms : int
+        The largest window to build.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    """
+    sigma = check_real("sigma", sigma, low=2.0**-26, high=2.0**26)
+    with ctx.workprec(_BITS):
+        half_rate = 1 / (2 * arb(sigma) ** 2)
+        log_zero = -_theta(half_rate / arb.pi()).log()
+
+        def ratio(z: arb) -> arb:
+            return (-(2 * z + 1) * half_rate).exp()
+
+        def blocks_of_ratios(first: NDArray[np.float64], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+            at_first = np.array([float(ratio(arb(z))) for z in first])
+            decay = np.array([float((-2 * arb(j) * half_rate).exp()) for j in offsets])
+            return np.asarray(np.outer(at_first, decay))
+
+        f = UnimodalPmf(
+            log_pmf=lambda z: log_zero - z * z * half_rate,
+            ratio=ratio,
+            blocks_of_ratios=blocks_of_ratios,
+            roundings=5,  # two for each exponential, one for their product
+            largest_ratio_above=ratio,
+            mode=0,
+        )
+        return window(f"discrete_gaussian(sigma={sigma!r})", f, tail, max_atoms, mirrored=True)

@@ -1,0 +1,192 @@
+"""Laws on the integers as finite windows of float probabilities, with proved accuracy.
+
+Differences of `lgamma` lose seven digits at n = 10^9. Here one atom in `_BLOCK` is an *anchor*, evaluated in Arb, and
+the atoms up to the next anchor follow from the ratios f(k+1)/f(k): a product of few factors, each with few roundings,
+so that the relative error is bounded by counting them. The window is found by bisection on Arb bounds of the tails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dpverify.formulas.contexts import upper_float
+from dpverify.guarantee import CapacityError
+from dpverify.rounding import UNIT
+from dpverify.search import galloped, least_integer
+from protocols.validation import check_integer, check_real
+
+__all__ = [
+    "DEFAULT_MAX_ATOMS",
+    "DEFAULT_TAIL",
+    "EXACT",
+    "SMALLEST_TAIL",
+    "IntegerLaw",
+    "UnimodalPmf",
+    "point_mass",
+    "window",
+]
+
+DEFAULT_TAIL = 1e-60
+"""The default of the largest mass that may be cut off at each side."""
+DEFAULT_MAX_ATOMS = 2**24
+"""The default of the most atoms a window may have (128 MiB of float64)."""
+SMALLEST_TAIL = 1e-290
+"""The smallest tail that can be asked for: the atoms next to a smaller one would be out of the range of floats."""
+
+EXACT = 2**53
+"""Integers below this are exact as floats."""
+
+_BLOCK = 128
+_SMALLEST_ATOM = 1e-300
+
+
+@dataclass(frozen=True)
+class IntegerLaw:
+    """A probability law on the integers: its atoms in a window, and bounds for what lies outside.
+
+    Parameters
+    ----------
+    start : int
+        The first integer of the window.
+    pmf : ndarray of float64, shape (atoms,)
+        P(X = start), P(X = start + 1), ...; each at least 1e-300, read-only.
+    relative_error : float
+        Proved: `|pmf / true pmf - 1| <= relative_error` for every entry.
+    tail_below, tail_above : float
+        Proved upper bounds on P(X < start) and on P(X >= stop); exactly 0 where the support ends there.
+    """
+
+    start: int
+    pmf: NDArray[np.float64]
+    relative_error: float
+    tail_below: float
+    tail_above: float
+
+    def __post_init__(self) -> None:
+        self.pmf.flags.writeable = False
+
+    @property
+    def stop(self) -> int:
+        """The first integer above the window."""
+        return self.start + self.pmf.size
+
+    def mirrored(self, around: int = 0) -> IntegerLaw:
+        """Return the law of `around - X`, exactly.
+
+        Bin(n, 1-p) is Bin(n, p) mirrored around n: 1 - p rounded to a float would be another law, its small probability
+        off by a unit of 1 and not of p.
+        """
+        return IntegerLaw(
+            around - self.stop + 1, self.pmf[::-1].copy(), self.relative_error, self.tail_above, self.tail_below
+        )
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """The integers of the window, shape (atoms,); all below 2^53 in absolute value, so exact as floats too."""
+        return np.arange(self.start, self.stop, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class UnimodalPmf:
+    """A pmf f on {0, ..., highest} that rises up to about `mode` and falls from there.
+
+    Parameters
+    ----------
+    log_pmf, ratio : callable
+        ln f(k) and f(k+1)/f(k) in Arb, for an exact integer k.
+    blocks_of_ratios : callable
+        (first, offsets) -> f(k+1)/f(k) in floats at k = first[:, None] + offsets, shape (blocks, offsets).
+    roundings : int
+        How many relative errors of 2^-53 such a float ratio has suffered at most.
+    largest_ratio_above : callable
+        A bound in Arb on f(j+1)/f(j) over all j >= k; below the mode the pmf must be log-concave.
+    """
+
+    log_pmf: Callable[[arb], arb]
+    ratio: Callable[[arb], arb]
+    blocks_of_ratios: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+    roundings: int
+    largest_ratio_above: Callable[[arb], arb]
+    mode: int
+    highest: int | None = None
+
+    def mass_from(self, k: int) -> arb:
+        """Bound P(X >= k) by the geometric series f(k) (1 + q + q^2 + ...)."""
+        if self.highest is not None and k > self.highest:
+            return arb(0)
+        return _geometric(self.log_pmf(arb(k)), self.largest_ratio_above(arb(k)))
+
+    def mass_below(self, k: int) -> arb:
+        """Bound P(X < k), the same way."""
+        if k <= 0:
+            return arb(0)
+        backwards = arb(0) if k == 1 else 1 / self.ratio(arb(k - 2))
+        return _geometric(self.log_pmf(arb(k - 1)), backwards)
+
+
+def _geometric(log_first: arb, ratio: arb) -> arb:
+    return log_first.exp() / (1 - ratio) if ratio < 1 else arb(math.inf)
+
+
+def _smallest(holds: Callable[[int], bool]) -> int:
+    """Return the smallest d >= 0 with `holds(d)`, which must be monotone and true in the end."""
+    bracket = galloped(holds, -1, 0, grow=lambda d: 2 * d + 1)
+    assert bracket is not None
+    return least_integer(holds, *bracket)
+
+
+def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
+    if atoms > max_atoms:
+        raise CapacityError(
+            f"{name} needs {atoms} atoms at tail={tail!r}, but at most {max_atoms} are computed; "
+            f"pass max_atoms >= {atoms} or a larger tail."
+        )
+    if stop > EXACT:
+        raise CapacityError(f"{name} reaches the integer {stop}, but only integers in [0, 2^53] are exact as floats.")
+
+
+def _anchored(f: UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float64], float]:
+    """Return f on [start, stop) and a bound on its relative error."""
+    atoms = stop - start
+    block = min(_BLOCK, atoms)
+    first = np.arange(start, stop, block, dtype=np.float64)
+    table = np.empty((first.size, block))
+    anchor_error = arb(0)
+    for row, k in enumerate(range(start, stop, block)):
+        exact = f.log_pmf(arb(k)).exp()
+        table[row, 0] = nearest = float(exact)
+        anchor_error = anchor_error.max(abs(arb(nearest) / exact - 1).upper())
+    # Column j holds f(k)/f(k-1) at k = first + j before the running product, f(k) after it. Only padding behind `stop`
+    # can underflow: in the window every partial product is a pmf value of at least 1e-300.
+    table[:, 1:] = f.blocks_of_ratios(first, np.arange(block - 1, dtype=np.float64))
+    np.multiply.accumulate(table, axis=1, out=table)
+    errors = (f.roundings + 1) * (block - 1) * arb(UNIT)
+    relative_error = (1 + anchor_error) * (1 + errors / (1 - errors)) - 1
+    return table.reshape(-1)[:atoms].copy(), upper_float(relative_error)
+
+
+def window(name: str, f: UnimodalPmf, tail: float, max_atoms: int, *, mirrored: bool = False) -> IntegerLaw:
+    """Return the smallest window of f, or of its even extension, whose tails are proved to be at most `tail`."""
+    check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
+    check_integer("max_atoms", max_atoms, low=1)
+    stop = f.mode + 1 + _smallest(lambda d: bool(f.mass_from(f.mode + 1 + d) <= tail))
+    start = 0 if mirrored else max(0, f.mode - _smallest(lambda d: bool(f.mass_below(f.mode - d) <= tail)))
+    _check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
+    pmf, relative_error = _anchored(f, start, stop)
+    if min(pmf[0], pmf[-1]) < _SMALLEST_ATOM:
+        raise CapacityError(f"tail={tail!r} reaches atoms below {_SMALLEST_ATOM:g} in {name}; pass a larger tail.")
+    above = upper_float(f.mass_from(stop))
+    if mirrored:
+        return IntegerLaw(1 - stop, np.concatenate((pmf[:0:-1], pmf)), relative_error, above, above)
+    return IntegerLaw(start, pmf, relative_error, upper_float(f.mass_below(start)), above)
+
+
+def point_mass(at: int) -> IntegerLaw:
+    """Return the law of a constant."""
+    return IntegerLaw(at, np.ones(1), 0.0, 0.0, 0.0)
