@@ -1,4 +1,19 @@
-"""What replacing one user's input may change, over all her bits."""
+"""What replacing one user's input may change, over all her bits.
+
+**One bit that leaves and one that enters cost at most an average of two full changes.** A bit that leaves was sure and
+becomes a fair coin; one that enters was a coin and becomes sure. Let P0 and P1 be the views for the bits 0 and 1, X =
+P1/P0 in the bitsum where a 1 leaves and Y = P1/P0 in the other, independent and of mean 1 under P0, whatever the other
+users' bits are in either. At every E > 0, with `(a + b)+ <= a+ + b+`, the divergence at ln E is
+
+    if a 0 enters:  1/2 E[(X (1 + Y) - E (1 + X))+]   <= 1/2 E[X (Y - E)+]  + 1/2 E[(X - E)+],
+    if a 1 enters:  1/2 E[(X (1 + Y) - E (1 + X) Y)+] <= 1/2 E[X (1 - E Y)+] + 1/2 E[Y (X - E)+],
+
+which are the means of two full changes' divergences: of P1 against P0 in both bitsums, or of P1 against P0 in one and
+of P0 against P1 in the other. If a 0 leaves, exchange P0 and P1. So a public fair coin that decides which of both bits
+changes fully, the other one not at all, presents a pair that dominates; composed with anything, that is an average over
+the coin, no worse than the worst mix of full changes. A bit that only leaves, or only enters, costs at most half of a
+full change, by joint convexity; and a bit whose probability lies between 1/2 and a sure one is a mixture of these.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +21,7 @@ from dataclasses import dataclass
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["L2Bounded"]
+__all__ = ["L2Bounded", "Sparse"]
 
 
 @dataclass(frozen=True)
@@ -35,3 +50,45 @@ class L2Bounded:
     def __post_init__(self) -> None:
         check_integer("coordinates", self.coordinates, low=1)
         check_real("squared_change", self.squared_change, low=0.0, high=float(self.coordinates), low_open=True)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Of the bits of one group all are fair coins, but for a few: not the same ones before and after the replacement.
+
+    That is what replacing one point does to the randomly rounded features of it, of which few are not 0.
+
+    Parameters
+    ----------
+    nonzeros : int
+        S, the largest number of bits of a group that are no coins, at least 1 and at most `coordinates`.
+    coordinates : int
+        Q, the number of bits of a group, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If `nonzeros` or `coordinates` is out of range.
+    """
+
+    nonzeros: int
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        check_integer("coordinates", self.coordinates, low=1)
+        check_integer("nonzeros", self.nonzeros, low=1, high=self.coordinates)
+
+    @property
+    def changed_bits(self) -> int:
+        """How many bits of a group may change, in law: min(2S, Q)."""
+        return min(2 * self.nonzeros, self.coordinates)
+
+    @property
+    def full_changes(self) -> int:
+        """How many bits that change fully the replacement costs at most, in each group: S.
+
+        Bits that are no coins only before, and only after, make pairs of one that leaves and one that enters, with some
+        of either left over; with those that are no coins both times there are S at most. It is attained where these
+        may change sign. Were zeros sent as sure bits, it would be min(2S, Q).
+        """
+        return self.nonzeros

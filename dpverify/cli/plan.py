@@ -63,7 +63,7 @@ def plan(
         ),
     ] = None,
     sparsity: Annotated[
-        int, integer(within="[1, inf)", help="S, the bitsums per instance that one user can change.")
+        int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
     ] = 1,
     max_messages: Annotated[
         float | None, number(within="(0, inf)", help="At most so many expected messages per user and instance.")

@@ -4,10 +4,10 @@ Forwards the results are upper bounds, backwards the returned parameters provabl
 evaluated in Arb balls and rounded to the safe side. Exact composition is not in this list: it starts from laws rather
 than from (epsilon0, delta0), and the numerical engine does it.
 
-Sparsity S is the number of mechanisms per instance that one user's replacement can affect. wagner2025 proves Theorem
-3.2 for a user who is *omitted*, and takes S from Definition 2.1 as the number of non-zero entries of f(x). Where f(x)
-and f(x') have different supports, replacing x by x' affects up to min(2S, Q) mechanisms, and that is the number to pass
-for replace-one adjacency; for Q = 1, and for S = Q, it is S.
+Sparsity S is the number of mechanisms per instance that one user's replacement costs. wagner2025 proves Theorem 3.2 for
+a user who is *omitted*, and takes S from Definition 2.1 as the number of non-zero entries of f(x). Where f(x) and f(x')
+have different supports, replacing x by x' affects up to min(2S, Q) mechanisms, but costs no more than S that change
+fully: `dpverify.changes.Sparse.full_changes`, proved there, is the number to pass for replace-one adjacency.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def compose(
     instances : int
         I, at least 1.
     sparsity : int
-        S, at least 1: how many mechanisms of one instance a user can affect (see the module's docstring).
+        S, at least 1: how many mechanisms of one instance a user's replacement costs (see the module's docstring).
     delta_slack : float
         delta', the failure mass spent on composing: 0 for BASIC, in (0, 1) for ADVANCED, in [0, 1) for OPTIMAL.
 

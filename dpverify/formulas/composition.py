@@ -1,7 +1,8 @@
 """Closed forms of composition theorems: basic, advanced (wagner2025, Theorem 3.2) and optimal (kairouz2015).
 
 All start from the privacy parameters (eps0, delta0) of one mechanism and know nothing else about it. The instances are
-those of wagner2025, Algorithm 1: in each of I instances one user touches at most S mechanisms (the *sparsity*).
+those of wagner2025, Algorithm 1: in each of I instances one user's replacement costs at most S mechanisms (the
+*sparsity*; `dpverify.changes.Sparse` proves that S is enough).
 """
 
 from __future__ import annotations

@@ -199,8 +199,7 @@ def plan(
         both at delta = 0. The exact method with a theorem looks for the least error of an (epsilon0, delta0)-DP
         instance.
     sparsity : int
-        S: in how many of the bitsums of a group one user's replacement changes her bit. (For a family with Q > S
-        coordinates that is up to min(2S, Q).)
+        S: how many bitsums of a group one user's replacement costs; of features, see `dpverify.changes.Sparse`.
     delta_split : number, optional
         The share of delta that a theorem spends on its own slack; see `per_instance_budget`.
     max_messages_per_user : float, optional

@@ -10,14 +10,11 @@ of each of the former: up to min(2S, Q) bits change, but 2(S - s) of them by hal
 
 **What half a change costs.** With M = (P_0 + P_1)/2, joint convexity gives `H(M || P_1) <= H(P_0 || P_1) / 2` at every
 epsilon >= 0, so a full change dominates a half one. For an (eps0, 0)-DP bitsum the loss of leaving is at most
-`ln(2 / (1 + e^-eps0))` and that of entering at most `ln((1 + e^eps0) / 2)`, which add up to eps0 *exactly*.
-
-**One that leaves and one that enters are (eps0, delta0)-DP together** if the bitsum is. Take its worst case, randomized
-response with loss eps0 that instead reveals the bit with probability delta0 = d (kairouz2015), and E = e^eps0. If
-neither bitsum reveals, the loss is at most eps0. If only the one that leaves does, the outcomes above eps0 contribute
-at most `d (1-d) max(2-E, 1/(1+E)) / 2`. If the one that enters does, they are those that reveal a 0, of mass d/2. The
-sum is at most `d (1-d) / 2 + d / 2 <= d`. Pairing such coordinates proves the (S eps0, S delta0) per instance of
-wagner2025, Theorem 3.2, for *replacement* and the protocol's rounding; values inside (-R, R) are mixtures, no worse.
+`ln(2 / (1 + e^-eps0))` and that of entering at most `ln((1 + e^eps0) / 2)`, which add up to eps0 *exactly*. One that
+leaves and one that enters cost at most an average of two full changes, for every law: `dpverify.changes` proves it. So
+an instance costs at most S full changes, `Sparse.full_changes`, and bitsums that are (eps0, delta0)-DP make it the
+(S eps0, S delta0)-DP of wagner2025, Theorem 3.2, for *replacement* and the protocol's rounding. What is returned is the
+lesser of that bound and of one that counts the half changes as they are.
 """
 
 from __future__ import annotations
@@ -27,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpverify.changes import Sparse
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side
@@ -53,8 +51,8 @@ THEOREMS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="Not as argued. The proof omits a user, which changes n and, as zeros are rounded to fair coins, all Q "
         "bitsums; replacing her point changes up to min(2S, Q). But a coordinate that is non-zero for one of the two "
-        "points only changes by half, and one that leaves and one that enters are (eps0, delta0)-DP together: proved "
-        "in `dpverify.claims.kde.privacy`. A protocol that sent sure bits for zeros would need 2S.",
+        "points only changes by half, and one that leaves and one that enters cost no more than one full change: "
+        "proved in `dpverify.changes`. A protocol that sent sure bits for zeros would need min(2S, Q).",
     ),
 )
 """The theorem about the privacy of Algorithm 1."""
@@ -113,9 +111,8 @@ def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
     # Without signs no coordinate is negative: a bit that is not a coin is 1, for x and for x'.
     signed = not isinstance(family, HashedPartition) or family.signed
     attained: tuple[Factor, ...] = ()
-    note = (
-        f"{min(2 * family.S, family.Q)} bits of an instance change, by half where only one point's coordinate is not 0"
-    )
+    changed = Sparse(family.S, family.Q).changed_bits
+    note = f"{changed} bits of an instance change, by half where only one point's coordinate is not 0"
     if isinstance(bitsum, RandomizedResponse) and family.S == 1 and bitsum.users > 1:
         halves = _among_coins(bitsum)
         attained = (*_crowd(bitsum), *(((pair,) for pair in pairs.attained) if signed else ()))
@@ -164,9 +161,12 @@ def _crowd(bitsum: RandomizedResponse) -> tuple[Factor, ...]:
 
 
 class _SparseCurve:
-    """The privacy curve of I instances of such pairs."""
+    """The privacy curve of I instances of such pairs, never above that of as many full changes as they cost."""
 
-    def __init__(self, pairs: KdePairs, instances: int, relative_width: float, reference_delta: float) -> None:
+    def __init__(
+        self, pairs: KdePairs, full: PrivacyCurve, instances: int, relative_width: float, reference_delta: float
+    ) -> None:
+        self._full = full
         widest = max(pairs.alternatives, key=len)
         step = min(
             choose_step(
@@ -188,11 +188,11 @@ class _SparseCurve:
         ]
 
     def delta(self, epsilon: float) -> Interval:
-        upper = self._upper.delta(epsilon).upper
+        upper = min(self._upper.delta(epsilon).upper, self._full.delta(epsilon).upper)
         return Interval.proved(max((c.delta(epsilon).lower for c in self._lower), default=0.0), upper)
 
     def epsilon(self, delta: float) -> Interval:
-        upper = self._upper.epsilon_upper(delta)
+        upper = min(self._upper.epsilon_upper(delta), self._full.epsilon(delta).upper)
         return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
 
 
@@ -252,13 +252,11 @@ def account_kde(
     at = 1e-6 if delta is None else check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
     claims = claims_of(bitsum)
     threat_model = claims.threat_models[0]
-    curve: PrivacyCurve
-    if family.S == family.Q:
-        mechanisms, note = instances * family.Q, "all Q bits of an instance may change fully"
-        curve = claims.curve(bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at)
-    else:
+    mechanisms, note = instances * Sparse(family.S, family.Q).full_changes, "all Q bits of an instance may change fully"
+    curve = claims.curve(bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at)
+    if family.S < family.Q:
         pairs = kde_pairs(bitsum, family)
-        curve, note = _SparseCurve(pairs, instances, relative_width, at), pairs.note
+        curve, note = _SparseCurve(pairs, curve, instances, relative_width, at), pairs.note
     if delta is not None:
         point = curve.epsilon(delta), Interval(delta, delta)
     else:
