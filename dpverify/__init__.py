@@ -58,7 +58,8 @@ if TYPE_CHECKING:
         ThreeNBPair,
     )
     from dpverify.claims.ledger import ledger
-    from dpverify.composition.theorems import CompositionTheorem, compose, per_instance_budget
+    from dpverify.composition.inverse import per_instance_budget
+    from dpverify.composition.theorems import CompositionTheorem, compose
     from dpverify.guarantee import (
         Adjacency,
         Budget,
@@ -147,7 +148,8 @@ _HOMES = {
         "ThreeNBPair",
     ),
     "dpverify.claims.ledger": ("ledger",),
-    "dpverify.composition.theorems": ("CompositionTheorem", "compose", "per_instance_budget"),
+    "dpverify.composition.inverse": ("per_instance_budget",),
+    "dpverify.composition.theorems": ("CompositionTheorem", "compose"),
     "dpverify.guarantee": (
         "Adjacency",
         "Budget",

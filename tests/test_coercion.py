@@ -13,7 +13,8 @@ from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
 from dpverify.claims.buckets import least_shape
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
-from dpverify.composition.theorems import CompositionTheorem, compose, per_instance_budget
+from dpverify.composition.inverse import per_instance_budget
+from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget, ThreatModel
 from dpverify.planning.comparison import compare
 from dpverify.planning.plan import account, plan

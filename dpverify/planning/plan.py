@@ -9,7 +9,8 @@ from typing import Any
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.composition.theorems import CompositionTheorem, PerInstanceBudget, per_instance_budget
+from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
+from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
 from dpverify.guarantee import (
     Adjacency,

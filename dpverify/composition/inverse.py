@@ -1,0 +1,215 @@
+"""Composition backwards: from the budget of the whole to (epsilon0, delta0) of each mechanism.
+
+What is returned provably composes to within the budget; `dpverify.composition.theorems` goes forwards, and says what
+sparsity S means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_share, compose, named
+from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
+from dpverify.privacy_loss import two_valued
+from dpverify.search import largest_float
+from protocols.validation import check_integer
+
+__all__ = ["PerInstanceBudget", "per_instance_budget"]
+
+
+@dataclass(frozen=True)
+class _Inversion:
+    """How to search for the epsilon0 of a theorem."""
+
+    within: Callable[[float, int, int, float, float], bool]
+    """(epsilon0, instances, sparsity, delta_slack, epsilon) -> whether epsilon is certainly enough."""
+    guess: Callable[[float, int, int, float], float]
+    """(epsilon, instances, sparsity, delta_slack) -> where to start the search for epsilon0: speed only."""
+
+
+def _within(theorem: CompositionTheorem) -> Callable[[float, int, int, float, float], bool]:
+    def within(epsilon0: float, instances: int, sparsity: int, delta_slack: float, epsilon: float) -> bool:
+        return bool(THEOREMS[theorem].epsilon(epsilon0, instances, sparsity, delta_slack) <= epsilon)
+
+    return within
+
+
+def _optimal_within(epsilon0: float, instances: int, sparsity: int, delta_slack: float, epsilon: float) -> bool:
+    return bool(two_valued.composed_delta(epsilon0, instances * sparsity, Fraction(epsilon)) <= delta_slack)
+
+
+def _even_guess(epsilon: float, instances: int, sparsity: int, delta_slack: float) -> float:
+    return epsilon / (instances * sparsity)
+
+
+def _advanced_guess(epsilon: float, instances: int, sparsity: int, delta_slack: float) -> float:
+    return epsilon / (sparsity * math.sqrt(-2 * instances * math.log(delta_slack)))
+
+
+def _optimal_guess(epsilon: float, instances: int, sparsity: int, delta_slack: float) -> float:
+    mechanisms = instances * sparsity
+    if delta_slack == 0.0 or mechanisms < 100:
+        return _even_guess(epsilon, instances, sparsity, delta_slack)
+    # In the normal limit ln(slack) is almost linear in 1 / epsilon0^2: a few secant steps.
+    goal = math.log(delta_slack)
+    points: list[tuple[float, float]] = []
+    square = mechanisms * -2 * goal / epsilon**2
+    for _ in range(8):
+        slack = float(two_valued.composed_delta(square**-0.5, mechanisms, Fraction(epsilon)))
+        if slack <= 0.0:
+            break
+        points.append((square, math.log(slack)))
+        (x0, y0), (x1, y1) = points[-2:] if len(points) > 1 else ((0.0, 0.0), points[-1])
+        square = x1 + (goal - y1) * (x1 - x0) / (y1 - y0) if y1 != y0 else x1
+        if not square > 0.0 or abs(square - x1) <= 1e-15 * x1:
+            break
+    return points[-1][0] ** -0.5 if points else _even_guess(epsilon, instances, sparsity, delta_slack)
+
+
+_INVERSIONS = {
+    CompositionTheorem.BASIC: _Inversion(_within(CompositionTheorem.BASIC), _even_guess),
+    CompositionTheorem.ADVANCED: _Inversion(_within(CompositionTheorem.ADVANCED), _advanced_guess),
+    CompositionTheorem.OPTIMAL: _Inversion(_optimal_within, _optimal_guess),
+}
+
+
+@dataclass(frozen=True)
+class PerInstanceBudget:
+    """What one mechanism may spend so that the composition of all stays within a budget.
+
+    Parameters
+    ----------
+    epsilon0, delta0 : float
+        Privacy parameters of each mechanism, in nats; delta0 = 0 asks for pure differential privacy.
+    delta_slack : float
+        delta', the part of the budget's delta that the composition theorem spends.
+    theorem : CompositionTheorem
+        The theorem that was inverted.
+    instances, sparsity : int
+        I and S, as in `compose`.
+    budget : Budget
+        The budget of the whole.
+    """
+
+    epsilon0: float
+    delta0: float
+    delta_slack: float
+    theorem: CompositionTheorem
+    instances: int
+    sparsity: int
+    budget: Budget
+
+    def composed(self) -> tuple[float, float]:
+        """Return `compose` of these parameters: (epsilon, delta), within the budget."""
+        return compose(
+            self.theorem,
+            self.epsilon0,
+            self.delta0,
+            self.instances,
+            sparsity=self.sparsity,
+            delta_slack=self.delta_slack,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "epsilon0": self.epsilon0,
+            "delta0": self.delta0,
+            "delta_slack": self.delta_slack,
+            "theorem": self.theorem.value,
+            "instances": self.instances,
+            "sparsity": self.sparsity,
+            "budget": self.budget.to_dict(),
+        }
+
+
+def per_instance_budget(
+    budget: BudgetLike,
+    instances: int,
+    *,
+    sparsity: int = 1,
+    theorem: CompositionTheorem | str,
+    delta_split: Number | None = None,
+) -> PerInstanceBudget:
+    """Return the largest per-mechanism parameters whose composition stays within a budget.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        The budget of the whole composition.
+    instances : int
+        I, at least 1.
+    sparsity : int
+        S, at least 1, as in `compose`.
+    theorem : CompositionTheorem or str
+        The theorem to invert: "basic", "advanced" or "optimal".
+    delta_split : number, optional
+        The share of the budget's delta that goes to delta'; the rest goes to the delta0 of the I S mechanisms. By
+        default 1/2 (wagner2025, section 4, which writes that the other half is I Q delta0: Theorem 3.2 has I S delta0,
+        used here), and 0 for BASIC, which has no delta'. Must be in (0, 1] for ADVANCED, [0, 1] for OPTIMAL.
+
+    Returns
+    -------
+    PerInstanceBudget
+        With the largest float delta0 at that split, and then the largest float epsilon0, that provably compose to
+        within the budget.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If ADVANCED is asked for at delta = 0, or if no positive float epsilon0 is small enough.
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> share = per_instance_budget(("2", "1e-6"), instances=768, theorem="optimal")
+    >>> print(f"{share.epsilon0:.5f}")
+    0.01573
+    >>> share.composed()[0] <= 2
+    True
+    """
+    budget, theorem = Budget.of(budget), named(theorem)
+    rule, inversion = THEOREMS[theorem], _INVERSIONS[theorem]
+    instances = check_integer("instances", instances, low=1)
+    sparsity = check_integer("sparsity", sparsity, low=1)
+    if delta_split is None:
+        delta_split = Fraction(1, 2) if rule.slack[1] else 0
+    spent = exact_number("delta_split", delta_split)
+    check_share(f"delta_split for {theorem.value} composition", float(spent), rule, high_open=False)
+    with arb_context() as ctx:
+        delta_slack = lower_float(ctx.convert(spent * budget.exact_delta))
+    if delta_slack == 0.0 and not rule.slack[0]:
+        raise InfeasibleBudgetError(
+            f"delta={budget.delta!r} leaves no positive delta_slack for {theorem.value} composition: use basic or "
+            "optimal composition."
+        )
+    mechanisms = instances * sparsity
+
+    def delta_within(delta0: float) -> bool:
+        return delta0 < 1.0 and upper_float(rule.delta(delta0, instances, sparsity, delta_slack)) <= budget.delta
+
+    share = (1 - spent) * budget.exact_delta / mechanisms
+    delta0 = largest_float(delta_within, float(share)) if share > 0 else 0.0
+
+    def epsilon_within(epsilon0: float) -> bool:
+        return inversion.within(epsilon0, instances, sparsity, delta_slack, budget.epsilon)
+
+    epsilon0 = largest_float(epsilon_within, inversion.guess(budget.epsilon, instances, sparsity, delta_slack))
+
+    def composes(epsilon0: float) -> bool:
+        return upper_float(rule.epsilon(epsilon0, instances, sparsity, delta_slack)) <= budget.epsilon
+
+    # `within` may be sharper than `compose` by a rounding: what is returned must pass the latter.
+    epsilon0 = nudged(composes, epsilon0, 0.0) if epsilon0 > 0.0 else 0.0
+    if epsilon0 == 0.0:
+        raise InfeasibleBudgetError(
+            f"epsilon={budget.epsilon!r} over instances={instances} with sparsity={sparsity} leaves no positive float "
+            "epsilon0."
+        )
+    return PerInstanceBudget(epsilon0, delta0, delta_slack, theorem, instances, sparsity, budget)
