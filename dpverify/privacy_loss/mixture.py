@@ -2,7 +2,7 @@
 
 A bit that is 1 with probability a has the view `P_a = (1-a) P_0 + a P_1`. If a pair (A, B) dominates (P_1, P_0), at all
 real epsilon, then P_1 and P_0 are the images of A and B under one channel (blackwell1953); so are the mixtures, and the
-pair of A's and B's mixtures dominates that of the views.
+pair of A's and B's mixtures dominates that of the views. An input that is erased now and then is one such mixture.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.pairs import Directions
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_probability
 
-__all__ = ["MixedLosses", "bit_probability_change", "mixed_losses"]
+__all__ = ["MixedLosses", "bit_probability_change", "erased", "mixed_losses"]
 
 _LARGEST_EXPONENT = 700.0
 
@@ -98,4 +99,48 @@ def bit_probability_change(pair: PrivacyLossDistribution, first: float, second: 
         (a * pair.missing_mass + (1.0 - a) * unlisted) * (1.0 + 4.0 * UNIT) + (SUBNORMAL if a < 1.0 else 0.0),
         relative_error=pair.reference_error + 4.0 * UNIT,
         loss_error=loss_error * (1.0 + 8.0 * UNIT),
+    )
+
+
+def erased(pair: Directions, probability: float) -> Directions:
+    """Return the pair `q P0 + (1-q) P1` against P0, from that of P1 against P0.
+
+    P1 is the law of the larger sum, and q is how likely the user's one is erased. The likelihood ratio X becomes
+    `q + (1-q) X`, at least q: where P1 has no mass, the direction that was infinite has loss ln(1/q).
+
+    Parameters
+    ----------
+    pair : Directions
+        P1 against P0. Both directions must list the same outcomes, as those of `privacy_loss.pairs` do.
+    probability : float
+        q in [0, 1].
+    """
+    q = check_probability("probability", probability)
+    if q == 0.0:
+        return pair
+    up, down = pair
+    upwards = mixed_losses(up.losses, up.loss_error, q, 1.0 - q)
+    downwards = mixed_losses(-down.losses, down.loss_error, q, 1.0 - q)
+    log_q, impossible = math.log(q), down.infinite_mass
+
+    def error(pair: PrivacyLossDistribution, mixed: MixedLosses) -> float:
+        return (pair.loss_error * mixed.slope + mixed.rounding - 4.0 * UNIT * log_q) * (1.0 + 8.0 * UNIT)
+
+    return Directions(
+        PrivacyLossDistribution.from_atoms(
+            np.append(upwards.losses, log_q),
+            np.append(q * up.reference_masses + (1.0 - q) * up.masses, q * impossible),
+            (1.0 - q) * up.infinite_mass,
+            ((1.0 - q) * up.missing_mass + q * down.missing_mass) * (1.0 + 8.0 * UNIT),
+            relative_error=max(up.reference_error, down.relative_error) + 4.0 * UNIT,
+            loss_error=error(up, upwards),
+        ),
+        PrivacyLossDistribution.from_atoms(
+            np.append(-downwards.losses, -log_q),
+            np.append(down.masses, impossible),
+            0.0,
+            down.missing_mass,
+            relative_error=down.relative_error + 4.0 * UNIT,
+            loss_error=error(down, downwards),
+        ),
     )

@@ -6,13 +6,14 @@ way round. Neither dominates the other in general.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.guarantee import CapacityError
+from dpverify.guarantee import CapacityError, Interval
 from dpverify.laws import noise as laws
 from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -30,6 +31,7 @@ __all__ = [
     "negative_binomial",
     "poisson",
     "three_nb",
+    "two_valued",
 ]
 
 _NEGLIGIBLE = 1e-16
@@ -268,4 +270,18 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
             relative_error=relative_error + 8.0 * UNIT,
             loss_error=loss_error,
         ),
+    )
+
+
+def two_valued(epsilon: Interval) -> PrivacyLossDistribution:
+    """Return the worst pair of a pure mechanism whose largest privacy loss is known to lie in an interval.
+
+    Both directions are the same: loss epsilon with probability `1 / (1 + e^-epsilon)` and -epsilon else. An error of
+    epsilon, in nats, is at most that relative error of either.
+    """
+    error = (0.5 * epsilon.width + UNIT * epsilon.upper) * (1.0 + 8.0 * UNIT)
+    return dataclasses.replace(
+        approximate_dp(epsilon.midpoint, 0.0),
+        loss_error=error,
+        relative_error=math.expm1(min(error, 700.0)) + 16.0 * UNIT,
     )

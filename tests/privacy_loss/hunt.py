@@ -22,8 +22,8 @@ from dpverify.certificates.rationals import compose_rational
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss import blanket, pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.erasure import erased, two_valued
-from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.pairs import two_valued
 from dpverify.privacy_loss.product import delta_of_two
 from tests.privacy_loss.exact import RationalPair
 

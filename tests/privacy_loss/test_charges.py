@@ -16,11 +16,10 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss import chord, grid, report_sums
 from dpverify.privacy_loss.concentration import Concentration
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.erasure import erased
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.mixture import bit_probability_change, erased
 from dpverify.privacy_loss.pairs import Directions, approximate_dp
 from dpverify.privacy_loss.product import delta_of_two, product
 from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho

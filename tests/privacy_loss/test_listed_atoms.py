@@ -16,9 +16,9 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.erasure import erased, two_valued
 from dpverify.privacy_loss.grid import GridPrivacyLoss
-from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.pairs import two_valued
 from dpverify.privacy_loss.product import delta_of_two, product
 from dpverify.privacy_loss.renyi import renyi_divergence
 

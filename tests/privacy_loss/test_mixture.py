@@ -1,18 +1,24 @@
+"""Changes of a bit's probability, and erased inputs, against enumeration and rational arithmetic."""
+
 from __future__ import annotations
 
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.pairs import approximate_dp, mixed_reports, three_nb
+from dpverify.privacy_loss.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.pairs import Directions, approximate_dp, mixed_reports, negative_binomial, three_nb
 from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.transform import Composition
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 EPSILONS = (-1.5, -0.2, 0.0, 0.3, 1.0, 2.5)
 
@@ -79,3 +85,26 @@ def test_mixed_reports_among_coins(users: int, ones: int, coins: int) -> None:
     pair = mixed_reports(users, ones, p, coins=coins)
     for epsilon, (which, first, second) in itertools.product(EPSILONS, ((pair.up, one, zero), (pair.down, zero, one))):
         assert which.delta(epsilon).midpoint == pytest.approx(hockey_stick(first, second, epsilon), abs=1e-12)
+
+
+@given(rational_pairs(), st.fractions(0, 1), st.floats(-3, 3))
+def test_erased_is_the_mixture(pair: RationalPair, probability: Fraction, epsilon: float) -> None:
+    first, second = pair
+    q = Fraction(float(probability))
+    mixed = [q * b + (1 - q) * a for a, b in zip(first, second, strict=True)]
+    found = erased(Directions(floats((first, second)), floats((second, first))), float(q))
+    for distribution, exact in zip(found, ((mixed, second), (second, mixed)), strict=True):
+        interval, enclosed = distribution.delta(epsilon), truth([exact], [1], epsilon)
+        assert interval.lower <= enclosed.upper
+        assert enclosed.lower <= interval.upper
+        assert interval.width <= 1e-12
+
+
+def test_nothing_erased_changes_nothing() -> None:
+    pair = negative_binomial(3.0, 0.4)
+    assert erased(pair, 0.0) is pair
+
+
+def test_all_erased_reveals_nothing() -> None:
+    for direction in erased(negative_binomial(3.0, 0.4), 1.0):
+        assert direction.delta(0.0).upper <= 1e-13

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -19,7 +20,9 @@ from dpverify.certificates.pairs import (
     RandomizedResponsePair,
     ThreeNBPair,
 )
+from dpverify.guarantee import Interval
 from dpverify.privacy_loss import pairs
+from tests.privacy_loss.exact import truth
 
 EPSILONS = st.floats(-2, 3)
 
@@ -141,3 +144,14 @@ def test_masses_of_every_pair_sum_to_one() -> None:
         for direction in directions:
             total = float(np.sum(direction.masses)) + direction.infinite_mass
             assert total == pytest.approx(1.0, abs=1e-11)
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.3, 0.8])
+def test_two_valued_is_randomized_response(epsilon: float) -> None:
+    # e^eps0 = 3: the pair (3/4, 1/4) against (1/4, 3/4).
+    exact = truth([([Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)])], [1], epsilon)
+    log3 = Interval(1.0986122886681096, 1.09861228866811)
+    found = pairs.two_valued(log3).delta(epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+    assert found.width <= 1e-14

@@ -40,7 +40,8 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
-from dpverify.privacy_loss.erasure import erased, two_valued
+from dpverify.privacy_loss.mixture import erased
+from dpverify.privacy_loss.pairs import two_valued
 from dpverify.search import smallest
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
