@@ -115,6 +115,8 @@ class Contour:
         """
         exponents = np.append(log_moduli + self.log_weights, log_moduli[0] + self.log_tail)
         shift = float(exponents.max())
+        if shift == math.inf:
+            return math.inf
         largest = float(np.abs(log_moduli).max()) + abs(shift)
         rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.size) + self.rounding
         return self.gain + shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
+from dpverify.guarantee import Interval
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import Entry
+from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.grid import GridPrivacyLoss, dominating_grid
 from dpverify.privacy_loss.mixture import mixed_losses
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
@@ -40,12 +41,17 @@ _SMOOTHING = 1e-3
 """The extra variance of the total loss, relatively: half of that is what it costs of epsilon."""
 _TILT_STEP = 0.02
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
+_LARGEST_EXPONENT = 300.0
+"""Of what is squared and multiplied: beyond it a bound is infinite."""
+_LOWER_WIDTH = 1e-4
+_NEARLY_FULL = 0.9
+"""From this share of T^2 in m on, charging all coordinates in full may be sharper: the smaller bound is taken."""
 _INFINITE_SHARE = 0.02
 """The share of delta that may be lost by counting large finite losses as infinite."""
 
 
 class JointChange:
-    """Upper bounds for a user who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
+    """The privacy curve of a user who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
 
     Parameters
     ----------
@@ -54,11 +60,21 @@ class JointChange:
         dataset; a group is covered by the supremum of its profiles.
     change : L2Bounded
         T^2 and m.
+    attained : sequence of PrivacyLossDistribution
+        Pairs that a dataset attains in every coordinate at once, for the lower bound: that of floor(T^2) coordinates in
+        full. Without any it is trivial.
     reference_delta : float
         Where accuracy is wanted: what is far less likely is cut, and charged.
     """
 
-    def __init__(self, pairs: Sequence[Entry], change: L2Bounded, *, reference_delta: float = 1e-6) -> None:
+    def __init__(
+        self,
+        pairs: Sequence[Entry],
+        change: L2Bounded,
+        *,
+        attained: Sequence[PrivacyLossDistribution] = (),
+        reference_delta: float = 1e-6,
+    ) -> None:
         if not pairs:
             raise ValueError("pairs is empty, but must hold at least one distribution.")
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -66,7 +82,10 @@ class JointChange:
         groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
         cut = _CUT * reference_delta / change.coordinates
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
-        step = max(_coarse_step(pair) for group in trimmed for pair in group)
+        spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
+        largest = max(pair.largest_loss for group in trimmed for pair in group)
+        step = max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, 1e-290)
+        self._deviation = max(spread, step) * math.sqrt(change.squared_change)
         full = [_FullChange(dominating_grid(group, step)) for group in trimmed]
         self._changes = _grid_of_changes(change, -math.log(reference_delta))
         unlisted = max(pair.grid.unbounded_mass for pair in full)
@@ -78,6 +97,12 @@ class JointChange:
         self._log_growth = m * max(pair.relative_error for pair in full)
         self._infinite = self._infinite_mass(unlisted, finite_up_to)
         self._known: dict[float, float] = {}
+        family = functools.partial(FamilyComposition, relative_width=_LOWER_WIDTH, reference_delta=reference_delta)
+        in_full = math.floor(change.squared_change)
+        self._attained = [family([pair], in_full) for pair in attained] if in_full else []
+        every = [pair for group in groups for pair in group]
+        near = change.squared_change >= _NEARLY_FULL * m
+        self._in_full = family(pairs, m, attained=every) if near else None
 
     def _infinite_mass(self, unlisted: float, finite_up_to: float) -> float:
         """Return an upper bound on the P-mass of infinite or unknown loss, over all coordinates.
@@ -104,8 +129,8 @@ class JointChange:
         """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss."""
         few = np.unique(np.linspace(0, self._changes.size - 1, 12).astype(int))
         rates = [max(atoms.log_moment(tilt) for atoms in self._atoms[k]) / self._changes[k] ** 2 for k in few]
-        exponent = max(self.change.squared_change * max(rates), 1e-200)
-        return exponent, math.sqrt(2.0 * exponent / (tilt * (1.0 + tilt)))
+        exponent = self.change.squared_change * max(rates)
+        return exponent, max(math.sqrt(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.0)), 0.1 * self._deviation)
 
     def _log_integral(self, tilt: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
@@ -117,7 +142,6 @@ class JointChange:
 
     def _least(self, cost: Callable[[float, float], float]) -> float:
         """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
-        deviation = self._estimate(1e-3)[1]
 
         def estimated(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
@@ -125,11 +149,23 @@ class JointChange:
             # The integral of a Gaussian over a kernel that is wider.
             return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
-        best = least_argument(estimated, math.log(0.02 / deviation), math.log(100.0 / deviation))
+        best = least_argument(estimated, math.log(0.02 / self._deviation), math.log(100.0 / self._deviation))
         self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
         return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
 
     # ------------------------------------------------------------------ queries
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the largest hockey-stick divergence at a real epsilon, in nats, as a proved interval."""
+        upper = self.delta_upper(epsilon)
+        lower = max((family.delta(epsilon).lower for family in self._attained), default=0.0)
+        return Interval.proved(lower, upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the least epsilon >= 0, in nats, at which that divergence is at most delta, as a proved interval."""
+        upper = self.epsilon_upper(delta)
+        lower = max((family.epsilon(delta).lower for family in self._attained), default=0.0)
+        return Interval.proved(lower, upper)
 
     def delta_upper(self, epsilon: float) -> float:
         """Return an upper bound on the hockey-stick divergence at a real epsilon, in nats."""
@@ -139,7 +175,8 @@ class JointChange:
             return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
 
         finite = math.exp(min(self._least(log_delta), 0.0))
-        return min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+        upper = min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+        return upper if self._in_full is None else min(upper, self._in_full.delta(epsilon).upper)
 
     def epsilon_upper(self, delta: float) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
@@ -147,15 +184,16 @@ class JointChange:
         It is inf if the infinite and unknown mass reaches delta.
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        otherwise = math.inf if self._in_full is None else self._in_full.epsilon_upper(delta)
         left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
         if left <= 0.0:
-            return math.inf
+            return otherwise
         wanted = math.log(left)
 
         def epsilon(log_integral: float, tilt: float) -> float:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
-        return max(self._least(epsilon), 0.0)
+        return min(max(self._least(epsilon), 0.0), otherwise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,14 +272,15 @@ def _over_changes(changes: Floats, log_moduli: Floats, change: L2Bounded) -> Flo
     low, high, larger = t[:-1], t[1:], np.maximum(log_moduli[1:], log_moduli[:-1])
     rate = np.maximum(rates[1:], rates[:-1])
     curvature = np.maximum(2.0 * rate + (2.0 * rate * high) ** 2, 0.0)
-    excess = (
-        (high - low) ** 2 / (8.0 * low**2) * curvature * np.exp(np.minimum(np.abs(rate) * (high**2 - low**2), 700.0))
-    )
+    growth = np.abs(rate) * (high**2 - low**2)
+    excess = (high - low) ** 2 / (8.0 * low**2) * curvature * np.exp(np.minimum(growth, _LARGEST_EXPONENT))
+    excess[growth > _LARGEST_EXPONENT] = np.inf
     cells = np.minimum(rate + excess, larger / np.where(larger > 0.0, low, high) ** 2)
     worst = np.vstack([rates[:1], cells]).max(axis=0)
     x = worst * changes[0] ** 2
-    grown = np.expm1(np.minimum(x, 700.0))
+    grown = np.expm1(np.minimum(x, _LARGEST_EXPONENT))
     first = np.where(x > 0.0, grown**2 / (4.0 * np.maximum(x, 1e-300)), grown - x)
+    first[x > _LARGEST_EXPONENT] = np.inf
     parts = change.squared_change * worst, change.coordinates * first
     # Some ten roundings of each of the terms, and those of the grid of t.
     return np.asarray(
@@ -260,14 +299,11 @@ def _finite_up_to(change: L2Bounded, weight: float) -> float:
     return min(0.5, math.sqrt(weight * change.squared_change))
 
 
-def _coarse_step(pair: PrivacyLossDistribution) -> float:
-    """Return a grid step that resolves the standard deviation of a loss, unless that takes too many cells."""
-    if pair.losses.size == 0:
-        return 1.0
-    share = pair.masses / float(np.sum(pair.masses))
+def _standard_deviation(pair: PrivacyLossDistribution) -> float:
+    """Return that of the finite losses."""
+    share = pair.masses / max(float(np.sum(pair.masses)), SUBNORMAL)
     mean = float(np.sum(share * pair.losses))
-    deviation = math.sqrt(float(np.sum(share * (pair.losses - mean) ** 2)))
-    return max(deviation / _CELLS_PER_DEVIATION, 2.0 * pair.largest_loss / _MOST_CELLS, 1e-290)
+    return math.sqrt(float(np.sum(share * (pair.losses - mean) ** 2)))
 
 
 def _grid_of_changes(change: L2Bounded, log_delta: float) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
@@ -12,9 +11,11 @@ from numpy.typing import NDArray
 from dpverify.changes import L2Bounded
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.joint_change import JointChange, _over_changes
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, mixed_reports, negative_binomial
+from dpverify.privacy_loss.transform import Composition
 
 Floats = NDArray[np.float64]
 
@@ -43,20 +44,18 @@ def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     return p, q
 
 
-@functools.lru_cache
-def bound(users: int, p: float, square: float, coordinates: int) -> JointChange:
-    pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
-    groups = [[pair.up for pair in pairs], [pair.down for pair in pairs]]
-    return JointChange(groups, L2Bounded(square, coordinates), reference_delta=1e-3)
-
-
 @pytest.mark.parametrize(
     ("users", "p", "square", "coordinates"),
     [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
 )
 def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
-    joint, rng = bound(users, p, square, coordinates), np.random.default_rng(11)
-    for _ in range(5):
+    pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
+    groups = [[pair.up for pair in pairs], [pair.down for pair in pairs]]
+    joint = JointChange(groups, L2Bounded(square, coordinates), reference_delta=1e-3)
+    epsilons = math.log((1.0 - p) / p) * math.sqrt(square) * np.array([-0.2, 0.1, 0.8])
+    bounds, largest = [joint.delta_upper(float(epsilon)) for epsilon in epsilons], np.zeros(3)
+    rng = np.random.default_rng(11)
+    for _ in range(60):
         laws = []
         for t in on_the_sphere(rng, coordinates, square):
             zero, one = reports(users, int(rng.integers(users)), p)
@@ -64,11 +63,12 @@ def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: f
             ends = np.array([first, first + t])[:: rng.choice([-1, 1])]
             laws.append(((1 - ends[0]) * zero + ends[0] * one, (1 - ends[1]) * zero + ends[1] * one))
         p_law, q_law = product(laws)
-        for epsilon in np.log(p_law / q_law).max() * rng.uniform(-0.5, 0.95, 2):
-            exact = float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum())
-            assert exact <= joint.delta_upper(float(epsilon)) + 1e-14
-            if exact > 1e-9:
-                assert epsilon <= joint.epsilon_upper(exact * (1.0 - 1e-9)) + 1e-12
+        exact = [float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum()) for epsilon in epsilons]
+        largest = np.maximum(largest, exact)
+    assert (largest <= np.array(bounds) + 1e-14).all()
+    assert (largest > 0.0).all()
+    for epsilon, delta in zip(epsilons, largest, strict=True):
+        assert epsilon <= joint.epsilon_upper(float(delta) * (1.0 - 1e-9)) + 1e-12
 
 
 @pytest.mark.parametrize("fraction", [0.3, 0.6, 0.97])
@@ -101,9 +101,29 @@ def test_the_bound_is_near_what_is_attained(
     users: int, square: float, coordinates: int, p: float, delta: float, width: float
 ) -> None:
     pair = binomial_randomized_response(users, p, 1e-42)
-    attained = FamilyComposition(pair, round(square), relative_width=1e-4, reference_delta=delta).epsilon(delta).lower
-    upper = JointChange(list(pair), L2Bounded(square, coordinates), reference_delta=delta).epsilon_upper(delta)
-    assert attained < upper < attained * (1.0 + width)
+    change = L2Bounded(square, coordinates)
+    found = JointChange(list(pair), change, attained=pair, reference_delta=delta).epsilon(delta)
+    assert 0.0 < found.width < width * found.lower
+
+
+def test_the_lower_end_is_that_of_whole_coordinates() -> None:
+    pair = binomial_randomized_response(200, 0.2, 1e-42)
+    joint = JointChange(list(pair), L2Bounded(2.9, 8), attained=pair, reference_delta=1e-4)
+    two = [Composition([(connect_the_dots(one, 1e-3), 2)]) for one in pair]
+    for epsilon in (-0.3, 0.1, 1.0):
+        attained = max(composition.delta(epsilon).midpoint for composition in two)
+        assert joint.delta(epsilon).lower == pytest.approx(attained, rel=1e-3)
+    assert joint.epsilon(1e-4).lower == pytest.approx(max(one.epsilon(1e-4).lower for one in two), rel=1e-3)
+    less = JointChange(list(pair), L2Bounded(0.9, 8), attained=pair, reference_delta=1e-4)
+    assert less.epsilon(1e-4).lower == 0.0
+
+
+def test_a_change_of_everything_is_charged_no_more_than_in_full() -> None:
+    pair = binomial_randomized_response(200, 0.2, 1e-42)
+    joint = JointChange(list(pair), L2Bounded(8.0, 8), attained=pair, reference_delta=1e-4)
+    full = FamilyComposition(list(pair), 8, relative_width=1e-4, reference_delta=1e-4)
+    assert joint.epsilon_upper(1e-4) == full.epsilon_upper(1e-4)
+    assert joint.delta(0.5).upper == full.delta(0.5).upper
 
 
 def test_the_bound_is_that_of_the_gaussian_mechanism_in_the_limit() -> None:
@@ -121,34 +141,46 @@ def test_the_bound_is_that_of_the_gaussian_mechanism_in_the_limit() -> None:
         assert 0.97 * exact < joint.delta_upper(epsilon) < 1.06 * exact
 
 
-def small(**errors: float) -> list[PrivacyLossDistribution]:
+def small(**errors: float) -> JointChange:
     losses, masses = np.array([-0.5, 0.5]), np.array([1.0, math.exp(0.5)]) / (1.0 + math.exp(0.5))
-    shift, scale = errors.get("loss_error", 0.0), 1.0 + errors.get("relative_error", 0.0)
-    return [PrivacyLossDistribution(losses - shift, masses / scale, **errors)]  # type: ignore[arg-type]
+    pair = PrivacyLossDistribution(losses, masses, **errors)  # type: ignore[arg-type]
+    return JointChange([pair], L2Bounded(1.0, 6))
 
 
-@pytest.mark.parametrize("errors", [{"relative_error": 0.01}, {"loss_error": 0.02}])
-@pytest.mark.parametrize("square", [1.0, 6.0])
-def test_errors_of_a_listing_count_in_every_coordinate(errors: dict[str, float], square: float) -> None:
-    change = L2Bounded(square, 6)
-    exact, misreported = JointChange(small(), change), JointChange(small(**errors), change)
-    for epsilon in (0.0, 0.4, 1.5):
-        assert exact.delta_upper(epsilon) * (1.0 - 1e-3) <= misreported.delta_upper(epsilon)
-    assert misreported.epsilon_upper(0.01) > exact.epsilon_upper(0.01) + (0.5 * errors.get("loss_error", 0.0) * 6)
+def test_errors_of_a_listing_count_in_every_coordinate() -> None:
+    # A mass error counts as unlisted mass, too, which hides the growth of the masses: each is looked at by itself.
+    assert small(relative_error=0.01)._log_growth >= 6 * 0.01
+    assert 6 * 0.02 <= small(loss_error=0.02)._loss_error <= 6 * 0.021
+    for epsilon in (0.4, 0.9, 1.5):
+        exact, grown, shifted = small(), small(), small()
+        grown._log_growth += 0.5
+        shifted._loss_error += 0.1
+        delta = exact.delta_upper(epsilon)
+        assert grown.delta_upper(epsilon) == pytest.approx(delta * math.exp(0.5), rel=1e-6)
+        assert shifted.epsilon_upper(delta) == pytest.approx(small().epsilon_upper(delta) + 0.1, abs=1e-6)
+
+
+def test_mass_that_the_second_law_may_lack_keeps_the_total() -> None:
+    # At epsilon = ln(1 - t) or below, every divergence is 1 - e^epsilon: nothing of the second law may be left out.
+    pair = PrivacyLossDistribution.from_pmfs([0.0, 0.9, 0.1], [0.8, 0.1, 0.1])
+    joint = JointChange([pair], L2Bounded(0.25, 1))
+    for epsilon in (-0.7, -1.0, -3.0):
+        assert joint.delta_upper(epsilon) >= -math.expm1(epsilon)
 
 
 def test_missing_mass_counts_for_as_much_change_as_there_is() -> None:
-    up = negative_binomial(4.0, 0.9)
-    tiny = 1e-4
-    pairs = [
-        PrivacyLossDistribution(up.up.losses, up.up.masses * (1.0 - tiny), 0.0, tiny + up.up.missing_mass),
-    ]
-    joint = JointChange(pairs, L2Bounded(4.0, 16))
-    # Four coordinates in full, of which each may lie in what is missing; and sixteen by 1/2, eight of it.
-    assert joint.delta_upper(50.0) >= 8.0 * tiny
-    assert joint.epsilon_upper(3.9 * tiny) == math.inf
-    # All coordinates at once is not asked for.
-    assert joint.delta_upper(50.0) <= 27.0 * tiny
+    listed, tiny = negative_binomial(4.0, 0.9).up, 1e-4
+    pair = PrivacyLossDistribution(listed.losses, listed.masses * (1.0 - tiny), 0.0, tiny + listed.missing_mass)
+    # Losses of more than ln 2 on it count as infinite: sixteen changes by 1/2 meet sixteen times the mass,
+    joint = JointChange([pair], L2Bounded(4.0, 16))
+    assert 15.9 * tiny <= joint.delta_upper(50.0) <= 16.1 * tiny
+    assert joint.epsilon_upper(15.9 * tiny) == math.inf
+    # and a hundred by 0.04 four times the mass, as infinite loss of the first of both pairs.
+    joint = JointChange([pair], L2Bounded(0.16, 100))
+    assert 3.9 * tiny <= joint.delta_upper(50.0) <= 4.1 * tiny
+    # Where all of it is nothing beside delta, all of it is charged.
+    joint = JointChange([pair], L2Bounded(0.16, 100), reference_delta=0.9)
+    assert 99.0 * tiny <= joint.delta_upper(50.0) <= 101.0 * tiny
 
 
 class TestOverChanges:
