@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Side,
         ThreatModel,
     )
+    from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
     from dpverify.planning.plan import account, plan
     from protocols.bitsum import (
@@ -130,6 +131,7 @@ __all__ = [
     "hockey_stick",
     "ledger",
     "per_instance_budget",
+    "per_instance_budgets",
     "plan",
 ]
 
@@ -160,6 +162,7 @@ _HOMES = {
         "Side",
         "ThreatModel",
     ),
+    "dpverify.planning.budgets": ("per_instance_budgets",),
     "dpverify.planning.comparison": ("compare",),
     "dpverify.planning.plan": ("account", "plan"),
     "protocols.bitsum": (

@@ -87,7 +87,7 @@ class Side(StrEnum):
     ESTIMATE = "estimate"
 
 
-def _printed(value: float, towards: float) -> float:
+def printed_float(value: float, towards: float) -> float:
     """Return the float nearest to a value that prints as a decimal on the given side of it."""
     if not math.isfinite(value):
         return value
@@ -162,7 +162,7 @@ class Interval:
         """
         if self.lower == self.upper:
             return {"lower": self.lower, "upper": self.upper}
-        return {"lower": _printed(self.lower, -math.inf), "upper": _printed(self.upper, math.inf)}
+        return {"lower": printed_float(self.lower, -math.inf), "upper": printed_float(self.upper, math.inf)}
 
     def __str__(self) -> str:
         if self.lower == self.upper:
@@ -360,7 +360,7 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return {
-            "epsilon": _printed(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon,
+            "epsilon": printed_float(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon,
             "delta": self.delta,
             "adjacency": self.adjacency.value,
             "threat_model": self.threat_model.value,

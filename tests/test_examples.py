@@ -27,6 +27,7 @@ ENTRY_POINTS = (
     "hockey_stick",
     "ledger",
     "per_instance_budget",
+    "per_instance_budgets",
     "plan",
 )
 

@@ -183,7 +183,7 @@ def per_instance_budget(
     spent = exact_number("delta_split", delta_split)
     check_share(f"delta_split for {theorem.value} composition", float(spent), rule, high_open=False)
     with arb_context() as ctx:
-        delta_slack = lower_float(ctx.convert(spent * budget.exact_delta))
+        delta_slack = lower_float(ctx.convert(spent * budget.exact_delta)) + 0.0  # no -0.0
     if delta_slack == 0.0 and not rule.slack[0]:
         raise InfeasibleBudgetError(
             f"delta={budget.delta!r} leaves no positive delta_slack for {theorem.value} composition: use basic or "

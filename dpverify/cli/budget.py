@@ -1,0 +1,49 @@
+"""The command `dpverify budget`: what each instance may spend."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.options import choice, exact, integer
+from dpverify.cli.output import AsJson, Instances, print_result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(budget)
+
+
+def _bitsums() -> tuple[str, ...]:
+    from dpverify.planning.comparison import BITSUMS
+
+    return BITSUMS
+
+
+def budget(
+    epsilon: Annotated[
+        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+    ],
+    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    instances: Instances,
+    sparsity: Annotated[
+        int, integer(within="[1, inf)", help="S, the bitsums per instance that one user can change.")
+    ] = 1,
+    bitsum: Annotated[
+        str | None, choice(known=_bitsums, help="Compose the exact law of this protocol too; needs --users.")
+    ] = None,
+    users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Split a privacy budget: epsilon0 and delta0 of one instance, by every composition theorem."""
+    from dpverify.guarantee import Budget
+    from dpverify.planning.budgets import per_instance_budgets
+    from dpverify.report.budgets import budget_table
+
+    if (bitsum is None) != (users is None):
+        raise ValueError("--bitsum and --users must be given together, or neither.")
+    found = per_instance_budgets(Budget(epsilon, delta), instances, sparsity=sparsity, bitsum=bitsum, users=users)
+    print_result(found.to_dict(), budget_table(found), as_json)

@@ -1,0 +1,179 @@
+"""What one instance may spend of a budget for all of them, by every theorem and by a protocol's exact law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.composition.inverse import per_instance_budget
+from dpverify.composition.theorems import CompositionTheorem
+from dpverify.formulas import FormulaRangeError
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, enclosing_floats, printed_float
+from dpverify.planning.plan import EXACT, account, plan
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["InstanceBudgets", "Share", "per_instance_budgets"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one instance may spend by one way of composing, or why there is nothing.
+
+    Parameters
+    ----------
+    composition : str
+        A composition theorem, or "exact".
+    epsilon0, delta0 : float or None
+        An instance that is (epsilon0, delta0)-DP is private enough, if it is of the named protocol with these
+        parameters for "exact", whatever it is for a theorem; None where there is none.
+    delta_slack : float or None
+        The part of the budget's delta that the theorem spends itself.
+    parameters : dict or None
+        Of the protocol with the least error; for "exact" only.
+    error : str or None
+        Why there is none, in one sentence.
+    """
+
+    composition: str
+    epsilon0: float | None = None
+    delta0: float | None = None
+    delta_slack: float | None = None
+    parameters: dict[str, Any] | None = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, epsilon0 and delta0 as decimals that do not exceed them."""
+        if self.error is not None:
+            return {"composition": self.composition, "error": self.error}
+        assert self.epsilon0 is not None
+        assert self.delta0 is not None
+        row: dict[str, Any] = {
+            "composition": self.composition,
+            "epsilon0": printed_float(self.epsilon0, -math.inf),
+            "delta0": printed_float(self.delta0, -math.inf),
+        }
+        if self.delta_slack is not None:
+            row["delta_slack"] = printed_float(self.delta_slack, -math.inf)
+        if self.parameters is not None:
+            row["parameters"] = dict(self.parameters)
+        return row
+
+
+@dataclass(frozen=True)
+class InstanceBudgets:
+    """The shares of one budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole.
+    instances, sparsity : int
+        I and S.
+    bitsum : str or None
+        The protocol whose exact law was composed.
+    users : int or None
+        Its n.
+    rows : tuple of Share
+        One per composition theorem, and "exact" for a named protocol.
+    """
+
+    budget: Budget
+    instances: int
+    sparsity: int
+    bitsum: str | None
+    users: int | None
+    rows: tuple[Share, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{"budget", "instances", "sparsity", "bitsum", "users", "rows"}`; a row may have the key "error"."""
+        return {
+            "budget": self.budget.to_dict(),
+            "instances": self.instances,
+            "sparsity": self.sparsity,
+            "bitsum": self.bitsum,
+            "users": self.users,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def per_instance_budgets(
+    budget: BudgetLike,
+    instances: int,
+    *,
+    sparsity: int = 1,
+    bitsum: str | None = None,
+    users: int | None = None,
+) -> InstanceBudgets:
+    """Return what each of many instances may spend, by every composition theorem, and by exact composition.
+
+    A theorem holds for every (epsilon0, delta0)-DP mechanism; see `per_instance_budget`. Exact composition knows the
+    mechanism: its row says what one instance of the parameters that `plan` finds spends, at an equal share
+    `delta / (I S)` of delta, which it need not leave any of to composing.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        The budget of the whole.
+    instances, sparsity : int
+        I and S, at least 1; see `per_instance_budget`.
+    bitsum : str, optional
+        The protocol for exact composition, by its short name.
+    users : int, optional
+        Its n, at least 1; with `bitsum` only.
+
+    Returns
+    -------
+    InstanceBudgets
+        What cannot be met is a row with its reason.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, or only one of `bitsum` and `users` is given.
+
+    Examples
+    --------
+    >>> found = per_instance_budgets(("2", "1e-6"), 768, bitsum="poisson", users=1000)
+    >>> for row in found.rows:
+    ...     print(f"{row.composition}: epsilon0 = {row.epsilon0:.4f}")
+    basic: epsilon0 = 0.0026
+    advanced: epsilon0 = 0.0126
+    optimal: epsilon0 = 0.0157
+    exact: epsilon0 = 0.0820
+    """
+    whole = Budget.of(budget)
+    instances = check_integer("instances", instances, low=1)
+    sparsity = check_integer("sparsity", sparsity, low=1)
+    if (bitsum is None) != (users is None):
+        raise ValueError(f"bitsum={bitsum!r} and users={users!r} must be given together, or neither.")
+    rows = [_by_theorem(whole, instances, sparsity, theorem) for theorem in CompositionTheorem]
+    if bitsum is not None and users is not None:
+        bitsum, users = check_choice("bitsum", bitsum, BITSUM_CLAIMS), check_integer("users", users, low=1)
+        rows.append(_exactly(whole, instances, sparsity, bitsum, users))
+    return InstanceBudgets(whole, instances, sparsity, bitsum, users, tuple(rows))
+
+
+def _by_theorem(budget: Budget, instances: int, sparsity: int, theorem: CompositionTheorem) -> Share:
+    try:
+        found = per_instance_budget(budget, instances, sparsity=sparsity, theorem=theorem)
+    except InfeasibleBudgetError as error:
+        return Share(theorem.value, error=str(error))
+    return Share(theorem.value, found.epsilon0, found.delta0, found.delta_slack)
+
+
+def _exactly(budget: Budget, instances: int, sparsity: int, bitsum: str, users: int) -> Share:
+    try:
+        row = plan(bitsum, budget, users=users, instances=instances, sparsity=sparsity)
+        delta0 = enclosing_floats(budget.exact_delta / Fraction(instances * sparsity))[0]
+        # What such an instance is proved to spend at least: an allowance is rounded down.
+        epsilon0 = account(row.protocol, delta=delta0).epsilon.lower
+    except CapacityError as error:
+        return Share(EXACT, error=error.reason)
+    except (InfeasibleBudgetError, FormulaRangeError) as error:
+        return Share(EXACT, error=str(error))
+    if not epsilon0 < math.inf:
+        return Share(EXACT, error=f"one {bitsum} instance has no finite epsilon0 at delta0={delta0!r}.")
+    return Share(EXACT, epsilon0, delta0, parameters=row.parameters)

@@ -1,0 +1,54 @@
+"""The shares of a budget as a table, in full."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpverify.digits import rounded_down, unrounded
+
+if TYPE_CHECKING:
+    from dpverify.planning.budgets import InstanceBudgets
+
+__all__ = ["budget_table"]
+
+_DIGITS = 17
+"""What a float has: a share is cut here, downwards."""
+
+
+def budget_table(budgets: InstanceBudgets) -> RenderableType:
+    """Return one row per way of composing, its numbers in full and rounded down.
+
+    Parameters
+    ----------
+    budgets : InstanceBudgets
+        As `dpverify.planning.budgets.per_instance_budgets` returns it.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("composition", "epsilon0", "delta0"):
+        table.add_column(header)
+    lines = []
+    for row in budgets.rows:
+        if row.epsilon0 is None or row.delta0 is None:
+            table.add_row(row.composition, "-", "-")
+            lines.append(f"{row.composition}: {row.error}")
+            continue
+        table.add_row(
+            row.composition, *(rounded_down(Fraction(share), _DIGITS) for share in (row.epsilon0, row.delta0))
+        )
+        if row.parameters is not None:
+            shown = ", ".join(
+                f"{name}={value if isinstance(value, str) else unrounded(value)}"
+                for name, value in row.parameters.items()
+            )
+            lines.append(f"exact: what one instance of {budgets.bitsum} with {shown}, n = {budgets.users:,}, spends.")
+    # Above the table, with the numbers that were asked for.
+    sizes = f"I = {budgets.instances:,} instances" + (f", S = {budgets.sparsity:,}" if budgets.sparsity > 1 else "")
+    title = Text(f"Budget {budgets.budget} of the whole, {sizes}", style="bold")
+    legend = "An (epsilon0, delta0)-DP instance is private enough; replace-one adjacency, rounded down."
+    return Group(title, table, *map(Text, [legend, *lines]))
