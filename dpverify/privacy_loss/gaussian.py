@@ -124,20 +124,23 @@ class _ComposedGaussian:
         check_real("epsilon", epsilon)
         for bits in (128, 512, 4096):
             with arb_context(bits):
-                ball = self._ball(arb(epsilon))
-                lower, upper = max(lower_float(ball), 0.0), upper_float(ball)
+                first, ball = self._balls(arb(epsilon))
+                # The first tail alone is a bound too, where the second is e^epsilon times what no ball resolves.
+                lower, upper = max(lower_float(ball), 0.0), min(upper_float(ball), upper_float(first), 1.0)
             # Far out the two tails nearly cancel: more bits until the enclosure is tight or below the float range.
             if upper - lower <= 1e-12 * upper or upper < 1e-300:
                 break
         return Interval.proved(lower, upper)
 
-    def _ball(self, epsilon: arb) -> arb:
+    def _balls(self, epsilon: arb) -> tuple[arb, arb]:
+        """Return the mass of the losses above epsilon, and the divergence."""
         mu = arb(self.mu) * arb(self.count).sqrt()
 
         def upper_tail(x: arb) -> arb:
             return (x / arb(2).sqrt()).erfc() / 2
 
-        return upper_tail(epsilon / mu - mu / 2) - epsilon.exp() * upper_tail(epsilon / mu + mu / 2)
+        first = upper_tail(epsilon / mu - mu / 2)
+        return first, first - epsilon.exp() * upper_tail(epsilon / mu + mu / 2)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which the divergence is at most delta, as adjacent evaluated floats."""

@@ -106,3 +106,14 @@ def test_a_delta_without_a_tight_enclosure_ends() -> None:
     # Below 1e-300 the lower bound of the divergence is 0, so epsilon's lower end has to go back to where it is not.
     found = GaussianPrivacyLoss(1.0).composed(1).epsilon(1e-305)
     assert 0.98 * found.upper < found.lower < found.upper
+
+
+@pytest.mark.parametrize("mu", [50.0, 2500.0, 1e200])
+def test_a_delta_next_to_1_is_no_more(mu: float) -> None:
+    found = GaussianPrivacyLoss(mu).delta(0.0)
+    assert 1.0 - 1e-11 <= found.lower <= found.upper <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e5, 1e17, 1e300])
+def test_a_delta_falls_to_the_end_of_the_floats(epsilon: float) -> None:
+    assert GaussianPrivacyLoss(1.0).delta(epsilon).upper <= GaussianPrivacyLoss(1.0).delta(50.0).upper

@@ -23,7 +23,7 @@ from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
-from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -92,6 +92,8 @@ class _GaussianCurve:
 
     def __init__(self, sigma: float, instances: int) -> None:
         mu = 1.0 / sigma if sigma > 0.0 else math.inf
+        if mu == math.inf:
+            raise CapacityError(f"sigma={sigma!r} must be at least 5.6e-309 for its privacy loss to be a float.")
         ends = (math.nextafter(mu, 0.0), math.nextafter(mu, math.inf))
         self._least, self._most = (GaussianPrivacyLoss(end).composed(instances) for end in ends)
 

@@ -12,7 +12,7 @@ import pytest
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.planning.plan import account, plan
 from protocols.bitsum import (
     BitsumProtocol,
@@ -164,3 +164,9 @@ def test_rounding_to_the_safe_side_ends_and_costs_roundings_only(name: str, epsi
 def test_published_normal_noise_is_infeasible_at_delta_zero(claims: BitsumClaims[Any]) -> None:
     with pytest.raises(InfeasibleBudgetError, match=r"delta0=0\.0"):
         claims.published(10, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 5e-324, 5e-309])
+def test_a_sigma_without_a_finite_loss_is_named(sigma: float) -> None:
+    with pytest.raises(CapacityError, match=f"^sigma={sigma!r} must be at least"):
+        account(CentralGaussian(10, sigma), delta=1e-6)
