@@ -43,6 +43,9 @@ EXACT = 2**53
 """Integers below this are exact as floats."""
 
 _BLOCK = 128
+_LARGEST_BLOCK = 1024
+_ANCHORS = 512
+"""Atoms are anchored one a block, evaluated in Arb; with more anchors than this, blocks are longer instead."""
 _SMALLEST_ATOM = 1e-300
 
 
@@ -154,7 +157,7 @@ def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float)
 def _anchored(f: UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float64], float]:
     """Return f on [start, stop) and a bound on its relative error."""
     atoms = stop - start
-    block = min(_BLOCK, atoms)
+    block = min(max(_BLOCK, min(atoms // _ANCHORS, _LARGEST_BLOCK)), atoms)
     first = np.arange(start, stop, block, dtype=np.float64)
     table = np.empty((first.size, block))
     anchor_error = arb(0)

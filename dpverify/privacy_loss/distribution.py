@@ -54,13 +54,14 @@ class PrivacyLossDistribution:
             raise ValueError(
                 f"losses and masses have shapes {losses.shape}, {masses.shape}, but must both be (atoms,)."
             )
-        if not (np.isfinite(losses).all() and (np.diff(losses) > 0).all()):
+        # In order, the ends of the losses bound them all, and of a nan no order holds; an infinite mass shows in the sum.
+        if not (np.isfinite(losses[[0, -1]] if losses.size else losses).all() and (losses[1:] > losses[:-1]).all()):
             raise ValueError("losses must be finite and strictly increasing.")
-        if not (np.isfinite(masses).all() and (masses > 0).all()):
+        total = float(masses.sum()) + self.infinite_mass
+        if not (math.isfinite(total) and (masses > 0).all()):
             raise ValueError("masses must be finite and positive.")
         for name in ("infinite_mass", "missing_mass", "relative_error", "loss_error"):
             check_real(name, getattr(self, name), low=0.0)
-        total = float(masses.sum()) + self.infinite_mass
         slack = self.relative_error + 1e-9
         if not 1.0 - slack - self.missing_mass <= total <= 1.0 + slack:
             raise ValueError(
@@ -84,22 +85,28 @@ class PrivacyLossDistribution:
         The parameters are those of the class, without the demand for order or positivity (but no mass is negative).
         Masses below the normal floats have lost digits: they count as missing.
         """
-        if (masses < 0).any():
-            raise ValueError(f"masses contains {float(masses.min())!r}, but must be non-negative.")
-        occupied = masses >= _SMALLEST
-        missing_mass += 2.0 * float(masses[~occupied].sum())
-        kept, weights = losses[occupied], masses[occupied]
-        if kept.size and (np.diff(kept) < 0).any():
+        if masses.size and float(masses.min()) < _SMALLEST:
+            if (masses < 0).any():
+                raise ValueError(f"masses contains {float(masses.min())!r}, but must be non-negative.")
+            occupied = masses >= _SMALLEST
+            missing_mass += 2.0 * float(masses[~occupied].sum())
+            losses, masses = losses[occupied], masses[occupied]
+        rising = losses[1:] > losses[:-1]
+        most = 1
+        if not rising.all():
             # Laws with a monotone likelihood ratio come in order, or in reverse: no need to sort them.
-            order = slice(None, None, -1) if (np.diff(kept) <= 0).all() else np.argsort(kept, kind="stable")
-            kept, weights = kept[order], weights[order]
-        starts = np.flatnonzero(np.append(True, np.diff(kept) > 0)) if kept.size else np.zeros(0, dtype=np.int64)
-        distinct = kept[starts]
-        summed = np.add.reduceat(weights, starts) if kept.size else weights
-        most = int(np.diff(np.append(starts, kept.size)).max(initial=1))
+            if not (losses[1:] >= losses[:-1]).all():
+                falling = bool((losses[1:] <= losses[:-1]).all())
+                order = slice(None, None, -1) if falling else np.argsort(losses, kind="stable")
+                losses, masses = losses[order], masses[order]
+                rising = losses[1:] > losses[:-1]
+            starts = np.flatnonzero(np.append(True, rising))
+            if starts.size < losses.size:
+                most = int(np.diff(np.append(starts, losses.size)).max())
+                losses, masses = losses[starts], np.add.reduceat(masses, starts)
         return cls(
-            distinct,
-            summed,
+            losses,
+            masses,
             infinite_mass,
             missing_mass,
             relative_error=relative_error + (most - 1) * UNIT,
