@@ -21,12 +21,18 @@ __all__ = [
     "least_argument",
     "least_integer",
     "smallest",
+    "smallest_at_level",
 ]
 
 _Number = TypeVar("_Number", int, float)
 
 _TOLERANCE = 1e-10
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_MOST_STEPS = 100
+_FLATTEST, _STEEPEST = 0.1, 1e3
+_FARTHEST, _DOUBLED = math.log(16.0), math.log(2.0)
+_LEAST = 1e-12
+"""No search for a positive argument looks for a smaller one."""
 
 
 def _doubled(value: _Number) -> _Number:
@@ -166,12 +172,59 @@ def smallest(holds: Callable[[float], bool], start: float, ceiling: float, toler
         if high >= ceiling:
             return None
         low, high = high, min(2.0 * high, ceiling)
-    while low is None and high > 1e-12:
+    while low is None and high > _LEAST:
         if holds(high / 2.0):
             high /= 2.0
         else:
             low = high / 2.0
     return high if low is None else bisected(holds, low, high, relative=tolerance, geometric=True)[1]
+
+
+def smallest_at_level(
+    value: Callable[[float], float], level: float, start: float, ceiling: float, tolerance: float
+) -> float | None:
+    """Return about the least positive argument at which a falling function is at most a level, or None.
+
+    Secant steps on the logarithms: a few evaluations where `smallest`, which is told less, takes a dozen. The argument
+    that is returned was tried, and its value is at most the level. That none smaller by more than the tolerance would
+    do was tried too, or is what the last slope says.
+
+    Parameters
+    ----------
+    value : callable
+        Best nearly a power of its argument; inf where undefined, and not to be relied on where it is below 0.
+    level : float
+        Positive.
+    start, ceiling : float
+        Where to begin, and beyond which no argument is tried.
+    tolerance : float
+        Relative, of the argument.
+    """
+    low, high = 0.0, math.inf
+    point, slope = min(start, ceiling), 1.0
+    last: tuple[float, float] | None = None
+    for _ in range(_MOST_STEPS):
+        found = value(point)
+        low, high = (low, point) if found <= level else (point, high)
+        if low >= ceiling:
+            return None
+        if 0.0 < found < math.inf:
+            if last is not None and (found - last[1]) * (point - last[0]) < 0.0:
+                slope = math.log(found / last[1]) / math.log(last[0] / point)
+                slope = min(max(slope, _FLATTEST), _STEEPEST)
+            sure, last = last is not None, (point, found)
+            # A first step upwards is short: what is asked costs more, as a rule, the larger the argument.
+            factor = math.exp(min(max(math.log(found / level) / slope, -_FARTHEST), _FARTHEST if sure else _DOUBLED))
+            if sure and point == high and factor * (1.0 + tolerance) >= 1.0:
+                return high
+        else:
+            factor = 2.0 if found > level else 0.5
+        if high <= low * (1.0 + tolerance) or high < _LEAST:
+            return high
+        point = min(point * factor * (1.0 + 0.3 * tolerance), ceiling)
+        if not low < point < high:
+            point = math.sqrt(low * high) if low > 0.0 and high < math.inf else 0.5 * high if low == 0.0 else 2.0 * low
+    return high if high < math.inf else None
 
 
 def crossing(

@@ -17,6 +17,7 @@ from dpverify.search import (
     least_argument,
     least_integer,
     smallest,
+    smallest_at_level,
 )
 
 
@@ -110,6 +111,48 @@ def test_smallest_says_when_nothing_holds_up_to_the_ceiling() -> None:
     assert smallest(lambda value: value > 5.0, 1.0, 5.0, 1e-3) is None
     assert smallest(lambda value: value >= 5.0, 1.0, 5.0, 1e-3) == pytest.approx(5.0, rel=1e-3)
     assert smallest(lambda value: True, 1.0, 5.0, 1e-3) == pytest.approx(1e-12, rel=1.0)
+
+
+@given(st.floats(1e-3, 1e6), st.floats(0.2, 60.0), st.floats(-4.0, 4.0), st.floats(0.0, 0.9))
+def test_the_smallest_at_a_level_was_tried_and_is_the_smallest(
+    boundary: float, power: float, shift: float, undefined: float
+) -> None:
+    asked: dict[float, float] = {}
+
+    def value(argument: float) -> float:
+        inside = argument > undefined * boundary
+        asked[argument] = 3.0 * (boundary / argument) ** power if inside else math.inf
+        return asked[argument]
+
+    found = smallest_at_level(value, 3.0, boundary * 10.0**shift, 1e300, 1e-3)
+    assert found is not None
+    assert asked[found] <= 3.0
+    assert boundary <= found * (1.0 + 1e-15)
+    assert found <= boundary * 1.00101
+    assert len(asked) <= 25
+
+
+def test_the_smallest_at_a_level_takes_few_evaluations_of_nearly_a_power() -> None:
+    asked: list[float] = []
+
+    def value(argument: float) -> float:
+        asked.append(argument)
+        return 7.0 / argument + 0.3 / argument**2
+
+    found = smallest_at_level(value, 0.01, 100.0, 1e9, 1e-6)
+    assert found is not None
+    assert value(found) <= 0.01 < value(found * (1.0 - 2e-6))
+    assert len(asked) <= 7
+
+
+def test_the_smallest_at_a_level_may_jump_over_it() -> None:
+    def value(argument: float) -> float:
+        return 2.0 if argument < 5.0 else 0.0
+
+    assert smallest_at_level(value, 1.0, 1.0, 100.0, 1e-3) == pytest.approx(5.0, rel=1e-3)
+    assert smallest_at_level(value, 1.0, 50.0, 100.0, 1e-3) == pytest.approx(5.0, rel=1e-3)
+    assert smallest_at_level(value, 1.0, 1.0, 4.0, 1e-3) is None
+    assert smallest_at_level(lambda _: 0.5, 1.0, 1.0, 4.0, 1e-3) == pytest.approx(1e-12, rel=1.0)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.09, 1e-3, 1e-9])

@@ -271,7 +271,7 @@ def plan(
         assert guarantee is not None
         protocol = claims.published_against(adversary, users, share.epsilon0, share.delta0)
         notes = claims.published_notes(users, share.epsilon0, share.delta0)
-        if not _is_private(claims, protocol, adversary, share.epsilon0, share.delta0):
+        if not claims.proves(protocol, adversary, share.epsilon0, share.delta0):
             guarantee = replace(guarantee, side=Side.ESTIMATE)
             notes += (
                 "exact accounting does not confirm that an instance is "
@@ -326,16 +326,6 @@ def _least_error(
     raise InfeasibleBudgetError(
         f"epsilon={target!r} cannot be proved for any parameters of {claims.name} that were tried."
     )
-
-
-def _is_private(
-    claims: BitsumClaims[Any], protocol: BitsumProtocol, adversary: ThreatModel, epsilon0: float, delta0: float
-) -> bool:
-    """Return whether exact accounting proves one instance to be (epsilon0, delta0)-DP, whatever its source claims."""
-    if delta0 == 0.0:
-        return claims.pure_epsilon(protocol, adversary).upper <= epsilon0
-    curve = claims.curve(protocol, 1, adversary, relative_width=_SEARCH_WIDTH, reference_delta=delta0)
-    return curve.delta(epsilon0).upper <= delta0
 
 
 def _some(entry: Entry) -> list[PrivacyLossDistribution]:

@@ -54,7 +54,7 @@ class PrivacyLossDistribution:
             raise ValueError(
                 f"losses and masses have shapes {losses.shape}, {masses.shape}, but must both be (atoms,)."
             )
-        # In order, the ends of the losses bound them all, and of a nan no order holds; an infinite mass shows in the sum.
+        # The ends of ordered losses bound them all, and a nan is in no order; an infinite mass shows in the sum.
         if not (np.isfinite(losses[[0, -1]] if losses.size else losses).all() and (losses[1:] > losses[:-1]).all()):
             raise ValueError("losses must be finite and strictly increasing.")
         total = float(masses.sum()) + self.infinite_mass

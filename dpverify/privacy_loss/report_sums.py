@@ -221,11 +221,12 @@ class ReportSums:
             if columns.size == 0:
                 continue
             first, last = int(columns[0]), int(columns[-1]) + 1
-            reach = float(np.abs(np.where(own, offsets - tilted.mean[:, None], 0.0)).max()) + width + 2.0
-            part, part_errors = self._inverse(tilted, knots[first:last], width, reach)
             chosen = own[:, first:last]
-            values[:, :, first:last][:, chosen] = part[:, chosen]
-            errors[:, :, first:last][:, chosen] = part_errors[:, chosen]
+            away = np.abs(offsets[:, first:last] - tilted.mean[:, None])
+            reach = float(away.max(initial=0.0, where=chosen)) + width + 2.0
+            part, part_errors = self._inverse(tilted, knots[first:last], width, reach)
+            np.copyto(values[:, :, first:last], part, where=chosen)
+            np.copyto(errors[:, :, first:last], part_errors, where=chosen)
         return values, errors
 
     def _inverse(self, tilted: _Tilted, knots: Floats, width: int, reach: float) -> tuple[Floats, Floats]:

@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum.baselines import CentralDiscreteLaplaceClaims, CentralGaussianClaims
+from dpverify.claims.bitsum.pure import PureClaims
+from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.plan import account, plan
-from protocols.bitsum import RandomizedResponse
-from protocols.bitsum.baselines import CentralDiscreteLaplace
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.report_sums import ReportSums
+from protocols.bitsum import Pure, RandomizedResponse, ThreeNB
+from protocols.bitsum.baselines import CentralDiscreteLaplace, CentralGaussian
 
 BUDGET = Budget(1, "1e-6")
 
@@ -52,20 +58,13 @@ def test_the_stated_epsilon_is_the_proved_one(monkeypatch: pytest.MonkeyPatch) -
     assert row.guarantee.epsilon == stated[-1][1] < 0.51
 
 
-class Straddling:
-    """A privacy curve that does not tell whether its budget is met."""
-
-    def delta(self, epsilon: float) -> Interval:
-        return Interval(1e-30, 0.5)
-
-
 @pytest.mark.parametrize("doubtful", [False, True])
 def test_a_published_guarantee_is_stated_as_proved_only_if_it_is(
     monkeypatch: pytest.MonkeyPatch, doubtful: bool
 ) -> None:
-    claims = type(BITSUM_CLAIMS["rr"])
     if doubtful:
-        monkeypatch.setattr(claims, "curve", lambda *arguments, **options: Straddling())
+        # Intervals that do not tell whether the budget is met.
+        monkeypatch.setattr(PrivacyLossDistribution, "delta", lambda *arguments: Interval(1e-30, 0.5))
     row = plan("rr", Budget("0.5", "1e-5"), users=20_000, instances=1, method="published", composition="basic")
     assert row.guarantee.side is (Side.ESTIMATE if doubtful else Side.UPPER_BOUND)
     assert any("does not confirm" in note for note in row.notes) is doubtful
@@ -116,3 +115,38 @@ def test_a_published_pure_guarantee_is_stated_as_proved_only_if_it_is(
         )
     row = plan("central-discrete-laplace", Budget(1, 0), users=50, instances=1, method="published", composition="basic")
     assert row.guarantee.side is (Side.ESTIMATE if doubtful else Side.UPPER_BOUND)
+
+
+@pytest.mark.parametrize(
+    ("claims", "protocol"),
+    [
+        (RandomizedResponseClaims(), RandomizedResponse(2001, 0.05)),
+        (ThreeNBClaims(), ThreeNB(100, 0.7, 9.0, 0.9)),
+        (PureClaims(), Pure(100, 0.7, 0.01, 9.0, 0.9)),
+        (CentralDiscreteLaplaceClaims(), CentralDiscreteLaplace(100, 0.5)),
+        (CentralGaussianClaims(), CentralGaussian(100, 1.5)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_private_is_proved_next_to_the_truth(claims: Any, protocol: Any) -> None:
+    epsilon = 0.4
+    found = account(protocol, epsilon=epsilon).delta
+    # Closer than what a loose bound cuts, and far from it.
+    for factor in (1.0 + 1e-6, 10.0):
+        assert claims.proves(protocol, claims.threat_models[0], epsilon, found.upper * factor)
+    assert not claims.proves(protocol, claims.threat_models[0], epsilon, found.lower * (1.0 - 1e-6))
+    assert not claims.proves(protocol, claims.threat_models[0], epsilon, found.lower * 0.1)
+
+
+def test_a_published_bound_with_room_is_proved_by_few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    made = ReportSums.__init__
+
+    def counted(self: ReportSums, zeros: list[int], *others: Any) -> None:
+        sizes.append(len(zeros))
+        made(self, zeros, *others)
+
+    monkeypatch.setattr(ReportSums, "__init__", counted)
+    row = plan("rr", Budget(2, "1e-6"), users=30_000, instances=768, method="published")
+    assert row.guarantee.side is Side.UPPER_BOUND
+    assert 0 < max(sizes) <= 16

@@ -17,11 +17,13 @@ from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs"]
+__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "normal_deviation"]
 
 _REFERENCE_DELTA = 1e-6
 _CUT = 1e-10
 """The share of delta that cut tails may take, over all instances."""
+_LOOSE = 1e-3
+"""The share that they may take where a bound need not be sharp."""
 
 P = TypeVar("P", bound=BitsumProtocol)
 
@@ -63,6 +65,11 @@ class Pairs:
     every: tuple[Entry, ...]
     attained: tuple[PrivacyLossDistribution, ...]
     note: str = field(default="")
+
+    def delta_upper(self, epsilon: float) -> float:
+        """Return an upper bound on the delta of one instance at an epsilon."""
+        groups = [(entry,) if isinstance(entry, PrivacyLossDistribution) else entry for entry in self.every]
+        return max(pair.delta(epsilon).upper for group in groups for pair in group)
 
 
 class BitsumClaims(MechanismClaims[P]):
@@ -109,6 +116,21 @@ class BitsumClaims(MechanismClaims[P]):
             relative_width=relative_width,
             reference_delta=reference_delta,
         )
+
+    def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
+        """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""
+        return self.views_at(protocol, threat_model, _LOOSE * delta0)
+
+    def proves(self, protocol: P, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:
+        """Return whether exact accounting proves one instance to be (epsilon0, delta0)-DP, whatever its source claims.
+
+        What a published formula says has room, as a rule, so that a loose bound does.
+        """
+        if delta0 == 0.0:
+            return self.pure_epsilon(protocol, threat_model).upper <= epsilon0
+        if self.loose_views(protocol, threat_model, delta0).delta_upper(epsilon0) <= delta0:
+            return True
+        return self.views_at(protocol, threat_model, _CUT * delta0).delta_upper(epsilon0) <= delta0
 
     def guaranteed_epsilon(self, protocol: P, composed_epsilon: ComposedEpsilon) -> float:
         """Return the composed epsilon, an upper bound, by the rule that `least_error` searched with."""
@@ -255,3 +277,8 @@ class BitsumClaims(MechanismClaims[P]):
 def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> tuple[int, int]:
     taking_part = protocol.users if participants is None else check_integer("participants", participants, low=0)
     return check_integer("ones", ones, low=0, high=taking_part), taking_part
+
+
+def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
+    """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
+    return math.sqrt(-2.0 * composed_epsilon.mechanisms * math.log(composed_epsilon.delta)) / target

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
@@ -31,7 +31,7 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.pairs import two_valued
-from dpverify.search import smallest
+from dpverify.search import smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (
     CentralDiscreteGaussian,
@@ -154,6 +154,11 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
     ) -> PrivacyCurve:
         return _GaussianCurve(protocol.sigma, instances)
 
+    def proves(  # noqa: D102
+        self, protocol: CentralGaussian, threat_model: ThreatModel, epsilon0: float, delta0: float
+    ) -> bool:
+        return _GaussianCurve(protocol.sigma, 1).delta(epsilon0).upper <= delta0
+
     def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
         curve = _GaussianCurve(protocol.sigma, composed_epsilon.mechanisms)
         return curve.epsilon(composed_epsilon.delta).upper
@@ -204,11 +209,11 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(fp, epsilon0, delta0)))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
-        def meets(sigma: float) -> bool:
-            return composed_epsilon([pairs.discrete_gaussian(sigma).up], decide=True) <= target
+        def epsilon(sigma: float) -> float:
+            return composed_epsilon([pairs.discrete_gaussian(sigma).up])
 
         start = least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms)
-        sigma = smallest(meets, start, 2.0**20, 1e-4)
+        sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)
         return CentralDiscreteGaussian(users, sigma)
@@ -239,10 +244,11 @@ class _TwoValued(_Baseline[P]):
         if composed_epsilon.delta == 0.0:
             return self.published(users, target, 0.0)
 
-        def meets(spread: float) -> bool:
-            return composed_epsilon([pairs.discrete_laplace(1.0 / spread).up], decide=True) <= target
+        def epsilon(spread: float) -> float:
+            return composed_epsilon([pairs.discrete_laplace(1.0 / spread).up])
 
-        spread = smallest(meets, 1.0, 1e9, 1e-5)
+        start = normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
+        spread = smallest_at_level(epsilon, target, start, 1e9, 1e-5)
         if spread is None:
             raise self._cannot(target)
         return self.published(users, 1.0 / spread, 0.0)

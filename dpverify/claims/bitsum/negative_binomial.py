@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
@@ -30,7 +30,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.privacy_loss import pairs as laws
-from dpverify.search import bisected, galloped, smallest
+from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 
@@ -126,11 +126,15 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
             def made(rest: float) -> NegativeBinomial:
                 return NegativeBinomial(users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
 
-            def meets(rest: float) -> bool:
-                protocol = made(rest)
-                return composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p), decide=True) <= target
+            # What skewness adds to Poisson noise's epsilon is nearly a power of the rest.
+            floor = target * limit / error
 
-            rest = smallest(meets, start, 1.0 - 1e-6, 1e-2)
+            def excess(rest: float) -> float:
+                protocol = made(rest)
+                epsilon = composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p))
+                return (epsilon - floor) / (target - floor)
+
+            rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
             return None if rest is None else made(rest)
 
         best = cheapest(limit * _NEAR_LIMIT)
@@ -174,12 +178,13 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float) -> floa
         If that is beyond 1e9.
     """
 
-    def meets(mean: float) -> bool:
-        return composed_epsilon(laws.poisson(mean), decide=True) <= target
+    def epsilon(deviation: float) -> float:
+        return composed_epsilon(laws.poisson(deviation * deviation))
 
-    mean = smallest(meets, 30.0, _LARGEST_MEAN, 1e-4)
-    if mean is None:
+    start, ceiling = normal_deviation(composed_epsilon, target), math.sqrt(_LARGEST_MEAN)
+    deviation = smallest_at_level(epsilon, target, start, ceiling, 5e-5)
+    if deviation is None:
         raise InfeasibleBudgetError(
             f"epsilon={target!r} cannot be met by Poisson noise of a mean below {_LARGEST_MEAN:g}."
         )
-    return mean
+    return deviation * deviation

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
@@ -42,7 +42,7 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
 from dpverify.privacy_loss.mixture import erased
 from dpverify.privacy_loss.pairs import two_valued
-from dpverify.search import smallest
+from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
 
@@ -196,12 +196,11 @@ class PureClaims(BitsumClaims[Pure]):
         def made(mean: float) -> Pure:
             return Pure(users, p, q, shape, mean / (mean + shape))
 
-        def meets(mean: float) -> bool:
-            views = self.views_at(made(mean), ThreatModel.COMMUNICATION, 1e-10 * delta0)
-            return max(pair.delta(epsilon0).upper for pair in views.attained) <= delta0
+        def delta(mean: float) -> float:
+            return self.loose_views(made(mean), ThreatModel.COMMUNICATION, delta0).delta_upper(epsilon0)
 
         start = shape / -math.expm1(-epsilon0 / (epsilon0 - math.log(delta0)))
-        mean = smallest(meets, start, _MOST_FLOOD, 1e-2)
+        mean = smallest_at_level(delta, delta0, start, _MOST_FLOOD, 1e-2)
         if mean is None:
             raise InfeasibleBudgetError(
                 f"delta0={delta0!r} at epsilon0={epsilon0!r} needs a flood of more than {_MOST_FLOOD:g} messages."
@@ -233,10 +232,11 @@ class PureClaims(BitsumClaims[Pure]):
             protocol = self._least_pure(users, adversary, target)
         elif adversary is ThreatModel.MODEL:
 
-            def meets(spread: float) -> bool:
-                return composed_epsilon([laws.discrete_laplace(1.0 / spread).up], decide=True) <= target
+            def epsilon(spread: float) -> float:
+                return composed_epsilon([laws.discrete_laplace(1.0 / spread).up])
 
-            spread = smallest(meets, 1.0, 1e9, 1e-4)
+            start = normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
+            spread = smallest_at_level(epsilon, target, start, 1e9, 1e-4)
             if spread is None:
                 raise InfeasibleBudgetError(f"epsilon={target!r} cannot be met by discrete Laplace noise.")
             protocol = Pure(users, math.exp(-1.0 / spread))

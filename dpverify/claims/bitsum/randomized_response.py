@@ -44,6 +44,8 @@ __all__ = ["RandomizedResponseClaims", "reports_law"]
 
 _TAIL = 1e-42
 _MOST_CELLS = 512
+_FEW_CELLS = 8
+"""For bounds that need not be sharp."""
 _BINS_PER_DEVIATION = 50
 _LARGEST_LISTED_DEVIATION = 300.0
 """Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
@@ -83,7 +85,10 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     )
 
     def pairs(self, protocol: RandomizedResponse) -> Pairs:  # noqa: D102
-        return _pairs(protocol.users, protocol.flip_probability)
+        return _pairs(protocol.users, protocol.flip_probability, _MOST_CELLS)
+
+    def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:  # noqa: D102
+        return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
@@ -205,9 +210,9 @@ def _surely(users: int, p: float) -> tuple[int, float]:
 
 
 @functools.lru_cache(maxsize=4)
-def _pairs(users: int, p: float) -> Pairs:
+def _pairs(users: int, p: float, most_cells: int) -> Pairs:
     half = (users - 1) // 2
-    width = math.ceil((half + 1) / min(half + 1, _MOST_CELLS))
+    width = math.ceil((half + 1) / min(half + 1, most_cells))
     firsts = range(0, half + 1, width)
     crowds, shares, least_missing = [(users - 1, 0, 0)], [], 0.0
     for first in firsts:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas import Hypothesis
 from dpverify.formulas import three_nb as formulas
@@ -28,7 +28,7 @@ from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
-from dpverify.search import bisected, galloped, smallest
+from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -196,10 +196,11 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> ThreeNB:
-        def unlimited_flood_meets(spread: float) -> bool:
-            return composed_epsilon(discrete_laplace(1.0 / spread), decide=True) <= target
+        def unlimited_flood(spread: float) -> float:
+            return composed_epsilon(discrete_laplace(1.0 / spread))
 
-        limit = smallest(unlimited_flood_meets, 1.0, _MOST_SPREAD, 1e-4)
+        start = normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
+        limit = smallest_at_level(unlimited_flood, target, start, _MOST_SPREAD, 1e-4)
         if limit is None:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
@@ -225,13 +226,16 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         def protocol(shape: float, mean: float) -> ThreeNB:
             return ThreeNB(users, math.exp(-1.0 / spread), shape, mean / (mean + shape))
 
-        def meets(shape: float, mean: float) -> bool:
-            return self._meets(protocol(shape, mean), composed_epsilon, target)
+        # What the flood adds to the noise's own epsilon is nearly a power of its mean.
+        floor = target / _NEAR_LIMIT
+
+        def excess(shape: float, mean: float) -> float:
+            return (self._epsilon(protocol(shape, mean), composed_epsilon) - floor) / (target - floor)
 
         best: tuple[float, float] | None = None
         for shape in _SHAPES:
-            ceiling = _MOST_FLOOD if best is None else best[1] * 0.98
-            mean = smallest(functools.partial(meets, shape), 8.0 * spread, ceiling, 4e-2)
+            start, ceiling = (8.0 * spread, _MOST_FLOOD) if best is None else (math.inf, best[1] * 0.98)
+            mean = smallest_at_level(functools.partial(excess, shape), 1.0, start, ceiling, 2e-2)
             best = best if mean is None else (shape, mean)
         return None if best is None else protocol(*best)
 
@@ -248,7 +252,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             return ThreeNB(users, p, shape, flood / (flood + shape))
 
         def meets(shape: float, spread: float) -> bool:
-            return self._meets(protocol(shape, spread), composed_epsilon, target)
+            return self._epsilon(protocol(shape, spread), composed_epsilon, decide=True) <= target
 
         best: tuple[float, float] | None = None
         for shape in _SHAPES:
@@ -265,8 +269,8 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         return protocol(*best)
 
     @staticmethod
-    def _meets(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, target: float) -> bool:
+    def _epsilon(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, *, decide: bool = False) -> float:
         # What is cut counts as infinite loss: nothing beside the budget's delta, and shorter windows are quicker.
         tail = max(_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
         pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail)
-        return composed_epsilon(pairs, decide=True) <= target
+        return composed_epsilon(pairs, decide=decide)
