@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.bitsum import Implementation, bitsum_subject
-from dpverify.audit.engine import POWER, SMALLEST_LEVEL
+from dpverify.audit.engine import POWER
+from dpverify.audit.options import SMALLEST_LEVEL
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.runner import Progress, block_generator
 from dpverify.audit.subject import Dataset, Subject, narrowed

@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.engine import DEFAULT_TRIALS, audit
+from dpverify.audit.engine import audit
+from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.runner import Progress
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
@@ -207,15 +205,7 @@ def audit_bitsum(
     claim: BudgetLike | None = None,
     *,
     implementation: Implementation | Target | Callable[..., Any] | str | None = None,
-    trials: int = DEFAULT_TRIALS,
-    level: float = 0.01,
-    detect: float = 0.1,
-    seed: int = 0,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[AuditKeywords],
 ) -> AuditReport:
     """Audit an implementation of a bitsum: whether it follows its parameters' law, and those keep the promise.
 
@@ -227,10 +217,8 @@ def audit_bitsum(
         The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
     implementation : optional
         See `bitsum_subject`.
-    trials : int
-        Runs per dataset.
-    level, detect, seed, workers, executor, timeout, checkpoint, progress
-        See `dpverify.audit.engine.audit`.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
     Returns
     -------
@@ -252,16 +240,8 @@ def audit_bitsum(
     return audit(
         bitsum_subject(reference, implementation=implementation),
         claim=None if budget is None else (budget.epsilon, budget.delta),
-        trials=trials,
-        level=level,
-        detect=detect,
-        seed=seed,
-        workers=workers,
-        executor=executor,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        progress=progress,
         beforehand=() if budget is None else (_exact_result(reference, budget),),
+        **options,
     )
 
 
@@ -304,16 +284,7 @@ def audit_mechanism(
     target: Target | Callable[..., Any] | str,
     claim: BudgetLike,
     inputs: tuple[NDArray[Any], NDArray[Any]],
-    *,
-    trials: int = DEFAULT_TRIALS,
-    level: float = 0.01,
-    detect: float = 0.1,
-    seed: int = 0,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[AuditKeywords],
 ) -> AuditReport:
     """Audit a mechanism whose law is not known, on two neighbouring inputs.
 
@@ -328,8 +299,8 @@ def audit_mechanism(
         The claimed (epsilon, delta).
     inputs : (ndarray, ndarray)
         Two neighbouring inputs.
-    trials, level, detect, seed, workers, executor, timeout, checkpoint, progress
-        See `dpverify.audit.engine.audit`.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
     Examples
     --------
@@ -348,16 +319,4 @@ def audit_mechanism(
         (Dataset("the first input", first), Dataset("the second input", second)),
         (Neighbours(0, 1),),
     )
-    return audit(
-        subject,
-        claim=(budget.epsilon, budget.delta),
-        trials=trials,
-        level=level,
-        detect=detect,
-        seed=seed,
-        workers=workers,
-        executor=executor,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    return audit(subject, claim=(budget.epsilon, budget.delta), **options)

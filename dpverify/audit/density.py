@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from mpmath import fp
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.audit.engine import POWER, SMALLEST_LEVEL
+from dpverify.audit.engine import POWER
+from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.runner import Progress, Trials, block_generator, run
+from dpverify.audit.runner import block_generator
 from dpverify.audit.target import Target
 from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
@@ -25,7 +24,7 @@ from dpverify.statistics.family import decide
 from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
-from protocols.validation import check_integer, check_real, check_vectors
+from protocols.validation import check_integer, check_vectors
 
 __all__ = ["DensityReport", "DensityRuns", "audit_density", "density_claim"]
 
@@ -162,15 +161,7 @@ def audit_density(
     *,
     instances: int,
     implementation: Target | Callable[..., Any] | str | None = None,
-    trials: int = 2000,
-    level: float = 0.01,
-    detect: float = 0.1,
-    seed: int = 0,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Progress | None = None,
+    **options: Unpack[AuditKeywords],
 ) -> DensityReport:
     """Audit an implementation of Algorithm 1 of wagner2025 on the bias and the RMSE of its estimates, at all queries.
 
@@ -193,17 +184,10 @@ def audit_density(
     implementation : Target, callable or str, optional
         `function(points, rng)` returns the estimates at the queries, shape (queries,), with **new public features in
         every call**. Our own, if omitted.
-    trials : int
-        Runs, at least 100.
-    level : float
-        In [1e-4, 1): the family-wise error rate of the two tests, by Holm, and that of the bands.
-    detect : float
-        Positive: the size of the faults that a pass must exclude: relative, of the RMSE at every query, and a bias of
-        so many standard deviations at every query.
-    seed : int
-        Of everything random.
-    workers, executor, timeout, checkpoint, progress
-        See `dpverify.audit.runner.run`.
+    **options
+        The fields of `dpverify.audit.options.AuditOptions`, with 2000 trials by default. `level` is the family-wise
+        error rate of the two tests, by Holm, and that of the bands; `detect` the size of the faults that a pass must
+        exclude: relative, of the RMSE at every query, and a bias of so many standard deviations at every query.
 
     Returns
     -------
@@ -236,9 +220,9 @@ def audit_density(
     >>> report.verdict.value
     'violates'
     """
-    check_integer("trials", trials, low=100)
-    check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
-    check_real("detect", detect, low=0.0, low_open=True)
+    options.setdefault("trials", 2000)
+    how = AuditOptions(**options)
+    trials, level, seed = how.trials, how.level, how.seed
     claim = density_claim(bitsum, family, points, queries, instances=instances, trials=trials)
     x, y = np.asarray(points, dtype=np.float64), np.asarray(queries, dtype=np.float64)
     shape = (len(y),)
@@ -246,14 +230,11 @@ def audit_density(
         own = DensityRuns(bitsum, family, instances, tuple(map(tuple, y.tolist())))
         implementation = Target(own, True, shape, repr(own))
     target = implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
-    plan = Trials(target, [x], trials, seed)
-    (estimates,) = run(
-        plan, workers=workers, executor=executor, timeout=timeout, checkpoint=checkpoint, progress=progress
-    )
+    (estimates,) = how.draw(target, [x])
     errors = estimates - family.kernel(x, y).mean(axis=0)
     each = level / _TESTS
     null = ErrorNull(claim, block_generator(seed, _NULL_STREAM, 0), simulations=math.ceil(3.0 / each))
-    tests = [test(errors, level=each, fault=detect) for test in (null.test_rmse, null.test_bias)]
+    tests = [test(errors, level=each, fault=how.detect) for test in (null.test_rmse, null.test_bias)]
     published = published_rmse_bound(
         fp, family.beta, family.R, family.S, instances, claims_of(bitsum).rmse(bitsum), bitsum.users
     )

@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.runner import Progress, Trials, block_generator, run
+from dpverify.audit.runner import block_generator
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
 from dpverify.audit.target import TargetError, happened
 from dpverify.laws.discrete import DiscreteLaw
@@ -30,14 +29,12 @@ from dpverify.statistics.structure import (
     message_order,
     repeated_outputs,
 )
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_real
 
-__all__ = ["DEFAULT_TRIALS", "POWER", "audit", "trials_needed"]
+__all__ = ["POWER", "audit", "trials_needed"]
 
 POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
-DEFAULT_TRIALS = 20_000
-SMALLEST_LEVEL = 1e-4
 
 _ORDER_RUNS = 30
 _USER_RUNS = 120
@@ -68,17 +65,8 @@ def audit(
     subject: Subject,
     *,
     claim: tuple[float, float] | None = None,
-    trials: int = DEFAULT_TRIALS,
-    level: float = 0.01,
-    detect: float = 0.1,
-    seed: int = 0,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Progress | None = None,
-    block_size: int = 1000,
     beforehand: Sequence[AuditResult] = (),
+    **options: Unpack[AuditKeywords],
 ) -> AuditReport:
     """Audit an implementation.
 
@@ -88,19 +76,11 @@ def audit(
         The implementation, its datasets and their exact laws.
     claim : (float, float), optional
         epsilon and delta that hold for every pair of neighbours; no privacy test when omitted.
-    trials : int
-        Runs per dataset, at least 100.
-    level : float
-        In [1e-4, 1): the family-wise error rate. Tests are simulated some 100 / level times.
-    detect : float
-        In (0, 1): the relative size of the fault that each test states its power against, and that a pass must exclude
-        to be called consistent: in standard deviation for conformance, in epsilon for privacy.
-    seed : int
-        Of everything random, the tests' simulations included.
-    workers, executor, timeout, checkpoint, progress, block_size
-        See `dpverify.audit.runner.run`.
     beforehand : sequence of AuditResult
         Results known without trials, which join the family.
+    **options
+        The fields of `dpverify.audit.options.AuditOptions`; `detect` in (0, 1) is in standard deviation for
+        conformance, in epsilon for privacy.
 
     Raises
     ------
@@ -109,12 +89,11 @@ def audit(
     CheckpointError
         See `run`.
     """
-    check_integer("trials", trials, low=100)
-    check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
+    how = AuditOptions(**options)
+    level, detect, seed = how.level, how.detect, how.seed
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
-    plan = Trials(subject.target, [dataset.inputs for dataset in subject.datasets], trials, seed, block_size)
-    drawn = run(plan, workers=workers, executor=executor, timeout=timeout, checkpoint=checkpoint, progress=progress)
-    outputs = [columns.reshape(trials, -1) for columns in drawn]
+    drawn = how.draw(subject.target, [dataset.inputs for dataset in subject.datasets])
+    outputs = [columns.reshape(how.trials, -1) for columns in drawn]
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
     tests = len(beforehand) + 2 * len(laws) + 4 + 4 * len(subject.neighbours)
@@ -123,7 +102,7 @@ def audit(
     results = list(beforehand)
     for dataset, columns in zip(subject.datasets, outputs, strict=True):
         results += _conformance(dataset, columns, generators, each, detect)
-    results += _repeated(subject.datasets, outputs, block_size, each)
+    results += _repeated(subject.datasets, outputs, how.block_size, each)
     if claim is not None:
         for pair in subject.neighbours:
             results += _privacy(subject.datasets, pair, outputs, claim, generators, each, detect)
@@ -134,7 +113,7 @@ def audit(
         None if claim is None else {"epsilon": claim[0], "delta": claim[1]},
         decide(results, level, power=POWER),
         level,
-        trials,
+        how.trials,
         seed,
         tuple(_loss_rows(subject, outputs, level)),
     )

@@ -1,0 +1,83 @@
+"""What every audit of a fixed number of trials may be told: how many, how sure, and how they run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.runner import Progress, Trials, run
+from dpverify.audit.target import Target
+from protocols.validation import check_integer, check_real
+
+__all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions"]
+
+SMALLEST_LEVEL = 1e-4
+"""The smallest family-wise error rate: tests are simulated some 100 / level times."""
+
+
+class AuditKeywords(TypedDict, total=False):
+    """The fields of `AuditOptions`, as keyword arguments of the functions that audit."""
+
+    trials: int
+    level: float
+    detect: float
+    seed: int
+    workers: int
+    executor: Executor | None
+    timeout: float | None
+    checkpoint: str | Path | None
+    progress: Progress | None
+    block_size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """How much an audit runs, and how.
+
+    Parameters
+    ----------
+    trials : int
+        Runs per dataset, at least 100.
+    level : float
+        In [1e-4, 1): the family-wise error rate.
+    detect : float
+        Positive: the relative size of the fault that each test states its power against, and that a pass must exclude
+        to be called consistent.
+    seed : int
+        Of everything random, the tests' simulations included.
+    workers, executor, timeout, checkpoint, progress, block_size
+        See `dpverify.audit.runner.run`.
+    """
+
+    trials: int = 20_000
+    level: float = 0.01
+    detect: float = 0.1
+    seed: int = 0
+    workers: int = 1
+    executor: Executor | None = None
+    timeout: float | None = None
+    checkpoint: str | Path | None = None
+    progress: Progress | None = None
+    block_size: int = 1000
+
+    def __post_init__(self) -> None:
+        check_integer("trials", self.trials, low=100)
+        check_real("level", self.level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
+        check_real("detect", self.detect, low=0.0, low_open=True)
+
+    def draw(self, target: Target, datasets: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
+        """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset."""
+        return run(
+            Trials(target, datasets, self.trials, self.seed, self.block_size),
+            workers=self.workers,
+            executor=self.executor,
+            timeout=self.timeout,
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+        )

@@ -1,0 +1,62 @@
+"""Options of audits: their ranges, and that every function that audits hands them on."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+from dpverify.audit.density import audit_density
+from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.target import Target
+from protocols.bitsum import RandomizedResponse
+from protocols.lsq import GaussianFeatures
+
+RR = RandomizedResponse(6, 0.25)
+
+
+def test_every_option_is_a_keyword_of_the_same_type() -> None:
+    assert get_type_hints(AuditKeywords) == {
+        name: hint for name, hint in get_type_hints(AuditOptions).items() if name in AuditOptions.__dataclass_fields__
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trials": 99}, r"trials=99 must be an integer in \[100, inf\)"),
+        ({"level": 1e-5}, r"level=1e-05 must be .* \[0\.0001, 1\)"),
+        ({"detect": 0.0}, r"detect=0\.0 must be"),
+    ],
+)
+def test_options_out_of_range_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AuditOptions(**options)
+    with pytest.raises(ValueError, match=message):
+        audit_bitsum(RR, **options)
+    with pytest.raises(ValueError, match=message):
+        audit_mechanism(Target(noise), (1, 0), (np.zeros(1), np.ones(1)), **options)
+    with pytest.raises(ValueError, match=message):
+        audit_density(RR, GaussianFeatures(1), np.zeros((6, 1)), np.ones((1, 1)), instances=1, **options)
+
+
+def noise(inputs: Any, rng: np.random.Generator) -> float:
+    return float(rng.normal())
+
+
+def test_draws_follow_the_seed_and_the_blocks() -> None:
+    inputs = [np.zeros(1), np.ones(1)]
+    first, second = AuditOptions(trials=100, seed=3, block_size=30).draw(Target(noise), inputs)
+    again, _ = AuditOptions(trials=100, seed=3, block_size=30).draw(Target(noise), inputs)
+    other, _ = AuditOptions(trials=100, seed=4, block_size=30).draw(Target(noise), inputs)
+    assert first.shape == second.shape == (100,)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, second)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="trails"):
+        audit_bitsum(RR, trails=100)  # type: ignore[call-arg]
