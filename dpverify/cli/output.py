@@ -49,13 +49,13 @@ def _plain(value: Any) -> Any:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for standard output or standard error, 100 columns wide where there is no terminal."""
+    """Return a console for standard output or standard error, 80 columns wide where there is no terminal."""
     from rich.console import Console
 
     from dpverify.report.tables import WIDTH
 
     found = Console(stderr=stderr, highlight=False)
-    # A pipe has no width: rich would take 80 columns.
+    # A pipe has no width: rich would take that of COLUMNS, if set, or of another stream.
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""Rows as terminal tables: at most 100 columns wide, and readable without colour."""
+"""Results as terminal tables, readable at any width and without colour."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side
 from dpverify.planning.comparison import FailedPlan
+from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
 
-WIDTH = 100
-"""The width in columns that every table fits into."""
+WIDTH = 80
+"""The width in columns that tables are laid out for where there is no terminal."""
 
 
 def _number(value: float | None, digits: int = 4) -> str:
@@ -37,11 +36,8 @@ def _number(value: float | None, digits: int = 4) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
-def _table(*columns: str, numbers: Sequence[str] = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in (*columns, *numbers):
-        table.add_column(header, justify="right" if header in numbers else "left", overflow="fold")
-    return table
+def _table(*columns: str, numbers: Sequence[str] = ()) -> Rows:
+    return Rows((*columns, *numbers), numbers)
 
 
 class _Notes:
