@@ -1,9 +1,7 @@
 """The privacy of bucket-by-bucket bitsums with negative binomial noise, for histogram and selection alike.
 
-Replacing a user's value moves the counts of two buckets by one, one up and one down, and each bucket has independent
-noise that does not depend on the data. So every pair of neighbours has the same pair of views: the product of `Z + 1
-against Z` and `Z against Z + 1`. Its two directions are equal, and no neighbours do better or worse. ghazi2021 charges
-two buckets at (eps/2, delta/2) each instead.
+Every pair of neighbours has the same pair of views, the product of `Z + 1 against Z` and `Z against Z + 1` (see
+docs/buckets.md). ghazi2021 charges two buckets at (eps/2, delta/2) each instead.
 """
 
 from __future__ import annotations

@@ -1,22 +1,9 @@
 """What is true of `protocols.classifier`: wagner2025, Corollary 3.4, for both adversaries and both kinds of neighbour.
 
 Let the protocol of a class of any reported size be (eps, delta)-DP for replacing a point, and let labels be published
-by eps_lbl-DP randomized response. `r` is the reported label of the user who is replaced; all else is independent of it.
-
-**Her point changes, her label stays.** r has the same law. Given r and the other reports, the counts are the same and
-only the protocol of class r has another input. So (eps, delta)-DP, by averaging over r: against both adversaries, also
-where the reported labels are seen.
-
-**Her label changes too.** Compare both worlds at the *same* r, so that she is in the same class and no count differs:
-
-    sum_r P(r | c) P(view in T | r, x) <= sum_r P(r | c) (e^eps P(view in T | r, x') + delta)
-                                      <= e^(eps_lbl + eps) sum_r P(r | c') P(view in T | r, x') + delta.
-
-So (eps + eps_lbl, delta)-DP, for everything that is a function of the reports and the classes' messages.
-
-**(eps, delta)-DP does not hold there**, not even for the weaker adversary, since the model comes with the reported
-counts (the classes run with them as n, and the density divides by them): with n = 1 the counts *are* r, whose
-divergence at eps is `keep (1 - e^(eps - eps_lbl))`, more than delta where eps is well below eps_lbl.
+by eps_lbl-DP randomized response. Then the whole is (eps, delta)-DP where a user's point changes and her label stays,
+and (eps + eps_lbl, delta)-DP where her label changes too, where (eps, delta)-DP does not hold. The proofs are in
+docs/classifier.md.
 """
 
 from __future__ import annotations

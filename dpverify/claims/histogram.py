@@ -1,11 +1,9 @@
-"""What is true of `protocols.histogram`.
+"""What is true of `protocols.histogram`; the proofs are in docs/buckets.md.
 
 **Privacy.** See `dpverify.claims.buckets`.
 
-**Error.** The estimate of a bucket of count c is `max(c - Y, 0)` with Y the noise, so it errs by more than alpha iff
-Y > alpha and c > alpha. At most `n / (alpha + 1)` buckets have so many users: with F the law of Y, the largest error
-exceeds alpha with probability at most `1 - F(alpha)^m`, `m = min(buckets, n // (alpha + 1))`, attained by m equal
-buckets.
+**Error.** With F the law of the noise, the largest error exceeds alpha with probability at most `1 - F(alpha)^m`,
+`m = min(buckets, n // (alpha + 1))`, attained by m equal buckets.
 """
 
 from __future__ import annotations

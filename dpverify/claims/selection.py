@@ -1,9 +1,7 @@
-"""What is true of `protocols.selection`. Its privacy is in `dpverify.claims.buckets`.
+"""What is true of `protocols.selection`. Its privacy is in `dpverify.claims.buckets`, the proofs in docs/buckets.md.
 
-**Error.** Let bucket 1 have the largest count c. A bucket v of count c_v <= c - alpha - 1 is selected only if its
-estimate `c_v - Y_v` reaches `c - Y_1`, that is `Y_1 - Y_v >= alpha + 1` at least. So the error exceeds alpha with
-probability at most `Pr[Y_1 - min_v Y_v > alpha]`, over the other `buckets - 1` noises; for many buckets that is the
-source's `Pr[Y_1 > alpha]`.
+**Error.** With Y_1 the noise of the bucket of largest count, the error exceeds alpha with probability at most
+`Pr[Y_1 - min_v Y_v > alpha]`, over the other `buckets - 1` noises.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_the_library_is_large_and_its_records_are_complete() -> None:
     assert len({fault.protocol for fault in FAULTS}) >= 12
     assert all(fault.wrong and fault.reason and fault.caught_by for fault in FAULTS)
     assert set(HARD) <= set(names)
-    # At least 95 % are caught without more trials: what the issue asks for.
+    # At least 95 % are caught without more trials.
     assert len(HARD) <= 0.05 * len(names)
 
 

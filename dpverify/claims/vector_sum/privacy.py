@@ -1,21 +1,8 @@
-"""What is true of `protocols.vector_sum`.
+"""What is true of the privacy of `protocols.vector_sum`; the proofs are in docs/vector_sums.md.
 
-**Privacy, one report from a block of b coordinates.** Let the adversary know all that the other users report
-truthfully. What is left are B random messages, uniform over the b (k+1) symbols (coordinate, value), and the message of
-the user under attack. Against the law U of B + 1 uniform messages her input x has the likelihood `f(N_x) = (1-gamma)
-(k+1) N_x / (B+1) + gamma`, with N_x the number of messages that agree with x. So the divergence given B is
-`E_U (f(N_x) - e^eps f(N_x'))_+`, a convex function of a sum of independent terms, one per message: 1 if it agrees with
-x only, -e^eps with x' only, 1 - e^eps with both, else 0. Where x and x' agree in some coordinates, making them differ
-there moves a message's mass q from the terms 1 - e^eps and 0 to the terms 1 and -e^eps, which keeps the mean and can
-only increase a convex function: **neighbours that differ in all coordinates are the worst**. For them (N_x, N_x') has
-the law of a single coordinate that everyone reports: the number of coordinates does not matter. Inputs between levels
-are mixtures of rounded ones, and the divergence is jointly convex. scott2022 reveals which coordinate was sampled, and
-so needs a gamma that is d times larger.
-
-**Several reports.** With `stratified` sampling, each block is such a protocol on its own, independent of the others:
-the t-fold composition is exact. The same is true for t = d. For a uniform t-subset, 1 < t < d, the samples of a user
-depend on each other: then the sampled set is revealed, each of its coordinates has at least s of the other users with
-probability 1 - eta, and the t-fold composition at s, plus eta, is an upper bound.
+One report from a block of b coordinates has the divergence of a single coordinate that everyone reports, attained by
+neighbours that differ in all coordinates. With `stratified` sampling, and where all coordinates are reported, the
+composition of t of them is exact; for a uniform t-subset, 1 < t < d, it is an upper bound.
 """
 
 from __future__ import annotations
