@@ -14,6 +14,7 @@ import argparse
 import numpy as np
 
 from dpverify.claims.kde.error import sup_rmse
+from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.plan import plan
 from protocols.kde import KernelDensityProtocol
@@ -59,7 +60,8 @@ def main() -> None:
             continue
         for family in families:
             instances = 1 if family.deterministic else arguments.instances
-            worst = sup_rmse(family, x, instances=instances, bitsum_rmse=row.bitsum_rmse)
+            rmse = claims_of(row.protocol).rmse_over_inputs(row.protocol)
+            worst = sup_rmse(family, x, instances=instances, bitsum_rmse=rmse)
             y = np.concatenate([queries[:-1], worst.query[np.newaxis]])
             truth = family.kernel(x, y).mean(axis=0)
             if family.deterministic:

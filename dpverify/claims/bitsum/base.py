@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import PrivacyCurve, ThreatModel
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -143,6 +143,11 @@ class BitsumClaims(MechanismClaims[P]):
     @abstractmethod
     def rmse(self, protocol: P) -> float:
         """Return the exact root mean squared error of the estimate, in users, for the worst input where they differ."""
+
+    def rmse_over_inputs(self, protocol: P) -> Interval:
+        """Return the least and the largest root mean squared error over all inputs, both attained, up to rounding."""
+        worst = self.rmse(protocol)
+        return Interval(worst, worst)
 
     @abstractmethod
     def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:

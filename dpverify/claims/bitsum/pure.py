@@ -148,6 +148,11 @@ class PureClaims(BitsumClaims[Pure]):
         """Return the exact root mean squared error if all users hold a one: the largest."""
         return math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, protocol.users))
 
+    def rmse_over_inputs(self, protocol: Pure) -> Interval:
+        """Return the errors if no user holds a one, and if all do: what is dropped adds to the noise."""
+        least = math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, 0))
+        return Interval(least, self.rmse(protocol))
+
     def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
         kept = fraction_of_ones * (1.0 - protocol.drop_probability)
         return ThreeNBClaims().messages_per_user(protocol.noise, kept)

@@ -6,7 +6,9 @@ and of the bitsums' errors, which have mean 0 given all else. So
     MSE(y) = bias^2 + (1/I) (Var[mean_u fbar(x_u) . g(y)] + (4 R^2 E^2 / n^2) E|g(y)|^2),
     n^2 Var = sum_u E[(fbar(x_u) . g)^2] + sum_{u != v} E[(f(x_u) . g) (f(x_v) . g)] - (sum_u E[f(x_u) . g])^2,
 
-with moments that each family's twin states. What the protocol gives in privacy stands in `dpverify.claims.kde.privacy`.
+with moments that each family's twin states. E is that of the bits that the bitsum sums up. Where it depends on them, as
+of `Pure`, E^2 is averaged over them, and its least and largest value over all inputs give a lower and an upper bound.
+What the protocol gives in privacy stands in `dpverify.claims.kde.privacy`.
 """
 
 from __future__ import annotations
@@ -170,15 +172,17 @@ def sup_rmse(
     points: ArrayLike,
     *,
     instances: int,
-    bitsum_rmse: float,
+    bitsum_rmse: float | Interval,
     queries: ArrayLike | None = None,
 ) -> WorstError:
     """Enclose the largest root mean squared error over the family's domain of queries (wagner2025, Definition 3.1).
 
     Parameters
     ----------
-    family, points, instances, bitsum_rmse
+    family, points, instances
         As for `mse`.
+    bitsum_rmse : float or Interval
+        E as for `mse`, or its least and largest value over the inputs: `BitsumClaims.rmse_over_inputs`.
     queries : array_like, shape (queries, d), optional
         More candidates for the worst query, from the domain. Each costs O(n^2 d).
 
@@ -188,15 +192,16 @@ def sup_rmse(
     """
     x = _points(family, points)
     check_integer("instances", instances, low=1, high=1 if family.deterministic else None)
-    check_real("bitsum_rmse", bitsum_rmse, low=0.0)
+    ends = (bitsum_rmse.lower, bitsum_rmse.upper) if isinstance(bitsum_rmse, Interval) else (bitsum_rmse, bitsum_rmse)
+    rmse = Interval(*(check_real("bitsum_rmse", end, low=0.0) for end in ends))
     claims = claims_of(family)
-    noise = _noise(family, len(x), bitsum_rmse)
+    noise = _noise(family, len(x), rmse.upper)
     candidates = claims.bad_queries(family, x, instances, noise)
     if queries is not None:
         candidates = np.concatenate([candidates, check_vectors("queries", queries, dimension=family.dimension)])
-    found = [_moments(family, x, y, instances, bitsum_rmse) for y in candidates]
+    found = [_moments(family, x, y, instances, rmse.lower) for y in candidates]
     lower = [math.sqrt(max(value - error, 0.0)) for value, error in found]
     upper = claims.largest_mse(family, x, instances, noise) * (1.0 + _ROUNDING) + 6.0 * claims.moment_error
     best = int(np.argmax(lower))
-    published = formulas.published_rmse_bound(fp, family.beta, family.R, family.S, instances, bitsum_rmse, len(x))
+    published = formulas.published_rmse_bound(fp, family.beta, family.R, family.S, instances, rmse.upper, len(x))
     return WorstError(Interval(lower[best], math.sqrt(upper)), claims.domain, candidates[best], float(published))

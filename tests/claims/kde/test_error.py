@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from dpverify.claims.theorem import Verdict
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import kde as formulas
 from dpverify.formulas.contexts import arb_context
+from protocols.bitsum import Pure, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.lsq.hashing import HASH_ERROR
 
@@ -63,6 +66,32 @@ def test_clipping_is_a_bias() -> None:
     rounding = ((0.5**2 - 0.5**2) + (0.5**2 - 0.1**2)) / 4
     got = mse(Identity(2, limit=0.5), x, y, instances=1, bitsum_rmse=0.0)
     assert got == pytest.approx(0.2**2 + rounding, rel=1e-12)
+
+
+@pytest.mark.parametrize("x", [(-1.0, -1.0, -1.0), (-1.0, 0.25, -0.5), (1.0, 1.0, 1.0), (0.0, 1.0, -1.0)])
+def test_an_error_that_depends_on_the_input_is_enclosed(x: tuple[float, ...]) -> None:
+    """One coordinate, in exact rationals: over the rounded bits, the squared error and the variance of their sum."""
+    protocol = Pure(3, 0.25, 0.5)
+    p, q, n = Fraction(protocol.p), Fraction(protocol.drop_probability), 3
+    points = [Fraction(value) for value in x]
+    truth = Fraction(0)
+    for bits in itertools.product((0, 1), repeat=n):
+        chance = math.prod((1 + point) / 2 if bit else (1 - point) / 2 for point, bit in zip(points, bits, strict=True))
+        variance = sum(bits) * q / (1 - q) + 2 * p / ((1 - p) * (1 - q)) ** 2
+        off = sum(2 * bit - 1 - point for point, bit in zip(points, bits, strict=True)) / n
+        truth += chance * (off**2 + 4 * variance / n**2)
+    rmse = claims_of(protocol).rmse_over_inputs(protocol)
+    found = sup_rmse(Identity(1), np.array(x)[:, np.newaxis], instances=1, bitsum_rmse=rmse).sup_rmse
+    assert Fraction(found.lower) ** 2 <= truth <= Fraction(found.upper) ** 2
+    # Both ends are attained: by zeros, and by ones.
+    assert (found.upper < math.sqrt(truth) * (1 + 1e-9)) == (x == (1.0, 1.0, 1.0))
+    assert (found.lower > math.sqrt(truth) * (1 - 1e-9)) == (x == (-1.0, -1.0, -1.0))
+
+
+def test_other_errors_do_not_depend_on_the_input() -> None:
+    protocol = ThreeNB(3, 0.5, 2.0, 0.5)
+    rmse = claims_of(protocol).rmse_over_inputs(protocol)
+    assert rmse.lower == rmse.upper == claims_of(protocol).rmse(protocol)
 
 
 def test_every_family_has_a_twin() -> None:
