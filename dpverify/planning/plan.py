@@ -12,10 +12,12 @@ from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
+from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import (
     Adjacency,
     Budget,
     BudgetLike,
+    CapacityError,
     Guarantee,
     InfeasibleBudgetError,
     Interval,
@@ -147,6 +149,22 @@ def _threat_model(claims: BitsumClaims[Any], threat_model: ThreatModel | str | N
     return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
 
 
+def _published(
+    claims: BitsumClaims[Any], adversary: ThreatModel, users: int, share: PerInstanceBudget
+) -> BitsumProtocol:
+    """Return the published parameters; where their formula leaves the floats, its own reasons name none of ours."""
+    try:
+        protocol: BitsumProtocol = claims.published_against(adversary, users, share.epsilon0, share.delta0)
+        return protocol
+    except (FormulaRangeError, InfeasibleBudgetError, CapacityError):
+        raise
+    except (ValueError, ArithmeticError) as error:
+        raise FormulaRangeError(
+            f"the published parameters of {claims.name} at epsilon0={share.epsilon0!r}, delta0={share.delta0!r} are "
+            "beyond what floats hold."
+        ) from error
+
+
 @dataclass(frozen=True)
 class _ComposedEpsilon:
     """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
@@ -269,7 +287,7 @@ def plan(
     if method == "published":
         assert share is not None
         assert guarantee is not None
-        protocol = claims.published_against(adversary, users, share.epsilon0, share.delta0)
+        protocol = _published(claims, adversary, users, share)
         notes = claims.published_notes(users, share.epsilon0, share.delta0)
         if not claims.proves(protocol, adversary, share.epsilon0, share.delta0):
             guarantee = replace(guarantee, side=Side.ESTIMATE)

@@ -27,3 +27,10 @@ def test_a_bug_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "plan", broken)
     with pytest.raises(ValueError, match="a bug"):
         compare(Budget("1", "1e-6"), users=100, instances=1)
+
+
+@pytest.mark.parametrize("bitsum", ["3nb", "nb", "pure"])
+@pytest.mark.parametrize("epsilon", ["1e-17", "1e-300"])
+def test_published_parameters_beyond_the_floats_cost_their_own_row_only(bitsum: str, epsilon: str) -> None:
+    (failed,) = compare((epsilon, "1e-6"), users=10, instances=1, bitsums=[bitsum], methods=["published"]).rows
+    assert isinstance(failed, FailedPlan)
