@@ -9,23 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.guarantee import Guarantee
 
-__all__ = ["THEOREMS", "decoded_guarantee"]
-
-THEOREMS: tuple[Theorem, ...] = (
-    Theorem(
-        name="wagner2025-section-3.3-decoding",
-        source="wagner2025, section 3.3, class decoding",
-        statement="The vocabulary words of highest private density can be released at no further cost in privacy",
-        hypotheses=(),
-        verdict=Verdict.HOLDS_WITH_CONDITION,
-        finding="Post-processing, as long as the vocabulary does not depend on the users' points: words that were "
-        "collected from the data give away that someone used them, whatever their order.",
-    ),
-)
-"""The claim about decoding."""
+__all__ = ["decoded_guarantee"]
 
 
 def decoded_guarantee(model: Guarantee) -> Guarantee:

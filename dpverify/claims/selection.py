@@ -12,7 +12,8 @@ import numpy as np
 
 from dpverify.claims.buckets import noise_of
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.histogram import SELECTION
 from dpverify.laws import noise as laws
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
@@ -26,18 +27,7 @@ class SelectionClaims(HistogramClaims):
 
     name: ClassVar[str] = "selection"
     protocol: ClassVar[type[BucketSums]] = Selection
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="ghazi2021-lemma-36",
-            source="ghazi2021, Lemma 36",
-            statement="(eps/2, delta/2)-DP bitsums per bucket give an (eps, delta)-DP selection whose count is within "
-            "O(log(1/(beta delta))/eps) of the largest with probability 1 - beta, whatever the number of buckets",
-            hypotheses=(),
-            verdict=Verdict.HOLDS,
-            finding="Holds: the shortfall is at most the noise of one bucket, with its exact quantile in place of O(.)."
-            " The price is messages: counting zeros costs every user buckets - 1 messages besides her noise.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = SELECTION
 
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound on the probability that the selected count is short of the largest by more.

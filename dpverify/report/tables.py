@@ -14,7 +14,6 @@ from rich.text import Text
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side
-from dpverify.planning.comparison import FailedPlan
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -97,6 +96,9 @@ def plan_table(comparison: Comparison) -> RenderableType:
     comparison : Comparison
         As `dpverify.planning.comparison.compare` returns it.
     """
+    # Here, as the other tables need no engine.
+    from dpverify.planning.comparison import FailedPlan
+
     notes = _Notes()
     title = f"Budget {comparison.budget}, n = {comparison.users:,} users, I = {comparison.instances:,} instances"
     numbers = ("RMSE", "messages", "epsilon")

@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpverify.claims.classifier import THEOREMS, Change, classifier_guarantee, counts_reveal
+from dpverify.claims.classifier import Change, classifier_guarantee, counts_reveal
 from dpverify.claims.theorem import Verdict
+from dpverify.claims.theorems.classifier import CLASSIFIER
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
 from protocols.local.labels import LabelRandomizedResponse
 
@@ -95,7 +96,7 @@ def test_the_corollary_fails_for_changed_labels_and_known_counts() -> None:
     assert counts == pytest.approx(LabelRandomizedResponse(2, LABEL_EPSILON).keep_probability * (1 - math.exp(-0.5)))
     assert counts <= worst(1, ThreatModel.MODEL, Change.POINT_AND_LABEL, 0.5)
     assert counts_reveal(1.0, 1.0, 2) == 0.0
-    assert THEOREMS[1].verdict is Verdict.HOLDS_WITH_CONDITION
+    assert CLASSIFIER[1].verdict is Verdict.HOLDS_WITH_CONDITION
 
 
 def test_labels_in_the_clear_protect_points_only() -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
+import pkgutil
 
 import pytest
 
+import dpverify.claims
 from dpverify import cli
 from dpverify.claims.ledger import ledger
 from dpverify.claims.theorem import Theorem, Verdict
 
 
 def test_every_theorem_that_exists_is_in_the_ledger() -> None:
+    for module in pkgutil.walk_packages(dpverify.claims.__path__, "dpverify.claims."):
+        importlib.import_module(module.name)
     known = set(map(id, ledger()))
     stray = [t.name for t in gc.get_objects() if isinstance(t, Theorem) and id(t) not in known]
     assert stray == []

@@ -22,7 +22,8 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.bitsum import NEGATIVE_BINOMIAL
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.laws import views
@@ -49,37 +50,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     name: ClassVar[str] = "nb"
     protocol: ClassVar[type[BitsumProtocol]] = NegativeBinomial
     more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="ghazi2021-theorem-39",
-            source="ghazi2021, Theorem 39 (after ghazi2020, Theorem 13)",
-            statement="NB noise with p = e^(-0.2 eps0), r = 3(1 + ln(1/delta0)) is (eps0, delta0)-DP",
-            hypotheses=formulas.HYPOTHESES,
-            verdict=Verdict.HOLDS,
-            finding="Holds wherever it was checked, with large slack: for epsilon0 from 0.01 to 1 and delta0 from 1e-2 "
-            "to 1e-12 the exact delta is below delta0^3. At (1, 1e-6) it is 3.4e-21, and with the same r the least "
-            "standard deviation that is (1, 1e-6)-DP is 7.78 against 33.28.",
-        ),
-        Theorem(
-            name="ghazi2021-lemma-38",
-            source="ghazi2021, Lemma 38",
-            statement="n - (count of 1 - x_i, with NB noise) is never above the sum, and as private",
-            hypotheses=(),
-            verdict=Verdict.HOLDS_WITH_CONDITION,
-            finding="All n users must take part: each one who does not adds 1 to the estimate, which then may exceed "
-            "the sum of those who do.",
-        ),
-        Theorem(
-            name="wagner2025-b1-single-noise-analyzer",
-            source="wagner2025, Appendix B.1",
-            statement="The count of the messages is released as the estimate of the bitsum (unbiased, as Theorem 3.2 "
-            "asks)",
-            hypotheses=(),
-            verdict=Verdict.FAILS,
-            finding="The count is the sum plus noise of mean r p / (1-p): at (1, 1e-6) with Theorem 39's parameters it "
-            "is 201 too large on average, six standard deviations. ghazi2020 subtracts the mean, as done here.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = NEGATIVE_BINOMIAL
 
     def pairs(self, protocol: NegativeBinomial) -> Pairs:  # noqa: D102
         directions = tuple(laws.negative_binomial(protocol.shape, protocol.p))

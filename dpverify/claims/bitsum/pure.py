@@ -31,8 +31,9 @@ from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
-from dpverify.claims.theorem import Theorem, Verdict
-from dpverify.formulas import FormulaRangeError, Hypothesis, three_nb
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.bitsum import PURE
+from dpverify.formulas import FormulaRangeError, three_nb
 from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
@@ -53,16 +54,6 @@ RHO = 0.5
 
 _MOST_FLOOD = 1e7
 
-_HYPOTHESES = (
-    Hypothesis("epsilon0-positive", "epsilon0 > 0.", lambda epsilon0, rho, n: epsilon0 > 0),
-    Hypothesis("rho-in-half", "0 < rho <= 1/2.", lambda epsilon0, rho, n: 0 < rho <= 0.5),
-    Hypothesis(
-        "drop-probability-below-one",
-        "0.2 rho / (e^epsilon0 (1 - e^-epsilon0)^2 n) < 1.",
-        lambda epsilon0, rho, n: rho < -5 * math.expm1(epsilon0) * math.expm1(-epsilon0) * n,
-    ),
-)
-
 
 class PureClaims(BitsumClaims[Pure]):
     """The twin of `Pure`."""
@@ -75,37 +66,7 @@ class PureClaims(BitsumClaims[Pure]):
     }
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
     pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="wagner2025-pure-sum-view",
-            source="wagner2025, section 4 (parameters of the experiments, after ghazi2023)",
-            statement="With eps' = eps0 - 0.01 rho min(eps0, 1) and q = 0.2 rho / (e^eps0 (1 - e^-eps0)^2 n) the sum "
-            "is eps0-DP",
-            hypotheses=_HYPOTHESES,
-            verdict=Verdict.HOLDS,
-            finding="The exact epsilon is ln(q + (1-q) e^eps'), below eps' < eps0, for every dataset: dropping is not "
-            "needed for the sum.",
-        ),
-        Theorem(
-            name="wagner2025-pure-message-view",
-            source="wagner2025, section 4 and Appendix B.1 (after ghazi2023)",
-            statement="With the same parameters the shuffled messages are eps0-DP",
-            hypotheses=_HYPOTHESES,
-            verdict=Verdict.FAILS,
-            finding="Not if the noise and the flood are drawn independently of the bit, as described here: where no "
-            "message +1 is sent, the loss is ln(1/q), 12.7 at eps0 = 1, n = 30000, rho = 1/2, whatever the flood. "
-            "ghazi2023 itself was not at hand; its randomizer must treat the two bits apart in more than the dropping.",
-        ),
-        Theorem(
-            name="wagner2025-pure-estimate",
-            source="a published implementation of wagner2025, section 4",
-            statement="The sum of the messages is an unbiased estimate of the bitsum",
-            hypotheses=(),
-            verdict=Verdict.FAILS,
-            finding="Its bias is -q times the sum. With n = 30000 ones and rho = 1/2 that is 0.09 at eps0 = 1 (noise "
-            "1.4), 632 at 0.0126 (noise 112) and 14,746 at 2/768 (noise 543). Dividing by 1 - q, as here, removes it.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = PURE
 
     def pairs(self, protocol: Pure) -> Pairs:  # noqa: D102
         return self.views(protocol, ThreatModel.COMMUNICATION)

@@ -26,7 +26,8 @@ import numpy as np
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
@@ -62,27 +63,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="cheu2019-lemma-4.8",
-            source="cheu2019, Lemma 4.8 (cited by wagner2025, Appendix A.2, footnote 4)",
-            statement="RR with p = lambda / 2n is (eps0, delta0)-DP, L = ln(4/delta0), lambda = 64 L / eps0^2 if "
-            "eps0 >= sqrt(192 L / n), else n - eps0 n^(3/2) / sqrt(432 L)",
-            hypotheses=formulas.HYPOTHESES,
-            verdict=Verdict.HOLDS,
-            finding="Holds wherever it was checked, with large slack: at n = 30000, eps0 = 0.0126, delta0 = 6.5e-10 "
-            "the exact loss is a small fraction of eps0.",
-        ),
-        Theorem(
-            name="wagner2025-b1-rr-analyzer",
-            source="wagner2025, Appendix B.1",
-            statement="The analyzer releases the sum of the reports as an unbiased estimate of the bitsum",
-            hypotheses=(),
-            verdict=Verdict.FAILS,
-            finding="The sum of the reports has bias p (n - 2 sum), n p for the all-zero dataset; the estimate "
-            "(reports - n p) / (1 - 2p), implemented here, is unbiased.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = RANDOMIZED_RESPONSE
 
     def pairs(self, protocol: RandomizedResponse) -> Pairs:  # noqa: D102
         return _pairs(protocol.users, protocol.flip_probability, _MOST_CELLS)

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from mpmath import fp
 
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
-from dpverify.claims.theorem import Theorem, Verdict
-from dpverify.formulas import Hypothesis
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
@@ -112,22 +112,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         "flood_shape": math.inf,
         "flood_p": 1.0,
     }
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="wagner2025-a2-three-nb",
-            source="wagner2025, Appendix A.2 (after ghazi2020)",
-            statement="3NB with r = 1, p = e^(-0.99 eps0), r' = 3(1 + ln(2 e^(0.99 eps0) / delta0)), "
-            "p' = e^(-c eps0 / (eps0 + ln 1/delta0)), c = Theta(1), is (eps0, delta0)-DP",
-            hypotheses=(
-                Hypothesis("epsilon0-positive", "epsilon0 > 0.", lambda epsilon0, delta0: epsilon0 > 0),
-                Hypothesis("delta0-in-unit", "0 < delta0 < 1.", lambda epsilon0, delta0: 0 < delta0 < 1),
-            ),
-            verdict=Verdict.HOLDS_WITH_CONDITION,
-            finding="The constant matters: at (0.0134, 6.5e-10), c = 1 gives delta 1.2e-6 and c = 0.5 gives 2.3e-8. "
-            "The largest private c is smallest near (1.27, 3.6e-7): 0.2514 is private there and 0.2515 is not. c = 0.2 "
-            "is private on a grid of eps0 from 0.003 to 6 and delta0 from 1e-12 to 1e-2; elsewhere that is open.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = THREE_NB
 
     def pairs(self, protocol: ThreeNB) -> Pairs:  # noqa: D102
         return self.views_at(protocol, self.threat_models[0], _TAIL)

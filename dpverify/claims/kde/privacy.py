@@ -26,7 +26,6 @@ from dataclasses import dataclass
 
 from dpverify.changes import Sparse
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
@@ -40,22 +39,7 @@ from protocols.lsq import LSQFamily
 from protocols.lsq.hashing import HashedPartition
 from protocols.validation import check_integer, check_real
 
-__all__ = ["THEOREMS", "KdeAccount", "KdePairs", "account_kde", "kde_pairs"]
-
-THEOREMS: tuple[Theorem, ...] = (
-    Theorem(
-        name="wagner2025-theorem-3.2-privacy",
-        source="wagner2025, Theorem 3.2 and Appendix A.1.6, privacy",
-        statement="One user changes at most S of the Q bitsums of an instance: each instance is (S eps0, S delta0)-DP",
-        hypotheses=(),
-        verdict=Verdict.HOLDS,
-        finding="Not as argued. The proof omits a user, which changes n and, as zeros are rounded to fair coins, all Q "
-        "bitsums; replacing her point changes up to min(2S, Q). But a coordinate that is non-zero for one of the two "
-        "points only changes by half, and one that leaves and one that enters cost no more than one full change: "
-        "proved in `dpverify.changes`. A protocol that sent sure bits for zeros would need min(2S, Q).",
-    ),
-)
-"""The theorem about the privacy of Algorithm 1."""
+__all__ = ["KdeAccount", "KdePairs", "account_kde", "kde_pairs"]
 
 _LEAVE, _ENTER = (1.0, 0.5), (0.5, 1.0)
 """From which probability of a 1 to which."""

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.local.base import LocalClaims
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.labels import LABELS
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -35,18 +36,7 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
 
     name: ClassVar[str] = "labels"
     protocol: ClassVar[type[Any]] = LabelRandomizedResponse
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="wagner2025-section-3.3-labels",
-            source="wagner2025, section 3.3, preliminary round",
-            statement="A label that is kept with probability e^eps / (e^eps - 1 + m), else replaced by a uniformly "
-            "random other one, is eps-DP",
-            hypotheses=(),
-            verdict=Verdict.HOLDS,
-            finding="And no better: every two labels attain eps. With three classes or more some reports have no loss "
-            "at all, so that at delta > 0 many labels compose to less than binary randomized response.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = LABELS
 
     def inputs(self, protocol: LabelRandomizedResponse) -> Sequence[int]:
         """Return the labels, or the only one twice."""

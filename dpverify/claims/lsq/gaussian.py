@@ -12,7 +12,8 @@ import numpy as np
 import scipy
 
 from dpverify.claims.lsq.base import Array, LSQClaims, far_query, pair_mean
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.lsq import GAUSSIAN
 from protocols.lsq import GaussianFeatures, LSQFamily
 
 __all__ = ["GaussianFeaturesClaims"]
@@ -27,18 +28,7 @@ class GaussianFeaturesClaims(LSQClaims[GaussianFeatures]):
     name: ClassVar[str] = "gaussian-features"
     protocol: ClassVar[type[LSQFamily]] = GaussianFeatures
     domain: ClassVar[str] = "all of R^d"
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="wagner2025-gaussian-lsq",
-            source="wagner2025, section 2.3 and Theorem 3.2 with R = sqrt 2",
-            statement="The Gaussian kernel is (1, sqrt 2, 1)-LSQable, so supRMSE <= 8 sqrt((1 + (E/n)^2) / I)",
-            hypotheses=(),
-            verdict=Verdict.HOLDS,
-            finding="Loose: I MSE <= 1 + 1/n + 8 (E/n)^2 for every dataset and query, with equality in the limit where "
-            "all users are at one point. The bound on the RMSE is 8 times the truth without noise and 2.8 times it "
-            "where noise dominates.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = GAUSSIAN
 
     def expected(self, family: GaussianFeatures, x: Array, y: Array) -> Array:  # noqa: D102
         return family.kernel(x, y[np.newaxis])[:, 0]

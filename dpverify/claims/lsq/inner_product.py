@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpverify.claims.lsq.base import Array, LSQClaims
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.lsq import INNER_PRODUCT
 from protocols.lsq import Identity, LSQFamily, RandomSigns
 
 __all__ = ["IdentityClaims", "RandomSignsClaims"]
@@ -32,17 +33,7 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
     name: ClassVar[str] = "random-signs"
     protocol: ClassVar[type[LSQFamily]] = RandomSigns
     domain: ClassVar[str] = "the unit ball"
-    theorems: ClassVar[tuple[Theorem, ...]] = (
-        Theorem(
-            name="wagner2025-a3",
-            source="wagner2025, Appendix A.3",
-            statement="The inner product of unit vectors is (1, sqrt d, 1)-LSQable, which improves on (d, 1, d)",
-            hypotheses=(),
-            verdict=Verdict.HOLDS,
-            finding="For unit queries, which the source leaves out: g(y) = sigma . y keeps to [-sqrt d, sqrt d] for "
-            "all signs only where |y|_1 <= sqrt d. The error grows with |y|.",
-        ),
-    )
+    theorems: ClassVar[tuple[Theorem, ...]] = INNER_PRODUCT
 
     def expected(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
         return family.kernel(x, y[np.newaxis])[:, 0]

@@ -23,25 +23,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.claims.theorem import Theorem, Verdict
 from protocols.lsq.johnson_lindenstrauss import FastProjection
 from protocols.validation import check_real, check_vectors
 
-__all__ = ["THEOREMS", "distortion_chance", "gaussian_distortion", "squared_norm_variance"]
-
-THEOREMS: tuple[Theorem, ...] = (
-    Theorem(
-        name="wagner2025-a2-fast-projection",
-        source="wagner2025, Appendix A.2, Efficiency (after Backurs et al. 2024)",
-        statement="Projecting points and queries to O(log^2(1/alpha) / alpha^2) dimensions by the fast "
-        "Johnson-Lindenstrauss transform leaves the Gaussian density's error alpha as it is, up to a constant",
-        hypotheses=(),
-        verdict=Verdict.HOLDS,
-        finding="For a root mean squared error over the public map, 2 / alpha^2 dimensions are enough: that of the "
-        "density is then at most alpha, by the exact variance of a squared distance. No logarithm is needed.",
-    ),
-)
-"""The claim about the preprocessing."""
+__all__ = ["distortion_chance", "gaussian_distortion", "squared_norm_variance"]
 
 
 def squared_norm_variance(projection: FastProjection, x: ArrayLike) -> NDArray[np.float64]:

@@ -13,8 +13,8 @@ from typing import ClassVar
 from mpmath import fp
 
 from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.vector_sum import VECTOR_SUM
 from dpverify.claims.vector_sum.error import VectorSumError
-from dpverify.claims.vector_sum.theorems import THEOREMS
 from dpverify.formulas import vector_sum as formulas
 from dpverify.guarantee import (
     Adjacency,
@@ -48,7 +48,7 @@ class VectorSumClaims(VectorSumError):
 
     name: ClassVar[str] = "vector-sum"
     protocol: ClassVar[type[VectorSum]] = VectorSum
-    theorems: ClassVar[tuple[Theorem, ...]] = THEOREMS
+    theorems: ClassVar[tuple[Theorem, ...]] = VECTOR_SUM
 
     # ------------------------------------------------------------------ privacy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dpverify.claims.theorem import Theorem, Verdict
 from dpverify.formulas.vector_sum import HYPOTHESES
 
-__all__ = ["THEOREMS"]
+__all__ = ["VECTOR_SUM"]
 
-THEOREMS: tuple[Theorem, ...] = (
+VECTOR_SUM: tuple[Theorem, ...] = (
     Theorem(
         name="scott2022-theorem-4.1",
         source="scott2022, Theorem 4.1",
