@@ -87,19 +87,21 @@ def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:
     if first.step != second.step:
         raise ValueError(f"first and second have steps {first.step!r} and {second.step!r}, but must share one.")
 
-    def dense(grid: GridPrivacyLoss) -> NDArray[np.float64]:
-        cells = np.zeros(cell_count("product", int(grid.indices[-1] - grid.indices[0]) + 1))
-        cells[grid.indices - grid.indices[0]] = grid.masses
-        return cells
+    def dense(grid: GridPrivacyLoss) -> tuple[int, NDArray[np.float64]]:
+        """Return the first cell, any where no loss is finite, and the masses from there on."""
+        low, high = (int(grid.indices[0]), int(grid.indices[-1])) if grid.indices.size else (0, 0)
+        cells = np.zeros(cell_count("product", high - low + 1))
+        cells[grid.indices - low] = grid.masses
+        return low, cells
 
-    left, right = dense(first), dense(second)
+    (start, left), (other_start, right) = dense(first), dense(second)
     masses = np.convolve(left, right)
     occupied = np.flatnonzero(masses)
     # Products below the normal floats have lost digits, or are lost.
     least = math.prod(float(grid.masses.min(initial=1.0)) for grid in (first, second))
     return GridPrivacyLoss(
         first.step,
-        occupied + int(first.indices[0] + second.indices[0]),
+        occupied + start + other_start,
         masses[occupied],
         _either(first.infinite_mass, second.infinite_mass),
         (first.missing_mass + second.missing_mass) * (1.0 + 2.0 * UNIT) + (SUBNORMAL if least < SUBNORMAL else 0.0),

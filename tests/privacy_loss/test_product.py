@@ -75,3 +75,11 @@ def test_the_stated_error_of_a_product_covers_its_rounding() -> None:
             exact[i + j] += mass * factor
         worst = max(abs(Fraction(mass) / truth - 1) for mass, truth in zip(found.masses.tolist(), exact, strict=True))
         assert 0 < worst <= Fraction(found.relative_error)
+
+
+def test_a_product_without_any_finite_loss_is_all_unbounded() -> None:
+    none = GridPrivacyLoss(0.1, np.zeros(0, dtype=np.int64), np.zeros(0), 0.25, 0.75, 0.0, 0.0, 0.0)
+    some = GridPrivacyLoss(0.1, np.array([3, 5]), np.array([0.5, 0.5]), 0.0, 0.0, 0.0, 0.0, 0.0)
+    for found in (product(none, some), product(some, none), product(none, none)):
+        assert found.masses.size == found.indices.size == 0
+        assert found.unbounded_mass >= 1.0

@@ -98,3 +98,8 @@ def test_bad_arguments() -> None:
         kde_pairs(bitsum, GaussianFeatures(2))
     with pytest.raises(ValueError, match=r"^delta=0\.0 must be a finite number in \(0, 1\)\.$"):
         account_kde(bitsum, family, 1, delta=0.0)
+
+
+def test_sure_bits_with_next_to_no_flips_have_an_answer() -> None:
+    found = account_kde(RandomizedResponse(2, 5.64e-299), LaplacianBinning(1, 1.0, 3, signed=True), 2, epsilon=0.7)
+    assert found.delta.upper == 1.0
