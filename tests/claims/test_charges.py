@@ -20,7 +20,6 @@ from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.laws import noise as laws
 from dpverify.laws import views
-from dpverify.laws.messages import MessagesLaw
 from dpverify.laws.window import IntegerLaw
 from protocols.bitsum import (
     BitsumProtocol,
@@ -38,33 +37,6 @@ from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.claims.kde.test_privacy import worst_delta
 from tests.claims.vector_sum.test_privacy import TINY, worst
-
-
-@pytest.mark.parametrize("tail", [1e-3, 0.03])
-@pytest.mark.parametrize("copies", [1, 2])
-def test_messages_charge_the_tails_of_every_part(copies: int, tail: float) -> None:
-    law = MessagesLaw(((1, laws.binomial(30, 0.3, tail)), (copies, laws.negative_binomial(3.0, 0.6, tail))))
-    first = stats.binom.pmf(np.arange(31), 30, 0.3)
-    second = np.zeros(copies * 200)
-    second[::copies] = stats.nbinom.pmf(np.arange(200), 3.0, 0.4)
-    exact = np.cumsum(np.convolve(first, second)[::-1])[::-1]
-    assert law.chance_above(-1).upper == 1.0
-    for count in range(60):
-        found = law.chance_above(count)
-        assert found.lower - 1e-13 <= exact[count + 1] <= found.upper + 1e-13
-    # Not more than what is missing either.
-    assert law.chance_above(5).width <= 1.02 * law.cut_off + 1e-12
-
-
-def test_messages_charge_the_errors_of_their_laws() -> None:
-    exact = laws.binomial(30, 0.3)
-    for error in (-0.01, 0.01):
-        listed = IntegerLaw(exact.start, exact.pmf * (1.0 + error), 0.010001, exact.tail_below, exact.tail_above)
-        for parts in (((1, listed), (1, exact)), ((1, listed), (1, listed))):
-            truth = np.cumsum(np.convolve(exact.pmf, exact.pmf)[::-1])[::-1]
-            for count in (3, 18, 30):
-                found = MessagesLaw(parts).chance_above(count)
-                assert found.lower <= truth[count + 1 - 2 * exact.start] <= found.upper
 
 
 @pytest.mark.parametrize("tail", [1e-3, 0.03])
@@ -99,15 +71,6 @@ def test_laws_of_views_say_how_much_they_leave_out(
         assert 1.0 - float(cut.pmf.sum()) <= cut.outside + 1e-12
     for count in claims.marginals(protocol, 3, participants).values():
         assert 1.0 - float(count.pmf.sum()) <= count.outside + 1e-12
-
-
-@pytest.mark.parametrize("tail", [1e-3, 0.03])
-@pytest.mark.parametrize("chance", [0.07, 0.2, 0.6])
-def test_the_most_messages_are_proved_in_spite_of_the_tails(tail: float, chance: float) -> None:
-    law = MessagesLaw(((1, laws.binomial(30, 0.3, tail)),))
-    count = law.exceeded_with_chance(chance)
-    assert stats.binom.sf(count, 30, 0.3) <= chance
-    assert law.chance_above(count).upper <= chance < law.chance_above(count - 1).upper
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])

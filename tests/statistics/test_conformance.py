@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -10,9 +9,7 @@ from scipy import stats
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.conformance import Bins, LikelihoodRatio, choose_bins, g_statistic, g_test
-from dpverify.statistics.eprocess import ConformanceProcess, log_evidence_path
-from dpverify.statistics.lattice import LatticeSum, lattice_scores
+from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
 from dpverify.statistics.power import g_test_power
 from tests.samples import FALSE_ALARM
 
@@ -73,40 +70,6 @@ def test_the_likelihood_ratio_has_its_exact_law(trials: int) -> None:
     assert test.power(trials, level) == pytest.approx(power, abs=1e-10)
 
 
-def test_sums_on_a_lattice_match_a_direct_convolution() -> None:
-    pmf = np.random.default_rng(4).dirichlet(np.ones(9))
-    direct = np.ones(1)
-    for _ in range(60):
-        direct = np.convolve(direct, pmf)
-    tails = np.cumsum(direct[::-1])[::-1]
-    total = LatticeSum(pmf, 60)
-    for t in range(0, direct.size, 7):
-        lower, upper = total.tail(t)
-        assert lower <= tails[t] * (1 + 1e-12)
-        assert tails[t] * (1 - 1e-12) <= upper <= max(tails[t] + 2e-11, 0.0)
-    far = direct.size - 1  # a tail that no transform resolves
-    assert tails[far] * (1 - 1e-9) <= total.tail(far)[1] <= 1e-9
-    critical = total.critical(0.01)
-    assert tails[critical] <= 0.01 < tails[critical - 1]
-    assert total.tail(total.highest + 1)[1] == 0.0
-
-
-def test_a_window_that_wraps_keeps_its_tails() -> None:
-    # Binomial: the window of 3e6 trials is a hundredth of the range.
-    total = LatticeSum(np.array([0.9, 0.1]), 3_000_000)
-    for t in (298_000, 300_000, 301_500):
-        lower, upper = total.tail(t)
-        assert lower <= stats.binom.sf(t - 1, 3_000_000, 0.1) * (1 + 1e-9)
-        assert stats.binom.sf(t - 1, 3_000_000, 0.1) * (1 - 1e-9) <= upper
-        assert upper - lower < 1e-4
-    assert 0.0 < total.tail(310_000)[1] < 1e-60
-
-
-def test_infinite_scores_go_to_the_ends() -> None:
-    scores = lattice_scores(np.array([-math.inf, 0.0, 1.0, math.inf]), np.full(4, 0.25), levels=11)
-    assert_array_equal(scores, [0, 0, 10, 10])
-
-
 @pytest.mark.parametrize(("error", "draws"), [(0.1, 4500), (-0.1, 4500), (0.05, 17_000), (-0.05, 17_000)])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_scale_errors_are_caught(error: float, draws: int, epsilon: float) -> None:
@@ -119,31 +82,3 @@ def test_scale_errors_are_caught(error: float, draws: int, epsilon: float) -> No
     power = float(np.mean(g_statistic(rng.multinomial(draws, p1, 10_000), p0) > critical))
     assert power > 0.96
     assert power == pytest.approx(g_test_power(p0, p1, draws, 0.01), abs=0.015)
-
-
-def test_the_e_value_has_mean_one() -> None:
-    bins = Bins(SMALL, np.arange(3))
-    total = 0.0
-    for sequence in product(range(3), repeat=4):
-        process = ConformanceProcess(bins, concentrations=(2.0, 50.0))
-        total += math.prod(SMALL.pmf[list(sequence)]) * math.exp(process.update(list(sequence)))
-    assert total == pytest.approx(1.0, rel=1e-12)
-
-
-def test_the_path_is_that_of_the_process() -> None:
-    bins, rng = choose_bins(noise(0.5), 500), np.random.default_rng(7)
-    samples = noise(0.6).sample(500, rng)
-    process, path = ConformanceProcess(bins), log_evidence_path(samples, bins)
-    one_by_one = [process.update([sample]) for sample in samples]
-    assert_allclose(path, one_by_one, atol=1e-9)
-    assert process.result().p_value == pytest.approx(math.exp(-max(0.0, path.max())), rel=1e-8)
-    process.update([0.5])
-    assert process.result().p_value < 1e-12
-    assert log_evidence_path([0.0, 0.5, 0.0], bins)[1:].tolist() == [math.inf, math.inf]
-
-
-def test_the_e_process_stops_on_faults_and_seldom_else() -> None:
-    bins, rng = choose_bins(noise(0.5), 5000), np.random.default_rng(8)
-    alarms = sum(log_evidence_path(noise(0.5).sample(400, rng), bins).max() >= math.log(20.0) for _ in range(400))
-    assert alarms <= stats.binom.isf(FALSE_ALARM, 400, 0.05)
-    assert log_evidence_path(noise(0.4).sample(5000, rng), bins).max() >= math.log(1e6)

@@ -7,20 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
-from scipy import special, stats
+from scipy import stats
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets, log_wealth
+from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets
 from dpverify.statistics.events import (
-    Events,
-    classifier_score,
-    histogram_score,
     likelihood_ratio_events,
-    searched_events,
-    value_score,
 )
 from dpverify.statistics.intervals import lower_limit, upper_limit
 from dpverify.statistics.lower_bound import LowerCurve, claim_p_value, lower_curve, privacy_test
@@ -37,27 +31,6 @@ def binomial_neighbours(trials: int, p: float) -> tuple[DiscreteLaw, DiscreteLaw
     """A binomial noise, which is not pure: Z + 1 against Z."""
     noise = DiscreteLaw.from_integer_law(laws.binomial(trials, p))
     return DiscreteLaw(noise.points + 1, noise.pmf.copy(), noise.outside), noise
-
-
-def test_the_first_event_attains_the_divergence() -> None:
-    first, second = binomial_neighbours(30, 0.3)
-    everything = np.union1d(first.points, second.points)
-    p, q = first.probabilities(everything), second.probabilities(everything)
-    for epsilon in (0.0, 0.2, 0.6):
-        events = likelihood_ratio_events(first, second, epsilon, 10**9, masses=())
-        assert events.upward.tolist() == [True, False]
-        gaps = events.expected[:, 0] - math.exp(epsilon) * events.expected[:, 1]
-        exact = [PrivacyLossDistribution.from_pmfs(*pair).delta(epsilon).midpoint for pair in ((p, q), (q, p))]
-        assert_allclose(gaps, exact, rtol=1e-9)
-        # And the events are what they expect to be.
-        members = events.members(everything)
-        assert_allclose([p @ members[:, 0], q @ members[:, 1]], events.expected[:, 0], rtol=1e-12)
-
-
-def test_rare_events_give_way_to_those_that_the_trials_meet() -> None:
-    events = likelihood_ratio_events(*binomial_neighbours(1000, 0.3), 1.0, 2000, masses=(0.1,))
-    assert (events.expected[:, 0] >= 10 / 2000).all()
-    assert (events.expected[:, 0] > events.expected[:, 1]).all()
 
 
 def test_a_complement_needs_no_correction() -> None:
@@ -154,84 +127,6 @@ def test_a_claimed_curve_is_tested_at_all_its_points() -> None:
     results = [privacy_test(*samples, events, claims, level=0.01) for claims in ([weak], [weak, broken], [broken])]
     assert results[0].p_value == 1.0
     assert results[1].p_value == results[2].p_value < 1e-6
-
-
-def wealth_of(bets: Bets, p: float, q: float, repetitions: int, checkpoints: np.ndarray, seed: int) -> np.ndarray:
-    """Log wealth at checkpoints for one event and its complement, from multinomial counts of the four outcomes."""
-    rng, grown = np.random.default_rng(seed), math.exp(bets.epsilon)
-    cells = [(a, b) for a in (0, 1) for b in (0, 1)]
-    gains = np.array([[a - grown * b, (1 - b) - grown * (1 - a)] for a, b in cells])
-    steps = np.log1p(gains @ bets.fractions.T)
-    masses = [(p if a else 1 - p) * (q if b else 1 - q) for a, b in cells]
-    counts = np.cumsum([rng.multinomial(n, masses, repetitions) for n in np.diff(checkpoints, prepend=0)], axis=0)
-    return special.logsumexp(counts @ steps, axis=-1, b=bets.weights)
-
-
-def test_betting_decides_within_9000_pairs_in_the_median() -> None:
-    bets = kelly_bets(likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000), 0.8, 0.0, 0.84)
-    true = 1.0 / (1.0 + math.exp(-0.84))
-    wealth = wealth_of(bets, true, 1.0 - true, 4000, np.arange(100, 9001, 100), 35)
-    assert np.mean(wealth.max(axis=0) >= math.log(20.0)) > 0.5
-
-
-def test_betting_seldom_refutes_a_true_claim() -> None:
-    bets = kelly_bets(likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000), 0.8, 0.0, 0.84)
-    true = 1.0 / (1.0 + math.exp(-0.8))
-    wealth = wealth_of(bets, true, 1.0 - true, 4000, np.arange(100, 9001, 100), 36)
-    alarms = np.count_nonzero(wealth.max(axis=0) >= math.log(20.0))
-    assert alarms <= stats.binom.isf(FALSE_ALARM, 4000, 0.05)
-    # The expected gain of one pair is not positive, exactly, for any claim that holds.
-    assert true - math.exp(0.8) * (1 - true) <= 1e-15
-
-
-def test_wealth_by_hand() -> None:
-    events = Events(value_score, np.array([0.5]), np.array([True]), np.array([[0.6, 0.4]]))
-    bets = Bets(events, np.array([[0.2], [0.1]]), np.array([0.25, 0.75]), math.log(2.0), 0.1)
-    path = np.exp(log_wealth([1.0, 0.0], [0.0, 1.0], bets))
-    after_one = [1 + 0.2 * 0.9, 1 + 0.1 * 0.9]
-    after_two = [after_one[0] * (1 - 0.2 * 2.1), after_one[1] * (1 - 0.1 * 2.1)]
-    assert_allclose(path, [np.dot([0.25, 0.75], after_one), np.dot([0.25, 0.75], after_two)], rtol=1e-12)
-
-
-def test_a_black_box_is_searched_on_held_out_samples() -> None:
-    rng, alarms = np.random.default_rng(37), 0
-    for scale, refuted in ((1.0, False), (0.7, True)):
-        # Continuous Laplace noise, told nothing about its law; the claim is for scale 1.
-        for _ in range(60 if not refuted else 1):
-            train, test = ([rng.laplace(shift, scale, 4000) for shift in (1, 0)] for _ in range(2))
-            scores = (value_score, histogram_score(*train))
-            searched = searched_events(*train, 1.0, 0.0, scores=scores)
-            hit = any(lower_curve(*test, events, 0.05 / 2).epsilon(0.0) > 1.0 for events in searched)
-            alarms += hit and not refuted
-        assert hit == refuted
-    assert alarms <= stats.binom.isf(FALSE_ALARM, 60, 0.05)
-
-
-def test_a_classifier_finds_what_one_coordinate_does_not_show() -> None:
-    # Only the parity of two counts tells the datasets apart.
-    rng = np.random.default_rng(38)
-
-    def draw(flip: float) -> np.ndarray:
-        bits = rng.integers(0, 2, (4000, 2))
-        bits[:, 1] = bits[:, 0] ^ (rng.random(4000) < flip)
-        return bits
-
-    train, test = ([draw(0.9), draw(0.1)] for _ in range(2))
-    (events,) = searched_events(*train, 1.0, 0.0, scores=[classifier_score(*train)])
-    assert lower_curve(*test, events, 0.01).epsilon(0.0) > 1.8
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ([1, 2], [1], r"^first and second have 2 and 1 samples, but must have as many, and at least one\.$"),
-        ([], [], r"^first and second have 0 and 0 samples"),
-    ],
-)
-def test_unpaired_samples_are_refused(first: list[int], second: list[int], message: str) -> None:
-    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
-    with pytest.raises(ValueError, match=message):
-        lower_curve(np.array(first), np.array(second), events, 0.05)
 
 
 def test_bad_input() -> None:

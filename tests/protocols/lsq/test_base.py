@@ -1,0 +1,85 @@
+"""Definition 2.1 of wagner2025, for every family."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from protocols.lsq import (
+    ExponentialTessellation,
+    GaussianFeatures,
+    Identity,
+    LaplacianBinning,
+    LSQFamily,
+    RandomSigns,
+)
+from protocols.lsq.hashing import HASH_ERROR
+from tests.samples import assert_mean
+
+INSTANCES = 40_000
+HASHED = [
+    kernel(3, 0.8, buckets, signed)
+    for kernel in (LaplacianBinning, ExponentialTessellation)
+    for buckets, signed in ((5, False), (1, True), (3, True))
+]
+FAMILIES = [GaussianFeatures(3), GaussianFeatures(3, bandwidth=0.4), RandomSigns(3), Identity(3), *HASHED]
+
+
+def points(family: LSQFamily, count: int, seed: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, family.dimension))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+class TestDefinition:
+    """Definition 2.1, for every family."""
+
+    def test_expected_product_is_the_kernel(self, family: LSQFamily) -> None:
+        x, y = points(family, 4, 1), 0.7 * points(family, 5, 2)
+        y[0] = x[0]
+        features = family.sample(1 if family.deterministic else INSTANCES, np.random.default_rng(3))
+        products = np.einsum("xij,yij->ixy", features.f(x), features.g(y))
+        kernel = family.kernel(x, y)
+        assert kernel.shape == (4, 5)
+        expected = kernel
+        if family.beta > HASH_ERROR:  # the bias of buckets without signs is known exactly
+            expected = kernel + (1 - kernel) / family.Q
+        assert np.abs(expected - kernel).max() <= family.beta
+        if family.deterministic:
+            np.testing.assert_allclose(products[0], expected, rtol=1e-12)
+        else:
+            assert_mean(products, expected)
+
+    def test_range_and_sparsity(self, family: LSQFamily) -> None:
+        x = points(family, 200, 4)
+        features = family.sample(1 if family.deterministic else 50, np.random.default_rng(5))
+        values = features.f(x)
+        assert values.shape == (200, features.instances, family.Q)
+        assert np.abs(values).max() <= family.R
+        assert np.count_nonzero(values, axis=2).max() <= family.S <= family.Q
+        assert features.coordinates == features.instances * family.Q
+
+    def test_public_randomness_determines_the_features(self, family: LSQFamily) -> None:
+        x = points(family, 3, 6)
+        count = 1 if family.deterministic else 4
+        first, second = (family.sample(count, np.random.default_rng(7)).f(x) for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_allclose(
+            family.sample(count, np.random.default_rng(7)).f(x.astype(np.float32)), first, atol=1e-5
+        )
+
+    def test_bad_arguments(self, family: LSQFamily) -> None:
+        features = family.sample(1, np.random.default_rng(8))
+        for call in (features.f, features.g):
+            with pytest.raises(ValueError, match=r"shape \(2, 4\), but must have shape \(points, 3\)\.$"):
+                call(np.ones((2, 4)))
+            with pytest.raises(ValueError, match=r"\[0, 1\]=nan must be a finite number"):
+                call([[1.0, math.nan, 0.0]])
+        with pytest.raises(ValueError, match=r"^instances=0 must be an integer in"):
+            family.sample(0, np.random.default_rng(8))
+        with pytest.raises(TypeError, match=r"^rng=7 must be a numpy"):
+            family.sample(1, 7)
+        with pytest.raises(ValueError, match=r"^dimension=0 must be an integer"):
+            type(family)(0)

@@ -1,0 +1,90 @@
+"""Hashed partitions: collisions are the kernel."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from protocols.lsq import (
+    ExponentialTessellation,
+    GaussianFeatures,
+    LaplacianBinning,
+    LSQFamily,
+)
+from protocols.lsq.hashing import HashedPartition
+from tests.samples import assert_mean
+
+HASHED = [
+    kernel(3, 0.8, buckets, signed)
+    for kernel in (LaplacianBinning, ExponentialTessellation)
+    for buckets, signed in ((5, False), (1, True), (3, True))
+]
+
+
+def points(family: LSQFamily, count: int, seed: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, family.dimension))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("family", HASHED, ids=repr)
+def test_sparse_and_dense_features_agree(family: HashedPartition) -> None:
+    features = family.sample(7, np.random.default_rng(14))
+    x = points(family, 20, 15)
+    coordinates, values = features.nonzero(x)
+    dense = np.zeros((20, features.coordinates))
+    dense[np.arange(20)[:, None], coordinates] = values
+    np.testing.assert_array_equal(features.f(x).reshape(20, -1), dense)
+    weights = np.random.default_rng(16).normal(size=(features.coordinates, 2))
+    np.testing.assert_allclose(features.project(x, weights), dense @ weights, rtol=1e-12, atol=1e-12)
+    assert set(np.unique(values)) <= ({-1.0, 1.0} if family.signed else {1.0})
+
+
+@pytest.mark.parametrize("family", HASHED, ids=repr)
+def test_three_points_meet_as_claimed(family: HashedPartition) -> None:
+    """Cells keep `P(all three together) = sqrt(k k k)`, and hashes are independent for three cells."""
+    x = 0.5 * points(family, 3, 17)
+    features = family.sample(200_000, np.random.default_rng(18))
+    values = features.f(x)
+    k = family.kernel(x, x)
+    together, q = math.sqrt(k[0, 1] * k[0, 2] * k[1, 2]), 1 / family.Q
+    product = np.einsum("ij,ij->i", values[0], values[2]) * np.einsum("ij,ij->i", values[1], values[2])
+    pairs = k[0, 1] + k[0, 2] + k[1, 2] - 3 * together
+    expected = (
+        together + (k[0, 1] - together) * q if family.signed else together + pairs * q + (1 - together - pairs) * q * q
+    )
+    assert_mean(product, expected)
+
+
+def test_laplacian_and_exponential_kernels_are_the_formulas() -> None:
+    x, y = [[0.0, 0.0]], [[0.3, -0.4]]
+    assert LaplacianBinning(2, 0.5).kernel(x, y) == pytest.approx(math.exp(-1.4), rel=1e-12)
+    assert ExponentialTessellation(2, 0.5).kernel(x, y) == pytest.approx(math.exp(-1.0), rel=1e-12)
+
+
+def test_hyperplanes_between_points_are_poisson() -> None:
+    """In many dimensions too: the rate's constant depends on d, and cells are kept apart by at least one plane."""
+    family = ExponentialTessellation(30, 0.9, buckets=2**20)
+    x = points(family, 2, 19)
+    coordinates, _ = family.sample(20_000, np.random.default_rng(20)).nonzero(x)
+    assert_mean(coordinates[0] == coordinates[1], family.kernel(x, x)[0, 1] + 2.0**-20)
+
+
+def test_hashed_families_refuse_what_they_do_not_cover() -> None:
+    rng = np.random.default_rng(21)
+    ball = ExponentialTessellation(2, radius=2.0).sample(2, rng)
+    ball.f([[0.0, 2.001]])
+    for call in (ball.f, ball.g):
+        with pytest.raises(
+            ValueError, match=r"^[xy]\[1\] has Euclidean norm 2\.1, but must be in the ball of radius=2"
+        ):
+            call([[0.0, 0.0], [0.0, 2.1]])
+    with pytest.raises(ValueError, match=r"^x\[0\] has an entry of size 1e\+07"):
+        LaplacianBinning(2).sample(2, rng).f([[0.0, 1e7]])
+    with pytest.raises(ValueError, match=r"^buckets=1 must be an integer in \[2, 1\.04858e\+06\]\.$"):
+        LaplacianBinning(2, buckets=1)
+    with pytest.raises(ValueError, match=r"^radius=0\.0 must be a finite number in \(0, inf\)\.$"):
+        ExponentialTessellation(2, radius=0.0)
+    with pytest.raises(TypeError, match=r"^_Cosines is not sparse"):
+        GaussianFeatures(2).sample(2, rng).nonzero([[0.0, 1.0]])
