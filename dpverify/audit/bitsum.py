@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -14,13 +13,12 @@ from numpy.typing import NDArray
 from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.parameters import exact_result
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
-from dpverify.guarantee import Budget, BudgetLike, Interval
+from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.planning.plan import account
-from dpverify.statistics.family import AuditResult
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
 from protocols.validation import check_integer
@@ -240,44 +238,9 @@ def audit_bitsum(
     return audit(
         bitsum_subject(reference, implementation=implementation),
         claim=None if budget is None else (budget.epsilon, budget.delta),
-        beforehand=() if budget is None else (_exact_result(reference, budget),),
+        beforehand=() if budget is None else (exact_result(reference, budget),),
         **options,
     )
-
-
-def _exact_result(reference: BitsumProtocol, claim: Budget) -> AuditResult:
-    """Compare the claim with the exact privacy of the parameters, which needs no trials and has no error rate."""
-    epsilon = _exact_epsilon(reference, claim)
-    refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
-    ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
-    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
-    if refuted or proved:
-        shown += f", claimed {claim.epsilon:.15g}"
-    else:
-        decidable = f"{ends['upper']!r} or more" if math.isfinite(epsilon.upper) else "a larger delta"
-        shown += (
-            f" and the claim {claim.epsilon:.17g} lies inside, which no number of trials can decide; claim {decidable} "
-            "to have it proved"
-        )
-    return AuditResult(
-        "privacy of the parameters",
-        0.0 if refuted else 1.0,
-        0,
-        "exact law, both directions and all datasets",
-        shown,
-        "any excess beyond the interval",
-        1.0 if proved else 0.0,
-        details={"epsilon": ends},
-    )
-
-
-def _exact_epsilon(reference: BitsumProtocol, claim: Budget) -> Interval:
-    """Return an interval with the epsilon of the parameters at the claim's delta."""
-    delta: Any = claim.exact_delta  # not the float below it: that gives another epsilon than `account` does
-    if delta > 0:
-        return account(reference, instances=1, delta=delta).epsilon
-    claims = claims_of(reference)
-    return claims.pure_epsilon(reference, claims.threat_models[0])
 
 
 def audit_mechanism(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.runner import block_generator
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
 from dpverify.audit.target import TargetError, happened
+from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.events import likelihood_ratio_events, searched_events
@@ -31,7 +32,7 @@ from dpverify.statistics.structure import (
 )
 from protocols.validation import check_real
 
-__all__ = ["POWER", "audit", "trials_needed"]
+__all__ = ["POWER", "AuditTest", "audit", "trials_needed"]
 
 POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
@@ -96,7 +97,8 @@ def audit(
     outputs = [columns.reshape(how.trials, -1) for columns in drawn]
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
-    tests = len(beforehand) + 2 * len(laws) + 4 + 4 * len(subject.neighbours)
+    further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
+    tests = len(beforehand) + 2 * len(laws) + 4 + 4 * len(subject.neighbours) + len(further) * len(subject.datasets)
     each = level / tests
     generators = (block_generator(seed, _STREAM, index) for index in itertools.count())
     results = list(beforehand)
@@ -108,6 +110,9 @@ def audit(
             results += _privacy(subject.datasets, pair, outputs, claim, generators, each, detect)
     if subject.messages is not None:
         results += _structure(subject.messages, generators, each)
+    for test in further.values():
+        for dataset, columns in zip(subject.datasets, outputs, strict=True):
+            results += test(dataset, columns, next(generators), level=each, detect=detect)
     return AuditReport(
         subject.name,
         None if claim is None else {"epsilon": claim[0], "delta": claim[1]},
@@ -117,6 +122,30 @@ def audit(
         seed,
         tuple(_loss_rows(subject, outputs, level)),
     )
+
+
+class AuditTest(Protocol):
+    """What a package may add to every audit, in the entry points `dpverify.audit_tests`."""
+
+    def __call__(
+        self, dataset: Dataset, outputs: NDArray[np.float64], rng: np.random.Generator, *, level: float, detect: float
+    ) -> Sequence[AuditResult]:
+        """Return results on the outputs of one dataset, shape (trials, columns), each with a valid p-value.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Its inputs, and the exact laws of the columns.
+        outputs : ndarray, shape (trials, columns)
+            What the target returned.
+        rng : numpy.random.Generator
+            Of the test's own randomness.
+        level : float
+            What the p-value must be able to fall below: about the level of one test.
+        detect : float
+            The relative size of the fault to state the power against.
+        """
+        ...
 
 
 Generators = Iterator[np.random.Generator]

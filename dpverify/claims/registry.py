@@ -7,19 +7,19 @@ it is asked for, and our own twins stand in the same kind of table.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
-    from dpverify.claims.base import Claims
+    from dpverify.claims.base import Claims, MechanismClaims
     from dpverify.claims.bitsum.base import BitsumClaims
     from dpverify.claims.lsq.base import LSQClaims
     from protocols.bitsum.base import BitsumProtocol
     from protocols.lsq.base import LSQFamily
 
-__all__ = ["Group", "Registered", "claims_named", "claims_of", "registered"]
+__all__ = ["Group", "Registered", "claims_named", "claims_of", "mechanism_claims_of", "registered"]
 
 
 class Group(StrEnum):
@@ -85,6 +85,11 @@ class Registered(Mapping[str, Any]):
                 both = f"{first.value} and {entry.value}"
                 raise ValueError(f"two entry points of {self._group} are named {entry.name}: {both}.")
         return found
+
+    @property
+    def others(self) -> list[str]:
+        """The names that other packages have added."""
+        return [name for name in self._entries if name not in _OWN[self._group]]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
@@ -161,9 +166,25 @@ def claims_of(protocol: object) -> Any:
     TypeError
         If it has none.
     """
+    return _twin(protocol, _TWINS)
+
+
+def mechanism_claims_of(protocol: object) -> MechanismClaims[Any]:
+    """Return the twin of a protocol that is private by itself: a bitsum or a mechanism, but no kernel.
+
+    Raises
+    ------
+    TypeError
+        If it has none.
+    """
+    found: MechanismClaims[Any] = _twin(protocol, (Group.BITSUMS, Group.MECHANISMS))
+    return found
+
+
+def _twin(protocol: object, groups: Sequence[Group]) -> Any:
     # Our own first: what another package has wrong does not concern our protocols.
-    names = [(group, name) for group in _TWINS for name in _OWN[group]]
-    names += [(group, name) for group in _TWINS for name in _GROUPS[group] if name not in _OWN[group]]
+    names = [(group, name) for group in groups for name in _OWN[group]]
+    names += [(group, name) for group in groups for name in _GROUPS[group].others]
     for group, name in names:
         if _GROUPS[group][name].protocol is type(protocol):
             return _GROUPS[group][name]

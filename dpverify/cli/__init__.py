@@ -13,6 +13,7 @@ import typer
 
 from dpverify.cli import account, audit, budget, certify, demo, ledger, plan
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
+from dpverify.cli.plugins import add_plugins
 
 __all__ = ["app", "main"]
 
@@ -51,6 +52,7 @@ def _usage_error() -> type[Exception]:
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
     program = typer.main.get_command(app)
+    add_plugins(program, words, {"account": account.any_protocol, "audit": audit.any_protocol})
     options = options_of(invoked(program, words))
     refuse_repeated(words, options.values())
     try:

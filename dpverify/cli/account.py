@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from dpverify.guarantee import ThreatModel
 if TYPE_CHECKING:
     from protocols.bitsum import BitsumProtocol
 
-__all__ = ["register"]
+__all__ = ["any_protocol", "register"]
 
 account = typer.Typer(rich_markup_mode=None)
 
@@ -42,6 +42,13 @@ def _account(
         raise ValueError("exactly one of --delta and --epsilon must be given.")
     result = account(protocol, instances=instances, delta=delta, epsilon=epsilon, threat_model=adversary)
     print_result(result.to_dict(), account_table(result), as_json)
+
+
+def any_protocol(
+    protocol: Any, instances: Instances = 1, delta: AtDelta = None, epsilon: AtEpsilon = None, as_json: AsJson = False
+) -> None:
+    """Account a protocol for which no command is written here."""
+    _account(protocol, instances, delta, epsilon, as_json)
 
 
 @account.command("rr")

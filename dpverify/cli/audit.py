@@ -14,10 +14,11 @@ from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import AsJson, Users, console, print_result, write_figure
 
 if TYPE_CHECKING:
+    from dpverify.audit.outcome import AuditReport
     from dpverify.guarantee import Budget
     from protocols.bitsum import BitsumProtocol
 
-__all__ = ["register"]
+__all__ = ["any_protocol", "register"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
@@ -37,8 +38,8 @@ def register(app: typer.Typer) -> None:
     )
 
 
-def _audit(
-    reference: BitsumProtocol,
+def any_protocol(
+    reference: Any,
     claim_epsilon: Annotated[
         str | None, exact(within="(0, inf)", help="Claimed epsilon of one instance, in nats.")
     ] = None,
@@ -74,25 +75,33 @@ def _audit(
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")] = None,
     as_json: AsJson = False,
 ) -> None:
+    """Audit a protocol, whether a command is written for it here or not."""
     from dpverify.audit.bitsum import Implementation, audit_bitsum
+    from dpverify.audit.local import audit_local
     from dpverify.audit.target import Target
+    from dpverify.claims.local.base import LocalClaims
+    from dpverify.claims.registry import mechanism_claims_of
     from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path
 
     claim = _claim(claim_epsilon, claim_delta)
     if plot is not None:
         check_path(plot)  # before the work, not after it
-    if target is None:
+    audited: Callable[..., AuditReport]
+    if isinstance(mechanism_claims_of(reference), LocalClaims):
+        audited = functools.partial(audit_local, implementation=target)
+    elif target is None:
         many = reference.users > _WATCHED_USERS
-        implementation = Implementation.of(reference, aggregated=many, watched=True)
+        audited = functools.partial(
+            audit_bitsum, implementation=Implementation.of(reference, aggregated=many, watched=True)
+        )
     else:
-        implementation = Implementation(Target(target), name=target)
+        audited = functools.partial(audit_bitsum, implementation=Implementation(Target(target), name=target))
     try:
         with console(stderr=True).status("running ...") as status:
-            report = audit_bitsum(
+            report = audited(
                 reference,
                 claim,
-                implementation=implementation,
                 trials=trials,
                 level=level,
                 detect=detect,
@@ -129,12 +138,12 @@ def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
     @functools.wraps(protocol)
     def command(**options: Any) -> None:
         parameters = {name: options.pop(name) for name in own}
-        _audit(protocol(**parameters), **options)
+        any_protocol(protocol(**parameters), **options)
 
-    every = [*own.values(), *list(inspect.signature(_audit).parameters.values())[1:]]
+    every = [*own.values(), *list(inspect.signature(any_protocol).parameters.values())[1:]]
     required = [parameter for parameter in every if parameter.default is parameter.empty]
     optional = [parameter for parameter in every if parameter.default is not parameter.empty]
-    hints = {**_hints(protocol), **_hints(_audit)}
+    hints = {**_hints(protocol), **_hints(any_protocol)}
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.registry import mechanism_claims_of
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
@@ -102,7 +104,7 @@ class AccountResult:
     ----------
     bitsum : str
         Protocol name.
-    protocol : BitsumProtocol
+    protocol : object
         The protocol.
     parameters : dict
         Its parameters by argument name.
@@ -117,7 +119,7 @@ class AccountResult:
     """
 
     bitsum: str
-    protocol: BitsumProtocol = field(repr=False)
+    protocol: Any = field(repr=False)
     parameters: dict[str, Any]
     instances: int
     epsilon: Interval
@@ -125,11 +127,16 @@ class AccountResult:
     guarantee: Guarantee
     notes: tuple[str, ...] = ()
 
+    @property
+    def users(self) -> int | None:
+        """How many users the protocol is for; None where it has no number, as for a local mechanism."""
+        return getattr(self.protocol, "users", None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, but `protocol`, as plain JSON values."""
         return {
             "bitsum": self.bitsum,
-            "users": self.protocol.users,
+            "users": self.users,
             "instances": self.instances,
             "parameters": dict(self.parameters),
             "epsilon": self.epsilon.to_dict(),
@@ -143,7 +150,7 @@ def _guarantee(epsilon: float, delta: float, threat_model: ThreatModel, method: 
     return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
 
 
-def _threat_model(claims: BitsumClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
+def _threat_model(claims: MechanismClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
     if threat_model is None:
         return claims.threat_models[0]
     return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
@@ -351,7 +358,7 @@ def _some(entry: Entry) -> list[PrivacyLossDistribution]:
 
 
 def account(
-    protocol: BitsumProtocol,
+    protocol: object,
     *,
     instances: int = 1,
     delta: float | None = None,
@@ -363,8 +370,8 @@ def account(
 
     Parameters
     ----------
-    protocol : BitsumProtocol
-        The protocol and its parameters.
+    protocol : object
+        The protocol and its parameters: a bitsum, or a mechanism that a twin is registered for.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     delta, epsilon : float
@@ -387,7 +394,7 @@ def account(
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
     instances = check_integer("instances", instances, low=1)
-    claims = claims_of(protocol)
+    claims = mechanism_claims_of(protocol)
     adversary = _threat_model(claims, threat_model)
     if delta is None:
         assert epsilon is not None

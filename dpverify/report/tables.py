@@ -142,7 +142,9 @@ def account_table(result: AccountResult) -> RenderableType:
     result : AccountResult
         As `dpverify.planning.plan.account` returns it.
     """
-    sizes = f"n = {result.protocol.users:,} users, I = {result.instances:,} instances"
+    sizes = f"I = {result.instances:,} instances"
+    if result.users is not None:
+        sizes = f"n = {result.users:,} users, {sizes}"
     title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"
     table = _table("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):

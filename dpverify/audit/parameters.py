@@ -1,0 +1,48 @@
+"""Whether the parameters keep a promise, by their exact law: the part of an audit that runs nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import Budget, Interval
+from dpverify.planning.plan import account
+from dpverify.statistics.family import AuditResult
+
+__all__ = ["exact_result"]
+
+
+def exact_result(reference: Any, claim: Budget) -> AuditResult:
+    """Compare the claim with the exact privacy of the parameters, which needs no trials and has no error rate."""
+    epsilon = _exact_epsilon(reference, claim)
+    refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
+    ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
+    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
+    if refuted or proved:
+        shown += f", claimed {claim.epsilon:.15g}"
+    else:
+        decidable = f"{ends['upper']!r} or more" if math.isfinite(epsilon.upper) else "a larger delta"
+        shown += (
+            f" and the claim {claim.epsilon:.17g} lies inside, which no number of trials can decide; claim {decidable} "
+            "to have it proved"
+        )
+    return AuditResult(
+        "privacy of the parameters",
+        0.0 if refuted else 1.0,
+        0,
+        "exact law, both directions and all datasets",
+        shown,
+        "any excess beyond the interval",
+        1.0 if proved else 0.0,
+        details={"epsilon": ends},
+    )
+
+
+def _exact_epsilon(reference: Any, claim: Budget) -> Interval:
+    """Return an interval with the epsilon of the parameters at the claim's delta."""
+    delta: Any = claim.exact_delta  # not the float below it: that gives another epsilon than `account` does
+    if delta > 0:
+        return account(reference, instances=1, delta=delta).epsilon
+    claims = mechanism_claims_of(reference)
+    return claims.pure_epsilon(reference, claims.threat_models[0])
