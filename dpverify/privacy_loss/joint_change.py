@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 
 _CELLS_PER_DEVIATION = 30.0
 _MOST_CELLS = 4000.0
+_SMALLEST_STEP = 1e-12
 _INTERPOLATION = 3e-4
 """What interpolating in t may cost of the exponent, relatively, in each cell."""
 _CUT = 1e-9
@@ -84,7 +85,7 @@ class JointChange:
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
         spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
         largest = max(pair.largest_loss for group in trimmed for pair in group)
-        step = max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, 1e-290)
+        step = max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, _SMALLEST_STEP)
         self._deviation = max(spread, step) * math.sqrt(change.squared_change)
         full = [_FullChange(dominating_grid(group, step)) for group in trimmed]
         self._changes = _grid_of_changes(change, -math.log(reference_delta))
@@ -96,6 +97,8 @@ class JointChange:
         self._loss_error = m * max(error for row in made for _, error in row)
         self._log_growth = m * max(pair.relative_error for pair in full)
         self._infinite = self._infinite_mass(unlisted, finite_up_to)
+        # No loss exceeds that of a full change, nor that of an outcome that is given its finite loss.
+        self._largest = max(m * max(largest, -math.log1p(-finite_up_to)) * (1.0 + 8.0 * UNIT) + self._loss_error, 0.0)
         self._known: dict[float, float] = {}
         family = functools.partial(FamilyComposition, relative_width=_LOWER_WIDTH, reference_delta=reference_delta)
         in_full = math.floor(change.squared_change)
@@ -149,7 +152,7 @@ class JointChange:
             # The integral of a Gaussian over a kernel that is wider.
             return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
-        best = least_argument(estimated, math.log(0.02 / self._deviation), math.log(100.0 / self._deviation))
+        best = least_argument(estimated, math.log(0.3 / self._deviation), math.log(100.0 / self._deviation))
         self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
         return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
 
@@ -174,8 +177,8 @@ class JointChange:
         def log_delta(log_integral: float, tilt: float) -> float:
             return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
 
-        finite = math.exp(min(self._least(log_delta), 0.0))
-        upper = min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+        finite = math.exp(min(self._least(log_delta), 0.0)) if epsilon < self._largest else 0.0
+        upper = float(min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
         return upper if self._in_full is None else min(upper, self._in_full.delta(epsilon).upper)
 
     def epsilon_upper(self, delta: float) -> float:
@@ -193,7 +196,7 @@ class JointChange:
         def epsilon(log_integral: float, tilt: float) -> float:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
-        return min(max(self._least(epsilon), 0.0), otherwise)
+        return float(min(max(self._least(epsilon), 0.0), self._largest, otherwise))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dpverify.changes import L2Bounded
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.joint_change import JointChange, _over_changes
+from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.joint_change import JointChange, _FullChange, _over_changes
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, mixed_reports, negative_binomial
 from dpverify.privacy_loss.transform import Composition
@@ -163,6 +163,10 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
 def test_mass_that_the_second_law_may_lack_keeps_the_total() -> None:
     # At epsilon = ln(1 - t) or below, every divergence is 1 - e^epsilon: nothing of the second law may be left out.
     pair = PrivacyLossDistribution.from_pmfs([0.0, 0.9, 0.1], [0.8, 0.1, 0.1])
+    (first, _), (second, _) = _FullChange(dominating_grid([pair], 0.1)).mixtures(0.5, 0.0)
+    assert float(np.sum(np.exp(first.log_masses))) == pytest.approx(1.0, abs=1e-9)
+    assert first.losses.min() == pytest.approx(math.log(0.5))
+    assert float(np.sum(np.exp(second.log_masses))) == pytest.approx(1.0, abs=1e-9)
     joint = JointChange([pair], L2Bounded(0.25, 1))
     for epsilon in (-0.7, -1.0, -3.0):
         assert joint.delta_upper(epsilon) >= -math.expm1(epsilon)
@@ -232,6 +236,26 @@ def test_a_pair_at_t_is_dominated_by_a_mixture_of_its_neighbours() -> None:
             for epsilon in (-0.5, 0.05, 0.4):
                 mixed = 0.25 * profile(0.2, epsilon) + 0.75 * profile(0.6, epsilon)
                 assert profile(0.5, epsilon) <= mixed + 1e-12
+
+
+def test_losses_never_exceed_those_of_full_changes() -> None:
+    # Reports of one user that is alone: four times ln 9 at most.
+    pair = binomial_randomized_response(1, 0.1, 1e-42)
+    joint = JointChange(list(pair), L2Bounded(1.0, 4))
+    assert joint.epsilon_upper(1e-6) <= 4.0 * math.log(9.0) * (1.0 + 1e-9)
+    assert joint.delta_upper(4.0 * math.log(9.0) * 1.001) < 1e-300
+    # A factor of e^300 in likelihood is more than any moment holds.
+    assert JointChange([approximate_dp(300.0, 0.0)], L2Bounded(3.0, 4)).epsilon_upper(1e-6) <= 1200.0 * (1.0 + 1e-9)
+
+
+def test_equal_laws_reveal_nothing_and_disjoint_ones_all_they_may() -> None:
+    equal, disjoint = (
+        PrivacyLossDistribution(np.zeros(1), np.ones(1)),
+        PrivacyLossDistribution(np.zeros(0), np.zeros(0), 1.0),
+    )
+    assert JointChange([equal], L2Bounded(3.0, 10)).epsilon_upper(1e-6) == pytest.approx(0.0, abs=1e-9)
+    assert JointChange([disjoint], L2Bounded(3.0, 10)).delta_upper(5.0) == 1.0
+    assert JointChange([disjoint], L2Bounded(3.0, 10)).epsilon_upper(0.5) == math.inf
 
 
 def test_bad_arguments_are_named() -> None:
