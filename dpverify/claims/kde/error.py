@@ -24,13 +24,11 @@ from dpverify.claims.lsq.base import pair_mean
 from dpverify.claims.registry import claims_of
 from dpverify.formulas import kde as formulas
 from dpverify.guarantee import Interval
+from dpverify.rounding import UNIT, summation_error
 from protocols.lsq import LSQFamily
 from protocols.validation import check_integer, check_real, check_vectors
 
 __all__ = ["WorstError", "mse", "sup_rmse"]
-
-_ROUNDING = 1e-10
-"""Far above the relative rounding error of the sums of moments, at most about 1e-13."""
 
 
 def _points(family: LSQFamily, points: ArrayLike) -> NDArray[np.float64]:
@@ -47,14 +45,26 @@ def _moments(
     claims = claims_of(family)
     expected = float(claims.expected(family, x, y).mean())
     bias = expected - float(family.kernel(x, y[np.newaxis]).mean())
-    positive = (
-        float(claims.rounded_square(family, x, y).sum()) / len(x) ** 2
-        + pair_mean(x, lambda first, second: claims.product(family, first, second, y))
-        + _noise(family, len(x), bitsum_rmse) * claims.query_square(family, y)
-    )
-    value = bias**2 + (positive - expected**2) / instances
-    error = _ROUNDING * (bias**2 + (abs(positive) + expected**2) / instances) + 6.0 * claims.moment_error
-    return max(value, 0.0), error
+    alone = float(claims.rounded_square(family, x, y).sum()) / len(x) ** 2
+    alone += _noise(family, len(x), bitsum_rmse) * claims.query_square(family, y)
+    pairs = pair_mean(x, lambda first, second: claims.product(family, first, second, y))
+    value = bias**2 + (alone + pairs - expected**2) / instances
+    size, rounding = _rounding(family, x, y)
+    error = rounding * size * (8.0 * abs(bias) + 16.0 * rounding * size)
+    error += 16.0 * rounding * (size**2 + alone) / instances
+    return max(value, 0.0), error + 6.0 * claims.moment_error
+
+
+def _rounding(family: LSQFamily, points: NDArray[np.float64], query: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the M of `LSQClaims.accuracy`, and r with the error of sums over users, and over pairs in blocks, added.
+
+    With these every mean of expectations or kernels is off by at most r M. So the bias, at most 2M, is off by 3 r M and
+    its square by `r M (6 |bias| + 9 r M)`; the terms of single users, and the noise with 16 u of its factors, by r
+    times themselves and M^2; the mean over pairs by 5 r M^2, the expectation's square by 3 r M^2. The last operations
+    add at most 4 u of all terms, and r is above 60 u.
+    """
+    size, error = claims_of(family).accuracy(family, points, query)
+    return size, error + summation_error(len(points) ** 2) + (len(points) / 512 + 8.0) * UNIT
 
 
 def _noise(family: LSQFamily, users: int, bitsum_rmse: float) -> float:
@@ -149,7 +159,14 @@ def sup_rmse(
         candidates = np.concatenate([candidates, check_vectors("queries", queries, dimension=family.dimension)])
     found = [_moments(family, x, y, instances, rmse.lower) for y in candidates]
     lower = [math.sqrt(max(value - error, 0.0)) for value, error in found]
-    upper = claims.largest_mse(family, x, instances, noise) * (1.0 + _ROUNDING) + 6.0 * claims.moment_error
+    # The same moments make up the bounds, at queries of norm 1 where that counts. Where a root is taken of a mean over
+    # users, of at least 1/n, its error grows by sqrt(n) / 2. The bias is at most beta, but for one instance.
+    size, rounding = _rounding(family, x, None)
+    charge = 32.0 * rounding * (family.beta**2 + (math.sqrt(len(x)) * size**2 + noise) / instances)
+    upper = claims.largest_mse(family, x, instances, noise) * (1.0 + 32.0 * rounding) + charge
+    upper += 6.0 * claims.moment_error
     best = int(np.argmax(lower))
     published = formulas.published_rmse_bound(fp, family.beta, family.R, family.S, instances, rmse.upper, len(x))
-    return WorstError(Interval(lower[best], math.sqrt(upper)), claims.domain, candidates[best], float(published))
+    # Either root is off by half a unit.
+    enclosed = Interval.proved(lower[best] * (1.0 - UNIT), math.sqrt(upper) * (1.0 + 4.0 * UNIT))
+    return WorstError(enclosed, claims.domain, candidates[best], float(published))

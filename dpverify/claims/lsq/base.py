@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.base import Claims
+from dpverify.rounding import UNIT
 from protocols.lsq import LSQFamily
 
 __all__ = ["Array", "LSQClaims", "pair_mean"]
@@ -26,7 +27,7 @@ def pair_mean(x: Array, value: Callable[[Array, Array], Array]) -> float:
         block = value(x[start : start + _CHUNK], x)
         rows = np.arange(len(block))
         block[rows, start + rows] = 0.0
-        total += float(block.sum())
+        total += float(block.ravel().sum())
     return total / len(x) ** 2
 
 
@@ -37,6 +38,21 @@ class LSQClaims(Claims[F]):
     """The queries over which `largest_mse` takes the supremum."""
     moment_error: ClassVar[float] = 0.0
     """Bound on the error of each moment below: 0 for exact ones."""
+
+    def accuracy(self, family: F, x: Array, y: Array | None = None) -> tuple[float, float]:
+        """Return M and r: how large the moments are, and how far rounding takes them; over all of `domain` without y.
+
+        `expected` and the kernel are at most M and off by at most r M, `product` is at most 5 M^2 and off by at most
+        5 r M^2, `rounded_square` is off by at most r times itself and M^2, and `query_square` by r times itself.
+
+        Notes
+        -----
+        Here M = 1, for kernels that are e^-t of a distance, or of its square, t. In d dimensions t has a relative
+        error of at most (d + 7) u: differences and squares of coordinates, their sum, root, quotient and square. As
+        t e^-t <= 1/e that moves e^-t by at most 0.4 (d + 7) u, and `exp` adds 2u. The same holds for the root of a
+        product of three kernels, whose exponents add up; and `product` adds up less than five such numbers.
+        """
+        return 1.0, (4.0 * x.shape[1] + 16.0) * UNIT
 
     @abstractmethod
     def expected(self, family: F, x: Array, y: Array) -> Array:

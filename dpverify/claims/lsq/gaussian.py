@@ -14,6 +14,7 @@ import scipy
 from dpverify.claims.lsq.base import Array, LSQClaims, far_query, pair_mean
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.lsq import GAUSSIAN
+from dpverify.rounding import UNIT
 from protocols.lsq import GaussianFeatures, LSQFamily
 
 __all__ = ["GaussianFeaturesClaims"]
@@ -29,6 +30,12 @@ class GaussianFeaturesClaims(LSQClaims[GaussianFeatures]):
     protocol: ClassVar[type[LSQFamily]] = GaussianFeatures
     domain: ClassVar[str] = "all of R^d"
     theorems: ClassVar[tuple[Theorem, ...]] = GAUSSIAN
+
+    def accuracy(self, family: GaussianFeatures, x: Array, y: Array | None = None) -> tuple[float, float]:
+        """Return M = 1 and r; far from the query a + c cancels, by up to 2u |a|, and e^(-s^2) has slopes below 1."""
+        size, error = super().accuracy(family, x, y)
+        reach = 0.0 if y is None else float(np.linalg.norm(x - y, axis=1).max()) / family.bandwidth
+        return size, error + 4.0 * reach * UNIT
 
     def expected(self, family: GaussianFeatures, x: Array, y: Array) -> Array:  # noqa: D102
         return family.kernel(x, y[np.newaxis])[:, 0]

@@ -6,6 +6,7 @@ domain is the unit ball, which wagner2025 needs too (Definition 2.1 bounds g(y))
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from dpverify.claims.lsq.base import Array, LSQClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.lsq import INNER_PRODUCT
+from dpverify.rounding import UNIT
 from protocols.lsq import Identity, LSQFamily, RandomSigns
 
 __all__ = ["IdentityClaims", "RandomSignsClaims"]
@@ -27,6 +29,15 @@ def _largest(form: Array) -> tuple[float, Array]:
     return float(values[-1]) + _EIGENVALUE_ERROR * float(np.linalg.norm(form)), vectors[:, -1:].T
 
 
+def _accuracy(size: float, x: Array) -> tuple[float, float]:
+    """Return M and r: a sum of d products, or of n users, is off by d or n units of the product of norms (Cauchy)."""
+    return size, (4.0 * (x.shape[0] + x.shape[1]) + 16.0) * UNIT
+
+
+def _norm(y: Array | None) -> float:
+    return 1.0 if y is None else float(np.linalg.norm(y)) * (1.0 + 1e-9)
+
+
 class RandomSignsClaims(LSQClaims[RandomSigns]):
     """The twin of `RandomSigns`."""
 
@@ -34,6 +45,10 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
     protocol: ClassVar[type[LSQFamily]] = RandomSigns
     domain: ClassVar[str] = "the unit ball"
     theorems: ClassVar[tuple[Theorem, ...]] = INNER_PRODUCT
+
+    def accuracy(self, family: RandomSigns, x: Array, y: Array | None = None) -> tuple[float, float]:
+        """Return M = |y| and r; the three terms of `product` are at most |y|^2, 2 |y|^2 and 2 |y|^2."""
+        return _accuracy(_norm(y), x)
 
     def expected(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
         return family.kernel(x, y[np.newaxis])[:, 0]
@@ -71,6 +86,11 @@ class IdentityClaims(LSQClaims[Identity]):
     name: ClassVar[str] = "identity"
     protocol: ClassVar[type[LSQFamily]] = Identity
     domain: ClassVar[str] = "the unit ball"
+
+    def accuracy(self, family: Identity, x: Array, y: Array | None = None) -> tuple[float, float]:
+        """Return M, at least |x| |y| and R sqrt(d) |y|, and r."""
+        longest = float(np.linalg.norm(x, axis=1).max()) * (1.0 + 1e-9)
+        return _accuracy(max(family.R * math.sqrt(family.dimension), longest) * _norm(y), x)
 
     def expected(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102
         return np.asarray(np.clip(x, -family.R, family.R) @ y)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from mpmath import fp, mp
 
-from dpverify.claims.kde.error import mse, sup_rmse
+from dpverify.claims.kde.error import _moments, mse, sup_rmse
 from dpverify.claims.lsq import LSQ_CLAIMS
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Verdict
@@ -87,6 +88,44 @@ def test_an_error_that_depends_on_the_input_is_enclosed(x: tuple[float, ...]) ->
     # Both ends are attained: by zeros, and by ones.
     assert (found.upper < math.sqrt(truth) * (1 + 1e-9)) == (x == (1.0, 1.0, 1.0))
     assert (found.lower > math.sqrt(truth) * (1 - 1e-9)) == (x == (-1.0, -1.0, -1.0))
+
+
+def exact_identity_mse(points: list[Fraction]) -> Fraction:
+    """Of the sum of one coordinate in [-1, 1] without noise, at the query 1: only the rounding to bits."""
+    return sum(1 - x**2 for x in points) / Fraction(len(points)) ** 2
+
+
+def test_rounding_is_charged_where_moments_cancel() -> None:
+    # Nearly all of the terms of single users cancels against that of pairs.
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n = 2 * int(rng.integers(1, 6))
+        x = np.where(np.arange(n) % 2, -1.0, 1.0) * (1.0 - rng.random(n) * 10.0 ** -rng.uniform(3, 13))
+        value, error = _moments(Identity(1), x[:, np.newaxis], np.ones(1), 1, 0.0)
+        assert abs(Fraction(value) - exact_identity_mse([Fraction(v) for v in x])) <= error < 1e-11
+        found = sup_rmse(Identity(1), x[:, np.newaxis], instances=1, bitsum_rmse=0.0).sup_rmse
+        assert Fraction(found.lower) ** 2 <= exact_identity_mse([Fraction(v) for v in x]) <= Fraction(found.upper) ** 2
+
+
+def exact_gaussian_mse(x: list[float], y: float, instances: int) -> Any:
+    """In 60 digits, without noise, bandwidth 1: f(x) f(z) g(y)^2 averages the phases that cancel."""
+    kernel = [[mp.exp(-((mp.mpf(u) - mp.mpf(v)) ** 2)) for v in x] for u in x]
+    mirrored = [[mp.exp(-((mp.mpf(u) + mp.mpf(v) - 2 * mp.mpf(y)) ** 2)) for v in x] for u in x]
+    mean = mp.fsum(mp.exp(-((mp.mpf(u) - mp.mpf(y)) ** 2)) for u in x) / len(x)
+    pairs = mp.fsum(kernel[i][j] + mirrored[i][j] / 2 for i in range(len(x)) for j in range(len(x)) if i != j)
+    return ((2 * len(x) + pairs) / len(x) ** 2 - mean**2) / instances
+
+
+@pytest.mark.parametrize("reach", [0.1, 1.0, 1e3, 1e9])
+def test_rounding_is_charged_far_from_the_query(reach: float) -> None:
+    rng = np.random.default_rng(4)
+    with mp.workdps(60):
+        for _ in range(40):
+            x = (np.array([1.0, -1.0, 1.0]) * reach + rng.normal(size=3) / 2).tolist()
+            y = float(rng.normal()) / 2
+            value, error = _moments(GaussianFeatures(1), np.array(x)[:, np.newaxis], np.array([y]), 7, 0.0)
+            assert abs(mp.mpf(value) - exact_gaussian_mse(x, y, 7)) <= error
+            assert error < 1e-13 * max(reach, 1.0)
 
 
 def test_other_errors_do_not_depend_on_the_input() -> None:
