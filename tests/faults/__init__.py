@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from tests.faults.bitsums import BITSUM_FAULTS
+from tests.faults.counts import CORRECT_COUNTS, COUNT_FAULTS
+from tests.faults.densities import CORRECT_DENSITIES, DENSITY_FAULTS
 from tests.faults.fault import Fault
 from tests.faults.noises import NOISE_FAULTS
-from tests.faults.others import CORRECT_OTHERS, OTHER_FAULTS
 
 __all__ = ["CORRECT_OTHERS", "FAULTS", "Fault"]
 
-FAULTS: tuple[Fault, ...] = (*BITSUM_FAULTS, *NOISE_FAULTS, *OTHER_FAULTS)
+CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES}
+"""Correct implementations of what is no bitsum, run through the same subjects as the faults."""
+FAULTS: tuple[Fault, ...] = (*BITSUM_FAULTS, *NOISE_FAULTS, *COUNT_FAULTS, *DENSITY_FAULTS)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dpverify.audit.bitsum import Implementation, bitsum_subject
 from protocols.bitsum import BitsumProtocol, RandomizedResponse, ThreeNB
 from protocols.bitsum.base import messages_by_symbol
-from protocols.shuffler import UserMessages, shuffle
+from protocols.shuffler import UserMessages
 from tests.faults.fault import Fault
+from tests.faults.shufflers import fixed_permutation, half_shuffled, no_shuffle, one_transposition, users_shuffled
 
 __all__ = ["BITSUM_FAULTS", "fault"]
 
@@ -146,31 +147,6 @@ class SinglePrecisionFlips(RandomizedResponse):
     def _randomize(self, bits: Bits, rng: np.random.Generator) -> UserMessages:
         flips = rng.integers(0, 256, bits.size) < round(256 * self.flip_probability)
         return UserMessages(bits ^ flips, np.arange(bits.size))
-
-
-def no_shuffle(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    return messages.symbols
-
-
-def fixed_permutation(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    return shuffle(messages, np.random.default_rng(0))
-
-
-def users_shuffled(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Shuffle users, and leave each user's messages together."""
-    users = int(messages.senders.max(initial=0)) + 1
-    return messages.symbols[np.argsort(rng.permutation(users)[messages.senders], kind="stable")]
-
-
-def half_shuffled(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Shuffle in two batches."""
-    middle = messages.symbols.size // 2
-    return np.concatenate([rng.permutation(messages.symbols[:middle]), rng.permutation(messages.symbols[middle:])])
-
-
-def one_transposition(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rotate by a random offset, which is no shuffle."""
-    return np.roll(messages.symbols, rng.integers(max(1, messages.symbols.size)))
 
 
 def _of(protocol: BitsumProtocol, **options: Any) -> Callable[[], Implementation]:

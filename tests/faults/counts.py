@@ -1,50 +1,27 @@
-"""Faults of labels, histogram, selection, vector sum, kernel density and its features, and of noise in floats.
-
-Where outputs are continuous, they are reduced to something with an exact law: features to random signs with their
-product's mean, density estimates to the bitsum below them.
-"""
+"""Faults of labels, histogram, selection and vector sum, and of noise in floats on counts."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.target import Target
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
-from protocols.bitsum import Estimate, NegativeBinomial, RandomizedResponse
+from protocols.bitsum import Estimate, NegativeBinomial
 from protocols.histogram import Histogram
-from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.lsq import ExponentialTessellation, GaussianFeatures, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.faults.fault import Fault
+from tests.faults.runs import Run, bernoulli_sum, faults_of, integers, subject_of
 
-__all__ = ["CORRECT_OTHERS", "OTHER_FAULTS"]
-
-Run = Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]]
-"""(inputs, rng, trials) -> outputs, shape (trials, columns)."""
-
-
-def _subject(name: str, run: Run, datasets: Sequence[Dataset], pairs: Sequence[Neighbours] = ()) -> Subject:
-    columns = 1 + max((column for dataset in datasets for column in dataset.laws), default=0)
-    return Subject(name, Target(run, True, (columns,), name), datasets, pairs)
-
-
-def _integers(pmf: NDArray[np.float64], start: int = 0) -> DiscreteLaw:
-    return DiscreteLaw.of(np.arange(start, start + pmf.size), pmf / pmf.sum())
-
-
-def _bernoulli_sum(probabilities: NDArray[np.float64]) -> DiscreteLaw:
-    return _integers(functools.reduce(np.convolve, [np.array([1.0 - p, p]) for p in probabilities.tolist()]))
-
+__all__ = ["CORRECT_COUNTS", "COUNT_FAULTS"]
 
 # Labels: three users' reports, one column each, and the debiased count of class 0.
 
@@ -53,11 +30,13 @@ LABELS = LabelRandomizedResponse(4, 1.0)
 
 def _label_subject(run: Run) -> Subject:
     users = np.array([0, 1, 3])
-    reports = {i: (f"report of label {c}", _integers(LABELS.transition[c])) for i, c in enumerate(users.tolist())}
-    zeros = _bernoulli_sum(LABELS.transition[users, 0])
+    reports = {i: (f"report of label {c}", integers(LABELS.transition[c])) for i, c in enumerate(users.tolist())}
+    zeros = bernoulli_sum(LABELS.transition[users, 0])
     debiased = {int(k): float(LABELS.debias([k, 3 - k, 0, 0])[0]) for k in zeros.points}
     estimate = zeros.image(lambda counts: np.array([debiased[int(count)] for count in counts]))
-    return _subject("labels", run, [Dataset("three labels", users, {**reports, 3: ("estimated count of 0", estimate)})])
+    return subject_of(
+        "labels", run, [Dataset("three labels", users, {**reports, 3: ("estimated count of 0", estimate)})]
+    )
 
 
 def _labels(randomize: Callable[[NDArray[Any], np.random.Generator], NDArray[Any]], debias: Any = None) -> Run:
@@ -98,7 +77,7 @@ def _bucket_subject(run: Run) -> Subject:
     noise = laws.negative_binomial(4.0, 0.4, 1e-20)
     start, pmf = noise.start, noise.pmf / noise.pmf.sum()
     counts = [6, 4]
-    columns: dict[int, Any] = {b: (f"messages of bucket {b}", _integers(pmf, start + 10 - counts[b])) for b in range(2)}
+    columns: dict[int, Any] = {b: (f"messages of bucket {b}", integers(pmf, start + 10 - counts[b])) for b in range(2)}
     z = np.arange(start, start + pmf.size)
     for b in range(2):
         clipped = DiscreteLaw.of(np.maximum(counts[b] - z, 0), pmf)
@@ -108,8 +87,8 @@ def _bucket_subject(run: Run) -> Subject:
     # P(Z0 - Z1 <= 2), summed over Z1 = z.
     columns[4] = ("selected bucket", DiscreteLaw.of([0, 1], [first, 1.0 - first]))
     difference = np.convolve(pmf, pmf[::-1])
-    columns[5] = ("difference of the buckets", _integers(difference, start - int(z[-1]) - 2))
-    return _subject("buckets", run, [Dataset("six and four", VALUES, columns)])
+    columns[5] = ("difference of the buckets", integers(difference, start - int(z[-1]) - 2))
+    return subject_of("buckets", run, [Dataset("six and four", VALUES, columns)])
 
 
 def _buckets(
@@ -143,9 +122,9 @@ POINT = np.array([0.25, 1.0])
 def _vector_subject(run: Run) -> Subject:
     law = VECTOR.report_law(POINT[np.newaxis])[0] / 2.0
     columns = {
-        3 * j + v: (f"reports ({j}, {v})", _bernoulli_sum(np.full(12, law[j, v]))) for j in range(2) for v in range(3)
+        3 * j + v: (f"reports ({j}, {v})", bernoulli_sum(np.full(12, law[j, v]))) for j in range(2) for v in range(3)
     }
-    reports = _bernoulli_sum(np.full(12, 0.5))
+    reports = bernoulli_sum(np.full(12, 0.5))
     # (reports, sum of values) of coordinate 0 over 12 users: a two-dimensional convolution, user by user.
     table = np.zeros((13, 25))
     table[0, 0] = 1.0
@@ -158,7 +137,7 @@ def _vector_subject(run: Run) -> Subject:
     estimates = (s / 2.0 - 0.3 / 2.0 * n) / 0.7 / 0.5
     columns[6] = ("estimate of coordinate 0", DiscreteLaw.of(np.round(estimates, 9), table[n, s]))
     columns[7] = ("reports of coordinate 0", reports)
-    return _subject("vector sum", run, [Dataset("twelve equal vectors", POINT, columns)])
+    return subject_of("vector sum", run, [Dataset("twelve equal vectors", POINT, columns)])
 
 
 def _vectors(
@@ -198,112 +177,12 @@ def _towards_zero(point: NDArray[Any], rng: np.random.Generator, reports: int) -
     return np.where(rng.random(below.shape) < 0.3, rng.integers(0, 3, below.shape), below)
 
 
-# Kernel density with public features that are known to the audit, one pair: F~ is affine in one bitsum.
-
-FEATURES = GaussianFeatures(2).sample(1, np.random.default_rng(5))
-DENSITY = KernelDensityProtocol(RandomizedResponse(12, 0.2), FEATURES)
-POINTS = np.random.default_rng(6).normal(size=(12, 2))
-
-
-def _density_subject(run: Run) -> Subject:
-    probability = 0.5 + FEATURES.f(POINTS)[:, 0, 0] / (2.0 * math.sqrt(2.0))
-    reports = _bernoulli_sum(0.2 + 0.6 * probability)
-    published = reports.image(lambda ones: np.round((2.0 * (ones - 12 * 0.2) / 0.6 - 12) * math.sqrt(2.0), 9))
-    return _subject("kernel density", run, [Dataset("twelve points", POINTS, {0: ("published sum", published)})])
-
-
-def _densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0), users: int = 12) -> Run:
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-        drawn = bits(FEATURES.f(inputs)[:, 0, 0], rng, trials)
-        flips = rng.random(drawn.shape) < 0.2
-        estimates = ((drawn ^ flips).sum(axis=1) - 12 * 0.2) / 0.6
-        return np.round((2.0 * estimates - users) * scale, 9)[:, np.newaxis]
-
-    return run
-
-
-def _correct_bits(f: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-    return np.asarray(rng.random((trials, f.size)) < 0.5 + f / (2.0 * math.sqrt(2.0)))
-
-
-# Features: random signs with means f / R and g / R have the product's mean k(x, y) / R^2.
-
-PAIR = np.array([[0.3, 0.1], [-0.2, 0.4]])
-UNIT_PAIR = np.array([[0.6, 0.8], [1.0, 0.0]])
-
-
-def _feature_subject(family: LSQFamily, run: Run) -> Subject:
-    pair = UNIT_PAIR if family.requires_unit_vectors else PAIR
-    kernel = float(family.kernel(pair[:1], pair[1:])[0, 0])
-    positive = 0.5 + kernel / (2.0 * family.R**2)
-    law = DiscreteLaw.of([-1, 1], [1.0 - positive, positive])
-    return _subject(type(family).__name__, run, [Dataset("two points", pair, {0: ("sign of the product", law)})])
-
-
-Product = Callable[[NDArray[Any], np.random.Generator, int], tuple[NDArray[Any], NDArray[Any]]]
-
-
-def _signs(product: Product) -> Run:
-    """Turn features f(x), g(y), each divided by the range, into the product of two random signs."""
-
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-        f, g = product(inputs, rng, trials)
-        signs = [np.where(rng.random(trials) < 0.5 + 0.5 * np.clip(x, -1.0, 1.0), 1, -1) for x in (f, g)]
-        return (signs[0] * signs[1])[:, np.newaxis]
-
-    return run
-
-
-def _of_family(family: LSQFamily) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        features = family.sample(trials, rng)
-        return features.f(inputs[:1])[0, :, 0] / family.R, features.g(inputs[1:])[0, :, 0] / family.R
-
-    return product
-
-
-def _cosines(scale: float, phase: float) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        angle = scale * rng.standard_normal((trials, 2)) @ inputs.T + rng.uniform(0.0, phase, (trials, 1))
-        return np.cos(angle[:, 0]), np.cos(angle[:, 1])
-
-    return product
-
-
-def _unpaired(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    first, second = GAUSSIAN.sample(trials, rng), GAUSSIAN.sample(trials, rng)
-    return first.f(inputs[:1])[0, :, 0] / GAUSSIAN.R, second.g(inputs[1:])[0, :, 0] / GAUSSIAN.R
-
-
-def _binary_signs(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Signs in {0, 1}, as from a generator of bits."""
-    signs = rng.integers(0, 2, (trials, 2))
-    values = signs @ inputs.T / math.sqrt(2.0)
-    return values[:, 0], values[:, 1]
-
-
-def _grid(pitch: Callable[[np.random.Generator, int], NDArray[Any]], shifted: bool = True) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        same = np.ones(trials, dtype=bool)
-        for column in inputs.T:
-            width = pitch(rng, trials)
-            shift = rng.random(trials) if shifted else np.zeros(trials)
-            same &= np.floor(column[0] / width + shift) == np.floor(column[1] / width + shift)
-        first = 2.0 * rng.integers(0, 2, trials) - 1.0
-        return first, np.where(same, first, 2.0 * rng.integers(0, 2, trials) - 1.0)
-
-    return product
-
-
-GAUSSIAN, LAPLACIAN = GaussianFeatures(2), LaplacianBinning(2, buckets=1, signed=True)
-EXPONENTIAL, SIGNS = ExponentialTessellation(2, buckets=1, signed=True), RandomSigns(2)
-
 # A privacy claim alone: black boxes, of which only two neighbouring inputs are known.
 
 
 def _claim_subject(run: Run, zero: NDArray[Any], one: NDArray[Any], law: Callable[[NDArray[Any]], Any]) -> Subject:
     datasets = [Dataset("one dataset", zero, law(zero)), Dataset("its neighbour", one, law(one))]
-    return _subject("histogram with central noise", run, datasets, [Neighbours(0, 1)])
+    return subject_of("histogram with central noise", run, datasets, [Neighbours(0, 1)])
 
 
 def _histogram_law(scale: float) -> Callable[[NDArray[Any]], Any]:
@@ -312,7 +191,7 @@ def _histogram_law(scale: float) -> Callable[[NDArray[Any]], Any]:
 
     def law(counts: NDArray[Any]) -> Any:
         start = int(counts[0] - counts[1]) - (noise.pmf.size - 1)
-        return {0: ("difference of two buckets", _integers(difference, start))}
+        return {0: ("difference of two buckets", integers(difference, start))}
 
     return law
 
@@ -326,32 +205,18 @@ def _histogram(scale: float) -> Run:
     return run
 
 
-C = "conformance"
-
-
-def _faults(protocol: str, subject: Callable[[Run], Subject], *entries: tuple[str, str, str, Run]) -> tuple[Fault, ...]:
-    return tuple(
-        Fault(name, protocol, wrong, reason, C, functools.partial(subject, run)) for name, wrong, reason, run in entries
-    )
-
-
-CORRECT_OTHERS: dict[str, Callable[[], Subject]] = {
+CORRECT_COUNTS: dict[str, Callable[[], Subject]] = {
     "labels": lambda: _label_subject(_labels(LABELS.randomize)),
     "buckets": lambda: _bucket_subject(_buckets()),
     "vector sum": lambda: _vector_subject(_vectors()),
-    "kernel density": lambda: _density_subject(_densities(_correct_bits)),
     "histogram with central noise": lambda: _claim_subject(
         _histogram(0.5), np.array([5, 5]), np.array([6, 4]), _histogram_law(0.5)
     ),
-    **{
-        type(family).__name__: functools.partial(_feature_subject, family, _signs(_of_family(family)))
-        for family in (GAUSSIAN, LAPLACIAN, EXPONENTIAL, SIGNS)
-    },
 }
 """Correct implementations, run through the same subjects: what the faults are faults of."""
 
-OTHER_FAULTS: tuple[Fault, ...] = (
-    *_faults(
+COUNT_FAULTS: tuple[Fault, ...] = (
+    *faults_of(
         "labels",
         _label_subject,
         (
@@ -397,7 +262,7 @@ OTHER_FAULTS: tuple[Fault, ...] = (
             _labels(lambda labels, rng: labels),
         ),
     ),
-    *_faults(
+    *faults_of(
         "histogram",
         _bucket_subject,
         (
@@ -437,7 +302,7 @@ OTHER_FAULTS: tuple[Fault, ...] = (
             _buckets(estimate=lambda view: np.maximum(9 - view, 0)),
         ),
     ),
-    *_faults(
+    *faults_of(
         "selection",
         _bucket_subject,
         (
@@ -459,7 +324,7 @@ OTHER_FAULTS: tuple[Fault, ...] = (
             _buckets(select=lambda view: np.argmax(HISTOGRAM.analyze(view), axis=-1)),
         ),
     ),
-    *_faults(
+    *faults_of(
         "vector-sum",
         _vector_subject,
         (
@@ -494,95 +359,6 @@ OTHER_FAULTS: tuple[Fault, ...] = (
             "levels counted from 1",
             _vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5),
         ),
-    ),
-    *_faults(
-        "kde",
-        _density_subject,
-        (
-            "kde-rounds-to-sign",
-            "features are rounded to their sign",
-            "deterministic rounding seems more precise",
-            _densities(lambda f, rng, trials: np.tile(f > 0, (trials, 1))),
-        ),
-        (
-            "kde-probability-without-offset",
-            "a bit is 1 with probability f/R",
-            "the +1 of (1 + f/R)/2 forgotten",
-            _densities(lambda f, rng, trials: rng.random((trials, f.size)) < f / math.sqrt(2.0)),
-        ),
-        (
-            "kde-range-mismatched",
-            "users round with R = 1",
-            "cosines are in [-1, 1], times sqrt 2 they are not",
-            _densities(lambda f, rng, trials: rng.random((trials, f.size)) < 0.5 + f / 2.0),
-        ),
-        (
-            "kde-range-missing",
-            "the analyzer leaves R out",
-            "half of the scaling forgotten",
-            _densities(_correct_bits, scale=1.0),
-        ),
-        (
-            "kde-n-mismatched",
-            "2 B - (n + 1)",
-            "the query point counted as a user",
-            _densities(_correct_bits, users=13),
-        ),
-        (
-            "kde-one-coin-per-run",
-            "all users round with one uniform number",
-            "a scalar draw broadcast over users",
-            _densities(lambda f, rng, trials: rng.random((trials, 1)) < 0.5 + f / (2.0 * math.sqrt(2.0))),
-        ),
-    ),
-    *_faults(
-        "lsq-gaussian",
-        functools.partial(_feature_subject, GAUSSIAN),
-        (
-            "lsq-gaussian-bandwidth",
-            "frequencies without the factor sqrt 2",
-            "exp(-|x-y|^2) and exp(-|x-y|^2 / 2) confused",
-            _signs(_cosines(1.0, 2.0 * math.pi)),
-        ),
-        (
-            "lsq-gaussian-no-offset",
-            "no random phase",
-            "the phase seems to cancel",
-            _signs(_cosines(math.sqrt(2.0), 0.0)),
-        ),
-        (
-            "lsq-gaussian-phase-below-1",
-            "phases in [0, 1)",
-            "a uniform variable without the factor 2 pi",
-            _signs(_cosines(math.sqrt(2.0), 1.0)),
-        ),
-        (
-            "lsq-gaussian-unpaired",
-            "users and analyzer draw their own features",
-            "public randomness from two seeds",
-            _signs(_unpaired),
-        ),
-    ),
-    *_faults(
-        "lsq-laplacian",
-        functools.partial(_feature_subject, LAPLACIAN),
-        (
-            "lsq-laplacian-exponential-pitch",
-            "pitches are exponential, not Gamma(2)",
-            "rahimi2007's p(delta) = delta k''(delta) without the delta",
-            _signs(_grid(lambda rng, trials: rng.exponential(1.0, trials))),
-        ),
-        (
-            "lsq-laplacian-no-shift",
-            "grids are not shifted",
-            "the shift forgotten",
-            _signs(_grid(lambda rng, trials: rng.gamma(2.0, 1.0, trials), shifted=False)),
-        ),
-    ),
-    *_faults(
-        "lsq-inner-product",
-        functools.partial(_feature_subject, SIGNS),
-        ("lsq-signs-of-bits", "signs in {0, 1}", "bits used as signs", _signs(_binary_signs)),
     ),
     Fault(
         "histogram-add-remove-for-replace",
