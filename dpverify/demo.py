@@ -17,13 +17,13 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from dpverify.claims.bitsum import claims_of
+from dpverify.claims.classifier import Change, classifier_guarantee
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.comparison import Comparison, compare
@@ -182,24 +182,16 @@ class _Planner:
         return self.protocols[-1]
 
 
-def _sum_up(first: float, second: float) -> float:
-    """Return the sum of two floats, rounded up."""
-    total = first + second
-    return total if Fraction(total) >= Fraction(first) + Fraction(second) else math.nextafter(total, math.inf)
-
-
 def _whole(plans: Sequence[PlanRow]) -> Guarantee:
     """Return the guarantee of features and label together, from the plans of all classes of all runs."""
-    first = plans[0].guarantee
-    return Guarantee(
-        _sum_up(max(row.guarantee.epsilon for row in plans), LABEL_EPSILON),
-        max(row.guarantee.delta for row in plans),
-        first.adjacency,
-        first.threat_model,
-        Side.UPPER_BOUND if all(row.guarantee.side is Side.UPPER_BOUND for row in plans) else Side.ESTIMATE,
-        f"{first.method}; label by randomized response",
-        "wagner2025, Corollary 3.4",
+    proved = all(row.guarantee.side is Side.UPPER_BOUND for row in plans)
+    worst = replace(
+        plans[0].guarantee,
+        epsilon=max(row.guarantee.epsilon for row in plans),
+        delta=max(row.guarantee.delta for row in plans),
+        side=Side.UPPER_BOUND if proved else Side.ESTIMATE,
     )
+    return classifier_guarantee(worst, LABEL_EPSILON, worst.threat_model, Change.POINT_AND_LABEL)
 
 
 def _scores(task: _Task, planner: _Planner | None, instances: int, seeds: Sequence[int]) -> tuple[float, ...]:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUBNORMAL", "UNIT", "fft_error", "norm", "summation_error"]
+__all__ = ["SUBNORMAL", "UNIT", "fft_error", "norm", "sum_above", "summation_error"]
 
 UNIT = 2.0**-53
 """The unit roundoff of IEEE double precision."""
 SUBNORMAL = 1e-307
 """Charged to every answer: floats below 2.3e-308 are rounded to 5e-324, not relatively."""
+
+
+def sum_above(first: float, second: float) -> float:
+    """Return the smallest float that is not below the exact sum of two floats: infinite where one is."""
+    total = first + second
+    if not math.isfinite(total) or Fraction(total) >= Fraction(first) + Fraction(second):
+        return total
+    return math.nextafter(total, math.inf)
 
 
 def summation_error(terms: int) -> float:

@@ -12,6 +12,7 @@ import math
 from enum import StrEnum
 
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from dpverify.rounding import sum_above
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
 
@@ -35,7 +36,8 @@ def classifier_guarantee(
     Parameters
     ----------
     per_class : Guarantee
-        An upper bound for one class's density protocol, replace-one adjacency, that holds at every reported size.
+        For one class's density protocol, replace-one adjacency, at every reported size: an upper bound, or an
+        estimate, of which an estimate is made.
     label_epsilon : float or None
         eps_lbl in nats, positive; None where labels are published in the clear.
     threat_model : ThreatModel
@@ -51,12 +53,12 @@ def classifier_guarantee(
     Raises
     ------
     ValueError
-        For another threat model, or a `per_class` that is no upper bound for replace-one adjacency.
+        For another threat model, or a `per_class` that is a lower bound or for another adjacency than replace-one.
     """
     if threat_model not in (ThreatModel.COMMUNICATION, ThreatModel.MODEL):
         raise ValueError(f"threat_model={threat_model.value!r} must be 'communication' or 'model'.")
-    if per_class.side is not Side.UPPER_BOUND or per_class.adjacency is not Adjacency.REPLACE_ONE:
-        raise ValueError(f"per_class={per_class} must be an upper bound for replace-one adjacency.")
+    if per_class.side is Side.LOWER_BOUND or per_class.adjacency is not Adjacency.REPLACE_ONE:
+        raise ValueError(f"per_class={per_class} must be an upper bound, or an estimate, for replace-one adjacency.")
     if per_class.threat_model not in (ThreatModel.COMMUNICATION, threat_model):
         raise ValueError(
             f"per_class is for the {per_class.threat_model.value} threat model, but must be for the "
@@ -67,13 +69,13 @@ def classifier_guarantee(
         label = (
             math.inf if label_epsilon is None else check_real("label_epsilon", label_epsilon, low=0.0, low_open=True)
         )
-        epsilon = math.nextafter(epsilon + label, math.inf)
+        epsilon = sum_above(epsilon, label)
     return Guarantee(
         epsilon,
         per_class.delta,
         Adjacency.REPLACE_ONE,
         threat_model,
-        Side.UPPER_BOUND,
+        per_class.side,
         f"{per_class.method}; neighbours differ in a user's {Change(change).value}",
         "wagner2025, Corollary 3.4, as corrected in dpverify.claims.classifier",
     )

@@ -105,11 +105,17 @@ def test_labels_in_the_clear_protect_points_only() -> None:
     assert classifier_guarantee(per_class, None, ThreatModel.MODEL, Change.POINT_AND_LABEL).epsilon == math.inf
 
 
+def test_of_an_estimate_an_estimate_is_made() -> None:
+    estimated = guarantee(1.0, 1e-6, side=Side.ESTIMATE)
+    found = classifier_guarantee(estimated, 2.0, ThreatModel.COMMUNICATION, Change.POINT_AND_LABEL)
+    assert (found.side, found.epsilon) == (Side.ESTIMATE, 3.0)
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match=r"^threat_model='local' must be"):
         classifier_guarantee(guarantee(1.0, 0.0), 1.0, ThreatModel.LOCAL, Change.POINT)
-    with pytest.raises(ValueError, match=r"must be an upper bound for replace-one adjacency\.$"):
-        classifier_guarantee(guarantee(1.0, 0.0, side=Side.ESTIMATE), 1.0, ThreatModel.MODEL, Change.POINT)
+    with pytest.raises(ValueError, match=r"must be an upper bound, or an estimate, for replace-one adjacency\.$"):
+        classifier_guarantee(guarantee(1.0, 0.0, side=Side.LOWER_BOUND), 1.0, ThreatModel.MODEL, Change.POINT)
     weaker = guarantee(1.0, 0.0, threat_model=ThreatModel.MODEL)
     with pytest.raises(ValueError, match=r"^per_class is for the model threat model"):
         classifier_guarantee(weaker, 1.0, ThreatModel.COMMUNICATION, Change.POINT)
