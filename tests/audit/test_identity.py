@@ -145,6 +145,18 @@ def test_a_changed_file_that_no_one_imports_shows_in_a_block_drawn_again(project
     assert file.read_bytes() == before
 
 
+def test_a_changed_file_shows_where_it_concerns_one_dataset_only(project: Path) -> None:
+    (project / "shift.txt").write_text("0")
+    (project / "start.py").write_text(
+        "def f(bits, rng): return rng.normal() + (0 if bits.any() else float(open('shift.txt').read()))\n"
+    )
+    file, some = project / "kept.npz", Trials(Target("start:f"), [np.zeros(2), np.ones(2)], 60, block_size=40)
+    run(some, timeout=60, checkpoint=file)
+    (project / "shift.txt").write_text("1")
+    with pytest.raises(CheckpointError, match=r"gives now in trials \[40, 60\) of dataset 0"):
+        run(some, timeout=60, checkpoint=file)
+
+
 def honest(bits: np.ndarray, rng: np.random.Generator) -> float:
     return float(rng.normal())
 
