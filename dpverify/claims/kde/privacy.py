@@ -1,20 +1,9 @@
 """What `protocols.kde` gives in privacy when one user's point is replaced, for families with S < Q too.
 
-All is for every draw of the public features: the worst one counts, which is what attains the lower ends.
-
-**Which bits change.** A user's bit in bitsum (i, j) is Bern((1 + f_j/R)/2), a fair coin where f_j(x) = 0. If S = Q, all
-Q bits of an instance may go from one value to the other, in any mix of directions. If S < Q, a coordinate that is
-non-zero for x only goes from a sure bit to a coin (it *leaves*), one that is non-zero for x' only from a coin to a sure
-bit (it *enters*), and one that is non-zero for both may change fully. With s of the latter kind there are at most S - s
-of each of the former: up to min(2S, Q) bits change, but 2(S - s) of them by half.
-
-**What half a change costs.** With M = (P_0 + P_1)/2, joint convexity gives `H(M || P_1) <= H(P_0 || P_1) / 2` at every
-epsilon >= 0, so a full change dominates a half one. For an (eps0, 0)-DP bitsum the loss of leaving is at most
-`ln(2 / (1 + e^-eps0))` and that of entering at most `ln((1 + e^eps0) / 2)`, which add up to eps0 *exactly*. One that
-leaves and one that enters cost at most an average of two full changes, for every law: `dpverify.changes` proves it. So
-an instance costs at most S full changes, `Sparse.full_changes`, and bitsums that are (eps0, delta0)-DP make it the
-(S eps0, S delta0)-DP of wagner2025, Theorem 3.2, for *replacement* and the protocol's rounding. What is returned is the
-lesser of that bound and of one that counts the half changes as they are.
+All is for every draw of the public features: the worst one counts, which is what attains the lower ends. If S = Q, all
+Q bits of an instance may change fully; if S < Q, up to min(2S, Q) bits change, all but S of them by half, and an
+instance costs at most S full changes. What is returned is the lesser of that bound and of one that counts the half
+changes as they are. The proofs are in docs/densities.md.
 """
 
 from __future__ import annotations
