@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +117,26 @@ def test_aliases_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: float, pe
 def test_smoothing_is_charged(monkeypatch: pytest.MonkeyPatch, epsilon: float, smoothing: float) -> None:
     monkeypatch.setattr(contour_composition, "_SMOOTHING", smoothing)
     assert holds(composed().delta(epsilon), binomial(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_arb_encloses_the_same_integral(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
+    # With so much smoothing nothing is left of the integrand at s = 60, and the sum's aliases are below 1e-9.
+    monkeypatch.setattr(contour_composition, "_SMOOTHING", 0.02)
+    composition = composed()
+    smoothing, loss, x = arb(composition._smoothing), arb(LOSS), arb(epsilon)
+    up = 1 / (1 + (-loss).exp())
+
+    def integrand(s: acb, _: bool) -> acb:
+        z = acb(2) + acb(0, 1) * s
+        moment = up * ((z - 1) * loss).exp() + (1 - up) * (-(z - 1) * loss).exp()
+        return moment**COPIES * (smoothing * z * (z - 1) / 2 + (1 - z) * x).exp() / (z * (z - 1))
+
+    exact = (acb.integral(integrand, 0, 60).real / arb.pi()).mid()
+    lower, upper = composition._finite_delta(epsilon)
+    assert lower <= float(exact) * (1 + 1e-12)
+    assert float(exact) * (1 - 1e-12) <= upper
+    assert upper - lower < 1e-6
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
