@@ -17,7 +17,7 @@ from dpverify.cli.plugins import add_plugins
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,7 +53,8 @@ def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
     program = typer.main.get_command(app)
     add_plugins(program, words, {"account": account.any_protocol, "audit": audit.any_protocol})
-    options = options_of(invoked(program, words))
+    command, words = invoked(program, words)
+    options = options_of(command)
     refuse_repeated(words, options.values())
     try:
         status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)

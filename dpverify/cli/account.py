@@ -138,8 +138,7 @@ def account_pure(
     _account(protocol, instances, delta, epsilon, as_json, adversary)
 
 
-@account.command("gaussian")
-@account.command("central-gaussian", hidden=True)
+@account.command("central-gaussian")
 def account_gaussian(
     instances: Instances,
     sigma: Annotated[float, number(within="(0, inf)", help="The noise's standard deviation, in {}.")],
@@ -154,8 +153,7 @@ def account_gaussian(
     _account(CentralGaussian(users, sigma), instances, delta, epsilon, as_json)
 
 
-@account.command("discrete-gaussian")
-@account.command("central-discrete-gaussian", hidden=True)
+@account.command("central-discrete-gaussian")
 def account_discrete_gaussian(
     instances: Instances,
     sigma: Annotated[
@@ -172,8 +170,7 @@ def account_discrete_gaussian(
     _account(CentralDiscreteGaussian(users, sigma), instances, delta, epsilon, as_json)
 
 
-@account.command("discrete-laplace")
-@account.command("central-discrete-laplace", hidden=True)
+@account.command("central-discrete-laplace")
 def account_discrete_laplace(
     instances: Instances,
     p: Annotated[float, number(within="(0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],

@@ -219,3 +219,40 @@ def audit_pure(
     from protocols.bitsum import Pure
 
     return Pure(users, p, drop_probability, flood_shape, flood_p)
+
+
+@audit.command("central-discrete-laplace")
+@_command
+def audit_discrete_laplace(
+    users: Users,
+    p: Annotated[float, number(within="[0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],
+) -> BitsumProtocol:
+    """Central discrete Laplace noise, added by a trusted curator."""
+    from protocols.bitsum import CentralDiscreteLaplace
+
+    return CentralDiscreteLaplace(users, p)
+
+
+@audit.command("central-discrete-gaussian")
+@_command
+def audit_discrete_gaussian(
+    users: Users,
+    sigma: Annotated[
+        float, number(within="(0, inf)", help="The noise's parameter, about its standard deviation, in {}.")
+    ],
+) -> BitsumProtocol:
+    """Central discrete Gaussian noise, added by a trusted curator."""
+    from protocols.bitsum import CentralDiscreteGaussian
+
+    return CentralDiscreteGaussian(users, sigma)
+
+
+@audit.command("local-rr")
+@_command
+def audit_local_randomized_response(
+    users: Users, flip_probability: Annotated[float, number(within="[0, 1/2)", help="p, in {}.")]
+) -> BitsumProtocol:
+    """Randomized response without a shuffler."""
+    from protocols.bitsum import LocalRandomizedResponse
+
+    return LocalRandomizedResponse(users, flip_probability)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer
 from dpverify.cli.output import AsJson, Instances, print_result
 
@@ -30,10 +31,11 @@ def budget(
     delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     instances: Instances,
     sparsity: Annotated[
-        int, integer(within="[1, inf)", help="S, the bitsums per instance that one user can change.")
+        int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
     ] = 1,
     bitsum: Annotated[
-        str | None, choice(known=_bitsums, help="Compose the exact law of this protocol too; needs --users.")
+        str | None,
+        choice(known=_bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(BITSUMS)}."),
     ] = None,
     users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
     as_json: AsJson = False,

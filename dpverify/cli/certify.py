@@ -107,7 +107,7 @@ def certify_three_nb(
     _print_enclosure(ThreeNBPair(p, flood_shape, flood_p), epsilon, digits, direction, as_json)
 
 
-@certify.command("discrete-laplace")
+@certify.command("central-discrete-laplace")
 def certify_discrete_laplace(
     epsilon: Epsilon,
     rate: Annotated[str, exact(within="(0, inf)", help="The noise's pmf is proportional to exp(-rate |z|), in {}.")],
@@ -121,7 +121,7 @@ def certify_discrete_laplace(
     _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction, as_json)
 
 
-@certify.command("gaussian")
+@certify.command("central-gaussian")
 def certify_gaussian(
     epsilon: Epsilon,
     sigma: Annotated[str, exact(within="(0, inf)", help="The noise's standard deviation, in {}.")],
@@ -133,3 +133,17 @@ def certify_gaussian(
     from dpverify.certificates.pairs import GaussianPair
 
     _print_enclosure(GaussianPair(sigma), epsilon, digits, direction, as_json)
+
+
+@certify.command("local-rr")
+def certify_local_randomized_response(
+    epsilon: Epsilon,
+    flip_probability: Annotated[str, exact(within="(0, 1/2)", help="p, in {}.")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Randomized response without a shuffler: a single report."""
+    from dpverify.certificates.pairs import RandomizedResponsePair
+
+    _print_enclosure(RandomizedResponsePair(1, flip_probability), epsilon, digits, direction, as_json)

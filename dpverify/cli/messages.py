@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dpverify.cli.names import known_name
+
 __all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
 
 _OTHER_NAMES = {
@@ -18,8 +20,10 @@ _OTHER_NAMES = {
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
-def invoked(group: Any, words: Sequence[str]) -> Any:
-    """Return the command that the words lead to, which is a group itself where an option comes first.
+def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return the command that the words lead to, and the words with the commands' own names.
+
+    The command is a group itself where an option comes first.
 
     Raises
     ------
@@ -27,17 +31,18 @@ def invoked(group: Any, words: Sequence[str]) -> Any:
         If a word is no command, or the last one is still to come.
     """
     command, path = group, ["dpverify"]
-    for word in words:
+    for place, word in enumerate(words):
         commands = getattr(command, "commands", None)
         if commands is None or word.startswith("-"):
-            return command
-        if word not in commands:
+            return command, [*path[1:], *words[place:]]
+        name = known_name(word, commands)
+        if name is None:
             raise ValueError(f"{word!r} must be a command of `{' '.join(path)}`: {_names(commands)}.")
-        command = commands[word]
-        path.append(word)
+        command = commands[name]
+        path.append(name)
     if words and hasattr(command, "commands"):
         raise ValueError(f"`{' '.join(path)}` must be followed by a command: {_names(command.commands)}.")
-    return command
+    return command, path[1:]
 
 
 def _names(commands: Mapping[str, Any]) -> str:

@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 import typer
 
+from dpverify.cli.names import known_name
+
 __all__ = ["choice", "exact", "integer", "number"]
 
 _LARGEST_INTEGER = 2**63 - 1
@@ -48,14 +50,20 @@ def _inside(value: float | Fraction, within: str) -> bool:
     )
 
 
-def _option(parse: Callable[[str, str], Any], metavar: str, names: tuple[str, ...], help: str) -> Any:
+def _option(
+    parse: Callable[[str, str], Any],
+    metavar: str,
+    names: tuple[str, ...],
+    help: str,
+    complete: Callable[[str], list[str]] | None = None,
+) -> Any:
     """Return an option whose text `parse(option, text)` turns into a value."""
 
     def parsed(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
         # A default is a value already. Typer tells the name as typed only here, not to its own `parser`.
         return parse(parameter.opts[0], value) if isinstance(value, str) else value
 
-    return typer.Option(*names, parser=_as_it_is, callback=parsed, metavar=metavar, help=help)
+    return typer.Option(*names, parser=_as_it_is, callback=parsed, metavar=metavar, help=help, autocompletion=complete)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -135,7 +143,7 @@ def exact(*names: str, within: str, help: str) -> Any:
 
 
 def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:
-    """Return an option that takes one of a few words.
+    """Return an option that takes one of a few words, in any case of letters.
 
     Parameters
     ----------
@@ -148,8 +156,10 @@ def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:
 
     def parse(option: str, text: str) -> str:
         words = known()
-        if text not in words:
-            _refuse(option, text, f"one of {', '.join(words)}")
-        return words[words.index(text)]
+        word = known_name(text, words)
+        return _refuse(option, text, f"one of {', '.join(words)}") if word is None else word
 
-    return _option(parse, "NAME", names, help)
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in known() if word.startswith(incomplete.lower())]
+
+    return _option(parse, "NAME", names, help, complete)

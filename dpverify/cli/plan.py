@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import AsJson, Instances, Users, print_result, threat_model
 from dpverify.guarantee import Budget, ThreatModel
@@ -51,9 +52,7 @@ def plan(
     delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
     instances: Instances,
-    bitsum: Annotated[
-        str, choice(known=lambda: (*_bitsums(), _ALL), help="rr, 3nb, another protocol by name, or all.")
-    ] = _ALL,
+    bitsum: Annotated[str, choice(known=lambda: (*_bitsums(), _ALL), help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
     composition: Annotated[
         str | None,
@@ -75,8 +74,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
-    from dpverify.planning.comparison import compare
-    from dpverify.report.tables import plan_table
+    from dpverify.cli.checks import account_command, folded
+    from dpverify.planning.comparison import FailedPlan, compare
+    from dpverify.report.tables import WIDTH, plan_table
 
     comparison = compare(
         Budget(epsilon, delta),
@@ -91,4 +91,10 @@ def plan(
     )
     if not comparison.plans:
         raise ValueError("\n".join(dict.fromkeys(failure.error for failure in comparison.failures)))
-    print_result(comparison.to_dict(), plan_table(comparison), as_json)
+    result, checks = comparison.to_dict(), []
+    for row, entry in zip(comparison.rows, result["rows"], strict=True):
+        check = None if isinstance(row, FailedPlan) else account_command(row, comparison, sparsity)
+        if check is not None:
+            entry["check"] = check
+            checks.append(folded(check, WIDTH))
+    print_result(result, plan_table(comparison, checks=checks), as_json)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
-from dpverify.guarantee import Side
+from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
 
 WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
+_LONG = 17
+"""Columns that a name may take."""
 
 
 def _number(value: float | None, digits: int = 4) -> str:
@@ -88,40 +90,64 @@ def _epsilon(guarantee: Guarantee, within: float | Fraction = math.inf) -> str:
     return _upper(guarantee.epsilon, 5, within) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
 
 
-def plan_table(comparison: Comparison) -> RenderableType:
+def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> RenderableType:
     """Return one row per plan, and the reason of every plan that failed.
 
     Parameters
     ----------
     comparison : Comparison
         As `dpverify.planning.comparison.compare` returns it.
+    checks : sequence of str
+        Commands that check the plans, with all their parameters; without them, the parameters are listed.
     """
     # Here, as the other tables need no engine.
     from dpverify.planning.comparison import FailedPlan
 
     notes = _Notes()
     title = f"Budget {comparison.budget}, n = {comparison.users:,} users, I = {comparison.instances:,} instances"
-    numbers = ("RMSE", "messages", "epsilon")
-    table = _table("bitsum", "method", "threat model", numbers=numbers)
+    models = [row.guarantee.threat_model for row in comparison.plans]
+    common = max(models, key=models.count, default=ThreatModel.COMMUNICATION)
+    numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
+    table = _table("bitsum", "method", numbers=numbers)
     for row in comparison.rows:
         if isinstance(row, FailedPlan):
-            table.add_row(row.bitsum, row.method, Text(f"no plan{notes.mark(row.error)}"), *["-"] * len(numbers))
+            mark = notes.mark(f"no plan: {row.error}")
+            table.add_row(_name(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
             continue
+        adversary = row.guarantee.threat_model
+        special = [] if adversary is common else [f"{adversary.value} threat model"]
+        if checks:  # which name what concerns privacy only
+            special += [f"{name}={value}" for name, value in row.parameters.items() if isinstance(value, str)]
         table.add_row(
-            row.bitsum,
-            Text(row.method + notes.mark(*row.notes)),
-            row.guarantee.threat_model.value,
+            _name(row.bitsum),
+            Text(row.method + notes.mark(*row.notes, *special)),
             _number(row.bitsum_rmse),
             _number(row.messages_per_user),
+            "-" if row.epsilon0 is None else rounded_down(row.epsilon0, 4),
+            "-" if row.delta0 is None else rounded_down(row.delta0, 3),
             _epsilon(row.guarantee, comparison.budget.exact_epsilon),
         )
-    lines = ["RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon: of the whole."]
+    lines = [
+        "RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon0, delta0: of one instance, "
+        "rounded down. epsilon: of the whole."
+    ]
     if comparison.plans:
         reading = _reading([row.guarantee for row in comparison.plans])
-        lines.append(f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading}.")
+        lines.append(
+            f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading}, {common.value} threat model unless "
+            "noted."
+        )
     # Below the table: their names and number differ from protocol to protocol.
-    lines += [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
-    return Group(_title(title), table, *map(Text, lines), *notes.lines())
+    details = [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
+    if checks:
+        details = ["", "To check a row, with its parameters in full:", *checks]
+    return Group(_title(title), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+
+
+def _name(bitsum: str) -> str:
+    """Return a name in two lines, at its last hyphen, where it would take the place of other columns."""
+    start, hyphen, end = bitsum.rpartition("-")
+    return f"{start}-\n{end}" if len(bitsum) > _LONG and hyphen else bitsum
 
 
 def _found(row: PlanRow) -> str:

@@ -67,7 +67,7 @@ def test_every_word_is_printed_whole_at_any_width(tables: dict[str, RenderableTy
 
 def test_plans_of_all_bitsums_are_a_table_in_eighty_columns(tables: dict[str, RenderableType]) -> None:
     header = next(line for line in printed(tables["plan"], 80).splitlines() if line.startswith("bitsum"))
-    assert header.split() == ["bitsum", "method", "threat", "model", "RMSE", "messages", "epsilon"]
+    assert header.split() == ["bitsum", "method", "RMSE", "messages", "epsilon0", "delta0", "epsilon"]
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -1,0 +1,54 @@
+"""The command that checks a plan, as a line for the shell."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import typer
+
+from dpverify.cli.account import account
+
+if TYPE_CHECKING:
+    from dpverify.planning.comparison import Comparison
+    from dpverify.planning.plan import PlanRow
+
+__all__ = ["account_command", "folded"]
+
+
+def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str | None:
+    """Return the `dpverify account` that encloses what a plan's parameters really give, or None where there is none.
+
+    The parameters are written in full: what is read back are the floats of the plan.
+    """
+    commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
+    if row.bitsum not in commands:  # a protocol of another package
+        return None
+    values = {
+        "users": comparison.users,
+        # Replacing a user costs S bitsums of every instance: as many more instances.
+        "instances": comparison.instances * sparsity,
+        **row.parameters,
+        "adversary": row.guarantee.threat_model.value,
+        "delta": comparison.budget.delta,
+    }
+    words = ["dpverify", "account", row.bitsum]
+    for option in commands[row.bitsum].params:
+        if option.name in values:
+            words += [option.opts[0], str(values[option.name])]
+    return shlex.join(words)
+
+
+def folded(command: str, width: int) -> str:
+    """Return a command in lines of at most this many columns, of which the shell reads one: each option with its value.
+
+    A single option that is longer stands on a line of its own.
+    """
+    lines = [""]
+    for part in command.replace(" --", "\n--").split("\n"):
+        if lines[-1] and len(lines[-1]) + len(part) + len("  \\") > width:
+            lines[-1] += " \\"
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}" if lines[-1] else part
+    return "\n".join(lines)

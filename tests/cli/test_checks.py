@@ -1,0 +1,59 @@
+"""What `plan` prints to check a plan is a command that confirms it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from dpverify import cli
+from dpverify.cli.checks import account_command, folded
+from dpverify.guarantee import Budget
+from dpverify.planning.comparison import compare
+
+BUDGET = ["--epsilon", "1", "--delta", "1e-4"]
+WORDS = ["plan", *BUDGET, "--users", "60", "--instances", "2", "--sparsity", "2"]
+
+
+@pytest.mark.parametrize("method", ["published", "exact"])
+def test_every_check_confirms_its_row(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--method", method, "--json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out)["rows"] if "error" not in row]
+    assert len(rows) >= 8
+    for row in rows:
+        program, *words = shlex.split(row["check"])
+        assert program == "dpverify"
+        assert cli.main([*words, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["bitsum"], found["users"], found["instances"]) == (row["bitsum"], 60, 4)
+        assert found["delta"]["upper"] == Budget(1, "1e-4").delta
+        # The very floats of the plan; how a sum is read does not concern privacy.
+        assert {**found["parameters"], "estimate": None} == {**row["parameters"], "estimate": None}
+        assert found["guarantee"]["threat_model"] == row["guarantee"]["threat_model"]
+        assert found["epsilon"]["upper"] <= 1.0
+
+
+def test_a_view_that_is_not_the_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--bitsum", "pure", "--threat-model", "model", "--method", "exact", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert "--threat-model model" in row["check"]
+
+
+def test_the_printed_lines_are_the_same_commands_in_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--bitsum", "3nb"]) == 0
+    text = capsys.readouterr().out
+    comparison = compare((1, "1e-4"), users=60, instances=2, sparsity=2, bitsums=["3nb"])
+    expected = [shlex.split(str(account_command(row, comparison, 2))) for row in comparison.plans]
+    found = text[text.index("dpverify account") :].replace("\\\n", " ").splitlines()
+    # Both ends of the budget are decimals here, of which one is no float: the one below it is the plan's.
+    assert [words[:-1] for words in map(shlex.split, found)] == [words[:-1] for words in expected]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_command_is_folded_where_the_shell_joins_it() -> None:
+    command = "dpverify account rr --users 1 --flip-probability 0.25"
+    assert folded(command, 80) == command
+    narrow = folded(command, 30)
+    assert narrow == "dpverify account rr \\\n    --users 1 \\\n    --flip-probability 0.25"
+    assert shlex.split(narrow.replace("\\\n", " ")) == shlex.split(command)

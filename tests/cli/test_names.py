@@ -1,0 +1,99 @@
+"""A protocol has one name in every command, however it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from dpverify import cli
+from dpverify.claims.registry import Group, registered
+from dpverify.cli.names import BITSUMS, known_name
+
+ROOT = Path(__file__).resolve().parents[2]
+GAUSSIAN = ["--instances", "2", "--sigma", "7", "--delta", "1e-3", "--json"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    assert cli.main(words) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def commands(group: str) -> list[str]:
+    program = typer.main.get_command(cli.app)
+    return list(program.commands[group].commands)  # type: ignore[attr-defined]
+
+
+def test_help_lists_our_own_protocols() -> None:
+    assert set(BITSUMS) <= set(registered(Group.BITSUMS))
+    assert set(commands("account")) == set(BITSUMS)
+
+
+@pytest.mark.parametrize("group", ["audit", "certify"])
+def test_every_command_calls_a_protocol_by_its_name(group: str) -> None:
+    assert set(commands(group)) <= set(BITSUMS)
+    assert {"rr", "3nb", "nb", "local-rr", "central-discrete-laplace"} <= set(commands(group))
+
+
+def test_names_are_known_in_any_case_and_by_what_they_were_once() -> None:
+    assert known_name("3NB", BITSUMS) == "3nb"
+    assert known_name("Gaussian", BITSUMS) == known_name("central-GAUSSIAN", BITSUMS) == "central-gaussian"
+    assert known_name("gaussian", ["rr"]) is None
+    assert known_name("gaussian", ["gaussian", "central-gaussian"]) == "gaussian"
+
+
+@pytest.mark.parametrize("name", ["gaussian", "Central-Gaussian"])
+def test_commands_take_them_all(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "Account", name, *GAUSSIAN) == run(capsys, "account", "central-gaussian", *GAUSSIAN)
+    words = ["plan", "--epsilon", "1", "--delta", "1e-3", "--users", "9", "--instances", "2", "--method", "EXACT"]
+    rows = run(capsys, *words, "--bitsum", name, "--json")["rows"]
+    assert isinstance(rows, list)
+    assert [row["bitsum"] for row in rows] == ["central-gaussian"]
+
+
+def test_a_single_report_can_be_certified(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(capsys, "certify", "local-rr", "--flip-probability", "0.25", "--epsilon", "0", "--json")
+    assert found["delta"] == {"lower": 0.5, "upper": 0.5}  # (1 - p) - p
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["central-discrete-laplace", "--p", "0.5"],
+        ["central-discrete-gaussian", "--sigma", "2"],
+        ["local-rr", "--flip-probability", "0.25"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_baselines_can_be_audited(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    # No noise at all: a violation of every law with some.
+    target = ["--target", "tests.cli.test_names:sum_of", "--trials", "200"]
+    assert cli.main(["audit", *words, "--users", "20", *target, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "violates"
+
+
+def sum_of(bits: object, rng: object) -> float:
+    return float(bits.sum())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("dpverify acc", {"account"}),
+        ("dpverify account central-d", {"central-discrete-laplace", "central-discrete-gaussian"}),
+        ("dpverify plan --bitsum 3", {"3nb"}),
+        ("dpverify account rr --flip", {"--flip-probability"}),
+    ],
+)
+def test_a_shell_completes(typed: str, offered: set[str]) -> None:
+    asked = {"_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    code = "import sys; from dpverify.cli import main; sys.argv[1:] = []; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60
+    )
+    assert set(done.stdout.split()) == offered
