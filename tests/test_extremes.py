@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 
 from dpverify.planning.plan import account
+from dpverify.privacy_loss.pairs import three_nb
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import (
     CentralDiscreteGaussian,
@@ -86,3 +88,14 @@ def test_trimming_follows_the_delta_that_is_asked_for() -> None:
 def test_local_reports_have_a_lower_end_at_a_million_instances(work: list[int]) -> None:
     found = account(LocalRandomizedResponse(10, 0.3), instances=10**6, delta=1e-6).epsilon
     assert 0.98 * found.upper < found.lower <= found.upper < 342_620
+
+
+def test_a_heavy_flood_takes_the_memory_of_ten_lists_of_its_atoms() -> None:
+    # 700,000 atoms, and four lists of them are the answer.
+    tracemalloc.start()
+    try:
+        up, _ = three_nb(0.9, 1e-3, 0.9999, 1e-19)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * up.losses.nbytes

@@ -100,8 +100,8 @@ class PrivacyLossDistribution:
                 order = slice(None, None, -1) if falling else np.argsort(losses, kind="stable")
                 losses, masses = losses[order], masses[order]
                 rising = losses[1:] > losses[:-1]
-            starts = np.flatnonzero(np.append(True, rising))
-            if starts.size < losses.size:
+            if not rising.all():
+                starts = np.flatnonzero(np.append(True, rising))
                 most = int(np.diff(np.append(starts, losses.size)).max())
                 losses, masses = losses[starts], np.add.reduceat(masses, starts)
         return cls(

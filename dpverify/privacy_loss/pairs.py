@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -202,6 +203,13 @@ def mixed_reports(
     )
 
 
+def _scaled(values: NDArray[np.float64], factor: float, last: float) -> NDArray[np.float64]:
+    """Return `factor * values`, and one more."""
+    found = np.append(values, last)
+    found[:-1] *= factor
+    return found
+
+
 def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) -> Directions:
     """Return the pair of the 3NB view (U, V) = (x + Z1 + Z3, Z2 + Z3) for r = 1, x = 1 against x = 0.
 
@@ -217,25 +225,36 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     # What the flood's window cuts must matter to no H that is kept down to a mass of about `tail`.
     flood = laws.negative_binomial(flood_shape, flood_p, max(tail * _NEGLIGIBLE, SMALLEST_TAIL))
     rate = -2.0 * math.log(p)
-    # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail.
+    # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail. What is as long as the
+    # window is computed in place and dropped early: a heavy flood has millions of atoms.
     beyond = math.ceil(-math.log(tail) / rate) + 1
     if flood.pmf.size + beyond > DEFAULT_MAX_ATOMS:
         raise CapacityError(
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
             f"{DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
         )
+    window = flood.pmf.size
     padded = np.append(flood.pmf, np.zeros(beyond))
+    flood = replace(flood, pmf=np.zeros(0))
     masses = decayed_sums(padded, rate)
     # H(u) lacks what the flood has below its window, which has decayed as long, and above it up to u. It is kept where
     # that is negligible, from `start` to `end`: in one stretch, since below `stop` the lack decays at least as fast.
-    lack = flood.tail_below * np.exp(-rate * np.arange(1, masses.size + 1))
-    lack[flood.pmf.size :] += flood.tail_above
-    exact = np.flatnonzero((masses >= SMALLEST_TAIL) & (lack <= _NEGLIGIBLE * masses))
-    start, end = (int(exact[0]), int(exact[-1]) + 1) if exact.size else (0, 0)
+    lack = -rate * np.arange(1.0, masses.size + 1.0)
+    np.exp(lack, out=lack)
+    lack *= flood.tail_below
+    lack[window:] += flood.tail_above
+    exact = (masses >= SMALLEST_TAIL) & (lack <= _NEGLIGIBLE * masses)
+    start, end = (int(exact.argmax()), exact.size - int(exact[::-1].argmax())) if exact.any() else (0, 0)
+    del lack, exact
     keep = masses[start:end]
-    # The rate rounds by three units: H(u) errs by that times the mean age of what it is made of.
-    ages = p * p * np.append(0.0, decayed_sums(masses, rate)[:-1])[start:end] / keep
-    errors = flood.relative_error + 4.0 * (rate * ages + 4.0) * UNIT + decayed_sums_error(masses.size) + _NEGLIGIBLE
+    # The rate rounds by three units: H(u) errs by that times p^2 the mean age of what it is made of.
+    errors = decayed_sums(masses, rate)
+    errors[1:] = errors[:-1]
+    errors[:1] = 0.0
+    errors = errors[start:end]
+    errors /= keep
+    errors *= 4.0 * UNIT * rate * p * p
+    errors += flood.relative_error + 16.0 * UNIT + decayed_sums_error(masses.size) + _NEGLIGIBLE
     relative_error = float(errors.max(initial=0.0))
     # The sum of H is 1 / (1 - p^2): below `start`, what is listed there and all that the lower tail adds; from `end`
     # on, p^2 H(end - 1) and the rest of the flood.
@@ -245,26 +264,31 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     omitted = omitted * (1.0 + relative_error + 1e-9) + SUBNORMAL
     # P(U = u <= V) is (1-p) H(u) for x = 0 and (1-p) p H(u-1) for x = 1, and their ratio (p^2 + f3(u) / H(u-1)) / p:
     # the errors of H weigh only as much as the second term, and f3(u), where it is cut, is negligible to p^2.
-    fresh = padded[start + 1 : end] / keep[:-1]
-    ratio = p * p + fresh
-    loss = math.log(p) - np.log(ratio)
-    loss_error = float(np.max(fresh / ratio * (errors[:-1] + flood.relative_error), initial=0.0)) + _NEGLIGIBLE
-    loss_error += 8.0 * UNIT * (1.0 + float(np.abs(loss).max(initial=0.0)) - math.log(p))
+    ratio = padded[start + 1 : end] / keep[:-1]
+    errors += flood.relative_error
+    errors[:-1] *= ratio
+    ratio += p * p
+    errors[:-1] /= ratio
+    loss = np.log(ratio, out=ratio)
+    np.subtract(math.log(p), loss, out=loss)
+    loss_error = float(errors[:-1].max(initial=0.0)) + _NEGLIGIBLE
+    del padded, errors
+    loss_error += 8.0 * UNIT * (1.0 + max(-float(loss.min(initial=0.0)), float(loss.max(initial=0.0))) - math.log(p))
     split = -math.log(p)
     first = (1.0 - p) * float(keep[0]) if keep.size else 0.0
     zero = flood.start + start == 0 and flood.tail_below == 0.0
     return Directions(
         PrivacyLossDistribution.from_atoms(
             np.append(loss, split),
-            np.append((1.0 - p) * p * keep[:-1], 1.0 / (1.0 + p)),
+            _scaled(keep[:-1], (1.0 - p) * p, 1.0 / (1.0 + p)),
             0.0,
             omitted + (1.0 - p) * p * last * (1.0 + 2.0 * relative_error),
             relative_error=relative_error + 8.0 * UNIT,
             loss_error=loss_error,
         ),
         PrivacyLossDistribution.from_atoms(
-            np.append(-loss, -split),
-            np.append((1.0 - p) * keep[1:], p / (1.0 + p)),
+            _scaled(loss, -1.0, -split),
+            _scaled(keep[1:], 1.0 - p, p / (1.0 + p)),
             first if zero else 0.0,
             omitted + (0.0 if zero else first * (1.0 + 2.0 * relative_error)),
             relative_error=relative_error + 8.0 * UNIT,
