@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from mpmath import fp
 
+from dpverify.claims.base import Claims
 from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.histogram import HISTOGRAM
@@ -30,7 +31,7 @@ _DECAYS = (0.02, 3.0)
 """The range of `-ln p / epsilon` that is searched for the least error."""
 
 
-class HistogramClaims:
+class HistogramClaims(Claims[BucketSums]):
     """The twin of `Histogram`."""
 
     name: ClassVar[str] = "histogram"

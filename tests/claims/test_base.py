@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import math
+import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
-from dpverify.claims.base import MechanismClaims
+import dpverify.claims
+from dpverify.claims.base import Claims, MechanismClaims
 from dpverify.guarantee import PrivacyCurve, ThreatModel
 
 
@@ -26,6 +30,17 @@ class LoudClaims(MechanismClaims[Loud]):
 
 def test_the_parameters_are_the_fields_without_the_users() -> None:
     assert LoudClaims().parameters(Loud(9, 0.5)) == {"volume": 0.5}
+
+
+def test_every_twin_has_this_base() -> None:
+    stated = {
+        member
+        for module in pkgutil.walk_packages(dpverify.claims.__path__, "dpverify.claims.")
+        for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+        if name.endswith("Claims")
+    }
+    assert len(stated) > 20
+    assert {claims.__name__ for claims in stated if not issubclass(claims, Claims)} == set()
 
 
 def test_nothing_is_promised_that_was_not_stated() -> None:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from mpmath import fp
 
+from dpverify.claims.base import Claims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.vector_sum import VECTOR_SUM
 from dpverify.claims.vector_sum.error import VectorSumError
@@ -43,7 +44,7 @@ _SHORTAGE = 1e-14
 _LARGEST_GAMMA = 1.0 - 1e-6
 
 
-class VectorSumClaims(VectorSumError):
+class VectorSumClaims(VectorSumError, Claims[VectorSum]):
     """The twin of `VectorSum`."""
 
     name: ClassVar[str] = "vector-sum"
