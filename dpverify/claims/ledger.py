@@ -12,7 +12,14 @@ __all__ = ["ledger"]
 
 
 def ledger() -> tuple[Theorem, ...]:
-    """Return every theorem that a module of `dpverify.claims.theorems` states in a constant, ordered by name."""
+    """Return every theorem that a module of `dpverify.claims.theorems` states in a constant, ordered by name.
+
+    Examples
+    --------
+    >>> found = {theorem.name: theorem for theorem in ledger()}
+    >>> found["wagner2025-a2-per-user-shape"].verdict.value
+    'fails'
+    """
     found: dict[str, Theorem] = {}
     for module in pkgutil.iter_modules(theorems.__path__, f"{theorems.__name__}."):
         stated = importlib.import_module(module.name)
