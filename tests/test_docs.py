@@ -25,8 +25,18 @@ def test_the_first_screen_has_the_two_commands() -> None:
     assert blocks(first_screen, "sh") == ["pip install . && dpverify demo\n", "pip install '.[test]' && pytest\n"]
 
 
+def test_the_five_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, *_ = blocks(README, "python")
+    assert len([line for line in code.splitlines() if line]) == 5
+    exec(compile(code, "README.md", "exec"), {})
+    plan, interval, verdict = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"5\.\d users \((1\.9\d+|2), 1e-06\)-DP, upper bound, replace-one, .*", plan)
+    assert re.fullmatch(r"\[1\.9\d+, (1\.9\d+|2)\]", interval)
+    assert verdict == "violates"
+
+
 def test_the_python_of_the_readme_runs() -> None:
-    code, _ = blocks(README, "python")
+    _, code, _ = blocks(README, "python")
     names: dict[str, object] = {}
     lines: list[str] = []
     exec(compile(code, "README.md", "exec"), {"print": lambda value: lines.append(str(value))}, names)
@@ -38,7 +48,7 @@ def test_the_python_of_the_readme_runs() -> None:
 
 
 def test_the_audit_of_the_readme_runs_and_finds_the_exchanged_convention(capsys: pytest.CaptureFixture[str]) -> None:
-    _, code = blocks(README, "python")
+    *_, code = blocks(README, "python")
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Consistent: nothing was found")
     exec(compile(code.replace("1.0 / n, 1 - p", "1.0 / n, p"), "README.md", "exec"), {})
