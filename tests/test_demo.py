@@ -48,7 +48,7 @@ def test_exact_parameters_beat_the_published_ones(small_demo: demo.DemoResult) -
     for name in ("rr, exact", "3nb, exact"):
         spent = rows[name].exact_epsilon
         assert spent is not None
-        assert 3.0 < spent.lower <= demo.BUDGET.epsilon
+        assert 3.0 < spent.lower <= spent.upper <= demo.BUDGET.epsilon
 
 
 def test_the_guarantee_is_that_of_features_and_label(small_demo: demo.DemoResult) -> None:

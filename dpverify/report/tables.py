@@ -213,11 +213,12 @@ def demo_table(result: DemoResult) -> RenderableType:
             "-" if row.guarantee is None else _upper(row.guarantee.delta, 4),
         )
     guarantees = [row.guarantee for row in result.rows if row.guarantee is not None]
+    allowed = unrounded(result.budget.exact_epsilon)
     legend = [
         Text(
             f"accuracy: mean over the runs on {result.queries} held-out digits; chance is {1 / result.classes:.0%}. "
             "RMSE: of one bitsum, in users. messages: expected per user in all. spent: the exact epsilon of the "
-            f"features in a class of {result.users_per_class} users; {result.budget.epsilon:g} is allowed."
+            f"features in a class of {result.users_per_class} users; {allowed} is allowed."
         ),
     ]
     if guarantees:
@@ -226,7 +227,7 @@ def demo_table(result: DemoResult) -> RenderableType:
                 f"epsilon, delta: of all that reaches the analyzer, features and label together "
                 f"({_reading(guarantees)}, {guarantees[0].threat_model.value} threat model); the published labels "
                 f"spend {result.label_epsilon:g} of epsilon, and given them the features spend at most "
-                f"{result.budget.epsilon:g}."
+                f"{allowed}."
             )
         )
     return Group(_title(title), table, *legend, *notes.lines())
