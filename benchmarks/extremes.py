@@ -63,7 +63,7 @@ ROWS: dict[str, Row] = {
 
 def answer(row: Row) -> str:
     """Return the row's answer, or the reason of its refusal, in a line."""
-    from dpverify.planning.plan import account
+    from dpverify.planning.account import account
 
     try:
         epsilon = account(row.protocol, instances=row.instances, delta=row.delta).epsilon

@@ -32,7 +32,8 @@ from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.lsq import GaussianFeatures

@@ -70,9 +70,10 @@ if TYPE_CHECKING:
         Side,
         ThreatModel,
     )
+    from dpverify.planning.account import account
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
-    from dpverify.planning.plan import account, plan
+    from dpverify.planning.plan import plan
     from protocols.bitsum import (
         CentralDiscreteGaussian,
         CentralDiscreteLaplace,
@@ -164,7 +165,8 @@ _HOMES = {
     ),
     "dpverify.planning.budgets": ("per_instance_budgets",),
     "dpverify.planning.comparison": ("compare",),
-    "dpverify.planning.plan": ("account", "plan"),
+    "dpverify.planning.account": ("account",),
+    "dpverify.planning.plan": ("plan",),
     "protocols.bitsum": (
         "CentralDiscreteGaussian",
         "CentralDiscreteLaplace",

@@ -26,8 +26,9 @@ from dpverify.claims.bitsum import claims_of
 from dpverify.claims.classifier import Change, classifier_guarantee
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
+from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
-from dpverify.planning.plan import METHODS, PlanRow, account, plan
+from dpverify.planning.plan import METHODS, PlanRow, plan
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.validation import check_integer

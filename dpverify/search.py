@@ -27,6 +27,8 @@ __all__ = [
 _Number = TypeVar("_Number", int, float)
 
 _TOLERANCE = 1e-10
+_PATIENCE = 3
+"""How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _MOST_STEPS = 100
 _FLATTEST, _STEEPEST = 0.1, 1e3
@@ -238,8 +240,9 @@ def crossing(
 ) -> float:
     """Return an epsilon >= 0 on the safe side of where a decreasing bound on a privacy profile crosses delta.
 
-    Safeguarded Newton steps on the logarithm of the profile. Only points at which it was evaluated are returned, so
-    that the answer is as rigorous as the profile.
+    Safeguarded Newton steps on the logarithm of the profile, by the given slope until the crossing is bracketed and
+    then by that between the last two points; halving where these do not get far, as at the kinks of few atoms. Only
+    points at which it was evaluated are returned, so that the answer is as rigorous as the profile.
 
     Parameters
     ----------
@@ -250,7 +253,7 @@ def crossing(
     guess : float
         Where to start, in nats.
     slope : callable
-        An estimate of `-d ln(profile) / d epsilon`, positive.
+        A first estimate of `-d ln(profile) / d epsilon`, positive.
     above : bool
         True: the profile at the answer is at most delta (inf if that is not reached). False: it is more than delta, or
         the answer is 0.
@@ -261,6 +264,8 @@ def crossing(
     unsafe: float | None = None
     point = max(guess, scale)
     boldness = 1.0
+    bracket, slow = math.inf, 0
+    last: tuple[float, float] | None = None
     for _ in range(200):
         value = profile(point)
         if (value <= delta) == above:
@@ -272,13 +277,23 @@ def crossing(
             return safe
         if not above and unsafe == 0.0:
             return 0.0
-        step = math.log(max(value, 1e-300) / delta) / slope(point)
+        height = math.log(max(value, 5e-324)) - math.log(delta)
         if safe is None or unsafe is None:
             # One-sided so far: step further each time, so that the crossing is soon bracketed.
-            step, boldness = boldness * step, 2.0 * boldness
+            step, boldness = boldness * height / slope(point), 2.0 * boldness
+        else:
+            fallen = 0.0 if last is None or last[0] == point else (last[1] - height) / (point - last[0])
+            step = height / (fallen if fallen > 0.0 else slope(point))
+        last = point, height
         point = max(point + step + (0.5 if above else -0.5) * width, 0.0)
-        if safe is not None and unsafe is not None and not min(safe, unsafe) < point < max(safe, unsafe):
-            point = 0.5 * (safe + unsafe)
+        if point == math.inf:
+            # A bound that includes its rounding need not fall below a subnormal delta anywhere.
+            break
+        if safe is not None and unsafe is not None:
+            # Where the slope is far off, as next to the largest loss, Newton's steps creep along one side.
+            bracket, slow = abs(safe - unsafe), 0 if abs(safe - unsafe) <= 0.5 * bracket else slow + 1
+            if slow == _PATIENCE or not min(safe, unsafe) < point < max(safe, unsafe):
+                point, slow = 0.5 * (safe + unsafe), 0
     if safe is None:
         return math.inf if above else 0.0
     return safe

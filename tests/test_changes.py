@@ -10,7 +10,8 @@ import pytest
 from dpverify.changes import L2Bounded, Sparse
 from dpverify.claims.kde.privacy import account_kde
 from dpverify.guarantee import Budget
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import ThreeNB
 from protocols.lsq import LaplacianBinning
 

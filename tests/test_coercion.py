@@ -16,8 +16,9 @@ from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget, ThreatModel
+from dpverify.planning.account import account
 from dpverify.planning.comparison import compare
-from dpverify.planning.plan import account, plan
+from dpverify.planning.plan import plan
 from protocols.bitsum import Pure, RandomizedResponse
 from protocols.validation import check_choice
 

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from dpverify.planning.plan import account
+from dpverify.planning.account import account
 from dpverify.privacy_loss.pairs import three_nb
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import (

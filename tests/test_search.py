@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -180,3 +181,38 @@ def test_a_crossing_that_is_never_reached_is_infinite() -> None:
 
 def test_golden_sections_find_the_valley() -> None:
     assert least_argument(lambda x: (x - 0.3) ** 2, -5.0, 5.0) == pytest.approx(0.3, abs=1e-3)
+
+
+LARGEST = 20.0
+
+
+def falls_at_the_end(epsilon: float) -> float:
+    """The profile of an atom at the largest loss: its logarithm falls ever faster, and is 0 beyond."""
+    return 1e-20 * -math.expm1(epsilon - LARGEST) if epsilon < LARGEST else 0.0
+
+
+def kinked(epsilon: float) -> float:
+    return math.exp(-0.01 * epsilon - 300.0 * max(epsilon - 7.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("profile", "slope", "delta"),
+    [(falls_at_the_end, 0.4, 1e-24), (falls_at_the_end, 3.0, 1e-33), (kinked, 0.01, 0.5), (kinked, 300.0, 0.94)],
+)
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("guess", [0.0, 6.0, 19.0])
+def test_few_evaluations(
+    profile: Callable[[float], float], slope: float, delta: float, above: bool, guess: float
+) -> None:
+    asked: list[float] = []
+
+    def counted(epsilon: float) -> float:
+        asked.append(epsilon)
+        return profile(epsilon)
+
+    found = crossing(counted, delta, guess, slope=lambda _: slope, above=above, scale=1e-3)
+    assert found in asked
+    assert (profile(found) <= delta) == above
+    # The other side is near.
+    assert (profile(found * (1.0 + (-1e-9 if above else 1e-9))) <= delta) != above
+    assert len(asked) <= 90

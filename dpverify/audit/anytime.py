@@ -177,7 +177,7 @@ def audit_anytime(
     """Audit an implementation of a bitsum block by block, and stop as soon as it is refuted.
 
     For the library only: there is no command for it. It tests what the outputs show; whether the parameters' exact law
-    keeps the claim is computed, not sampled, by `dpverify.planning.plan.account` and
+    keeps the claim is computed, not sampled, by `dpverify.planning.account.account` and
     `dpverify.audit.bitsum.audit_bitsum`.
 
     Parameters

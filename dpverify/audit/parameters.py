@@ -7,7 +7,7 @@ from typing import Any
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, Interval
-from dpverify.planning.plan import account
+from dpverify.planning.account import account
 from dpverify.statistics.family import AuditResult
 
 __all__ = ["exact_result"]

@@ -30,12 +30,12 @@ def register(app: typer.Typer) -> None:
 def _account(
     protocol: BitsumProtocol,
     instances: int,
-    delta: float | None,
-    epsilon: float | None,
+    delta: str | None,
+    epsilon: str | None,
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
-    from dpverify.planning.plan import account
+    from dpverify.planning.account import account
     from dpverify.report.tables import account_table
 
     if (delta is None) == (epsilon is None):

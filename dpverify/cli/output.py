@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpverify.cli.options import choice, integer, number
+from dpverify.cli.options import choice, exact, integer
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -33,9 +33,11 @@ __all__ = [
 Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
 Instances = Annotated[int, integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-AtDelta = Annotated[float | None, number("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}.")]
+AtDelta = Annotated[
+    str | None, exact("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")
+]
 AtEpsilon = Annotated[
-    float | None, number("--epsilon", within="[0, inf)", help="Compute delta at this epsilon, in {}.")
+    str | None, exact("--epsilon", within="[0, inf)", help="Compute delta at this epsilon, in {}; a decimal is exact.")
 ]
 
 

@@ -12,7 +12,8 @@ from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, enclosing_floats, printed_float
-from dpverify.planning.plan import EXACT, account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import EXACT, plan
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["InstanceBudgets", "Share", "per_instance_budgets"]

@@ -1,45 +1,41 @@
-"""From a target budget to protocol parameters, and from parameters to the guarantee that they really give."""
+"""From a target budget to protocol parameters."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpverify.claims.base import MechanismClaims
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.registry import mechanism_claims_of
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import (
-    Adjacency,
     Budget,
     BudgetLike,
     CapacityError,
     Guarantee,
     InfeasibleBudgetError,
-    Interval,
     Number,
     Side,
     ThreatModel,
+    enclosing_floats,
 )
+from dpverify.planning.account import PROOF, chosen_threat_model, upper_bound, within_limits
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["EXACT", "METHODS", "AccountResult", "PlanRow", "account", "plan"]
+__all__ = ["EXACT", "METHODS", "PlanRow", "plan"]
 
 METHODS = ("published", "exact")
 """How parameters are found: by the published formula at (epsilon0, delta0), or exactly, with the least error."""
 EXACT = "exact"
 """The composition that uses the protocol's exact law instead of a theorem about (epsilon0, delta0)-DP mechanisms."""
 _SEARCH_WIDTH = 3e-4
-_PROOF = "dpverify.privacy_loss"
 
 
 @dataclass(frozen=True)
@@ -94,66 +90,6 @@ class PlanRow:
             "guarantee": self.guarantee.to_dict(),
             "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True)
-class AccountResult:
-    """What a protocol's composition really gives.
-
-    Parameters
-    ----------
-    bitsum : str
-        Protocol name.
-    protocol : object
-        The protocol.
-    parameters : dict
-        Its parameters by argument name.
-    instances : int
-        How many instances the same user takes part in.
-    epsilon, delta : Interval
-        The privacy curve's point: one is the value that was asked at, the other contains the truth.
-    guarantee : Guarantee
-        The upper ends, as an (epsilon, delta)-DP statement.
-    notes : tuple of str
-        How the supremum over datasets was taken.
-    """
-
-    bitsum: str
-    protocol: Any = field(repr=False)
-    parameters: dict[str, Any]
-    instances: int
-    epsilon: Interval
-    delta: Interval
-    guarantee: Guarantee
-    notes: tuple[str, ...] = ()
-
-    @property
-    def users(self) -> int | None:
-        """How many users the protocol is for; None where it has no number, as for a local mechanism."""
-        return getattr(self.protocol, "users", None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, but `protocol`, as plain JSON values."""
-        return {
-            "bitsum": self.bitsum,
-            "users": self.users,
-            "instances": self.instances,
-            "parameters": dict(self.parameters),
-            "epsilon": self.epsilon.to_dict(),
-            "delta": self.delta.to_dict(),
-            "guarantee": self.guarantee.to_dict(),
-            "notes": list(self.notes),
-        }
-
-
-def _guarantee(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:
-    return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
-
-
-def _threat_model(claims: MechanismClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
-    if threat_model is None:
-        return claims.threat_models[0]
-    return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
 
 
 def _published(
@@ -273,7 +209,7 @@ def plan(
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
     claims = BITSUM_CLAIMS[bitsum]
-    adversary = _threat_model(claims, threat_model)
+    adversary = chosen_threat_model(claims, threat_model)
     if budget.delta == 0.0:
         if not claims.pure:
             raise InfeasibleBudgetError(f"delta=0 cannot be met by {bitsum}: its views are not pure DP.")
@@ -287,7 +223,7 @@ def plan(
             budget, instances, sparsity=sparsity, theorem=CompositionTheorem(chosen), delta_split=delta_split
         )
         mechanisms, target = 1, Budget(share.epsilon0, share.delta0)
-        guarantee = _guarantee(
+        guarantee = upper_bound(
             *share.composed(), adversary, f"{method} parameters, {chosen} composition", "dpverify.composition.theorems"
         )
     notes: tuple[str, ...] = ()
@@ -296,7 +232,9 @@ def plan(
         assert guarantee is not None
         protocol = _published(claims, adversary, users, share)
         notes = claims.published_notes(users, share.epsilon0, share.delta0)
-        if not claims.proves(protocol, adversary, share.epsilon0, share.delta0):
+        with within_limits(bitsum):
+            proved = claims.proves(protocol, adversary, share.epsilon0, share.delta0)
+        if not proved:
             guarantee = replace(guarantee, side=Side.ESTIMATE)
             notes += (
                 "exact accounting does not confirm that an instance is "
@@ -309,9 +247,10 @@ def plan(
             )
     else:
         composed_epsilon = _ComposedEpsilon(mechanisms, target, adversary)
-        protocol, epsilon = _least_error(claims, users, composed_epsilon, max_messages_per_user)
+        with within_limits(bitsum):
+            protocol, epsilon = _least_error_or_pure(claims, users, composed_epsilon, max_messages_per_user)
         if guarantee is None:
-            guarantee = _guarantee(epsilon, budget.delta, adversary, "exact parameters, exact composition", _PROOF)
+            guarantee = upper_bound(epsilon, budget.delta, adversary, "exact parameters, exact composition", PROOF)
     assert guarantee is not None
     messages = claims.messages_per_user(protocol)
     return PlanRow(
@@ -353,67 +292,31 @@ def _least_error(
     )
 
 
+def _least_error_or_pure(
+    claims: BitsumClaims[Any], users: int, composed_epsilon: _ComposedEpsilon, max_messages_per_user: float | None
+) -> tuple[BitsumProtocol, float]:
+    """Return `_least_error`, or what meets the budget at delta = 0 where that is better, or all that can be computed.
+
+    So less delta never costs more than none.
+    """
+    target = composed_epsilon.target
+    share = enclosing_floats(target.exact_epsilon / composed_epsilon.mechanisms)[0]
+    if composed_epsilon.delta == 0.0 or not claims.pure or share == 0.0:
+        return _least_error(claims, users, composed_epsilon, max_messages_per_user)
+    found: list[tuple[BitsumProtocol, float]] = []
+    reasons: list[ValueError] = []
+    pure = replace(composed_epsilon, mechanisms=1, target=Budget(share, 0))
+    for attempt in (composed_epsilon, pure):
+        try:
+            protocol, epsilon = _least_error(claims, users, attempt, max_messages_per_user)
+        except (InfeasibleBudgetError, CapacityError) as error:
+            reasons.append(error)
+            continue
+        found.append((protocol, target.epsilon if attempt is pure else epsilon))
+    if not found:
+        raise reasons[0]
+    return min(found, key=lambda each: claims.rmse(each[0]))
+
+
 def _some(entry: Entry) -> list[PrivacyLossDistribution]:
     return [entry if isinstance(entry, PrivacyLossDistribution) else entry[0]]
-
-
-def account(
-    protocol: object,
-    *,
-    instances: int = 1,
-    delta: float | None = None,
-    epsilon: float | None = None,
-    relative_width: float = 1e-6,
-    threat_model: ThreatModel | str | None = None,
-) -> AccountResult:
-    """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
-
-    Parameters
-    ----------
-    protocol : object
-        The protocol and its parameters: a bitsum, or a mechanism that a twin is registered for.
-    instances : int
-        How many of its instances one user's replacement changes; I S in Algorithm 1.
-    delta, epsilon : float
-        Exactly one: where on the privacy curve. The other is computed, over all datasets, both directions and every mix
-        of them over the instances. At delta = 0 epsilon is the largest privacy loss, which may be infinite.
-    relative_width : float
-        The numerical accuracy wanted.
-    threat_model : ThreatModel or str, optional
-        Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
-
-    Examples
-    --------
-    >>> from protocols.bitsum import RandomizedResponse
-    >>> found = account(RandomizedResponse(users=1000, flip_probability=0.25), delta=1e-6)
-    >>> print(f"{found.epsilon.upper:.4f}")
-    0.1421
-    >>> found.epsilon.width < 1e-5
-    True
-    """
-    if (delta is None) == (epsilon is None):
-        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
-    instances = check_integer("instances", instances, low=1)
-    claims = mechanism_claims_of(protocol)
-    adversary = _threat_model(claims, threat_model)
-    if delta is None:
-        assert epsilon is not None
-        epsilon = check_real("epsilon", epsilon, low=0.0)
-        curve = claims.curve(protocol, instances, adversary, relative_width=relative_width)
-        point = Interval(epsilon, epsilon), curve.delta(epsilon)
-    elif check_real("delta", delta, low=0.0, high=1.0, high_open=True) == 0.0:
-        one = claims.pure_epsilon(protocol, adversary)
-        low = math.nextafter(instances * one.lower, 0.0) if one.lower < math.inf else math.inf
-        point = Interval(low, math.nextafter(instances * one.upper, math.inf)), Interval(0.0, 0.0)
-    else:
-        curve = claims.curve(protocol, instances, adversary, relative_width=relative_width, reference_delta=delta)
-        point = curve.epsilon(delta), Interval(delta, delta)
-    return AccountResult(
-        claims.name,
-        protocol,
-        claims.parameters(protocol),
-        instances,
-        *point,
-        _guarantee(point[0].upper, point[1].upper, adversary, "exact law, exact composition", _PROOF),
-        (claims.note(protocol, adversary),),
-    )

@@ -297,18 +297,24 @@ class Composition:
             `lower` 0 or `1 - e^epsilon`.
         """
         check_real("epsilon", epsilon)
-        numeric_lower, numeric_upper = self._finite_delta(epsilon)
+        return Interval.proved(self._delta_lower(epsilon), self._delta_upper(epsilon))
+
+    def _delta_upper(self, epsilon: float) -> float:
+        if Bounds.UPPER not in self._bounds:
+            return 1.0
         unbounded = -math.expm1(self._log_survival) * (1.0 + 4.0 * UNIT)
-        known = -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT)
-        lower = numeric_lower
-        if Bounds.LOWER not in self._bounds:
-            lower = known = 0.0
-        elif self._split_variance > 0:
-            lower = lower_bound(epsilon, numeric_lower, lambda e: self._finite_delta(e)[1], self._split_variance)
-        upper = min(1.0, (numeric_upper + unbounded) * (1.0 + 2.0 * UNIT)) if Bounds.UPPER in self._bounds else 1.0
+        return min(1.0, (self._finite_delta(epsilon)[1] + unbounded) * (1.0 + 2.0 * UNIT))
+
+    def _delta_lower(self, epsilon: float) -> float:
         # H_eps >= 1 - e^eps holds for every pair.
         floor = -math.expm1(epsilon) * (1.0 - 4.0 * UNIT) if epsilon < 0 else 0.0
-        return Interval.proved(min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0), upper)
+        if Bounds.LOWER not in self._bounds:
+            return floor
+        known = -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT)
+        lower = self._finite_delta(epsilon)[0]
+        if self._split_variance > 0:
+            lower = lower_bound(epsilon, lower, lambda e: self._finite_delta(e)[1], self._split_variance)
+        return min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 with `H_eps <= delta`, with its proved error.
@@ -332,7 +338,7 @@ class Composition:
         if self._singular:
             return Interval(0.0, upper)
         guess = min(upper, self.saddle_point(delta)[0])
-        lower = self._crossing(delta, guess, lambda e: self.delta(e).lower, above=False)
+        lower = self._crossing(delta, guess, self._delta_lower, above=False)
         return Interval.proved(lower, upper)
 
     def epsilon_upper(self, delta: float) -> float:
@@ -342,7 +348,7 @@ class Composition:
             return math.inf
         if self._singular:
             return 0.0
-        return self._crossing(delta, self.saddle_point(delta)[0], lambda e: self.delta(e).upper, above=True)
+        return self._crossing(delta, self.saddle_point(delta)[0], self._delta_upper, above=True)
 
     def saddle_point(self, delta: float) -> tuple[float, float, float]:
         """Return estimates of epsilon at delta, of its tilt, and of the total loss's standard deviation there."""

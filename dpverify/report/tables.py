@@ -19,8 +19,9 @@ from dpverify.report.layout import Rows
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
     from dpverify.guarantee import Guarantee
+    from dpverify.planning.account import AccountResult
     from dpverify.planning.comparison import Comparison
-    from dpverify.planning.plan import AccountResult, PlanRow
+    from dpverify.planning.plan import PlanRow
 
 __all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
 
@@ -166,7 +167,7 @@ def account_table(result: AccountResult) -> RenderableType:
     Parameters
     ----------
     result : AccountResult
-        As `dpverify.planning.plan.account` returns it.
+        As `dpverify.planning.account.account` returns it.
     """
     sizes = f"I = {result.instances:,} instances"
     if result.users is not None:

@@ -21,7 +21,7 @@ from dpverify.claims.bitsum import claims_of
 from dpverify.claims.bitsum.baselines import CentralDiscreteLaplaceClaims
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.planning.plan import account
+from dpverify.planning.account import account
 from dpverify.report.audits import audit_figure, audit_table
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import (

@@ -12,8 +12,9 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget
+from dpverify.planning.account import account
 from dpverify.planning.budgets import per_instance_budgets
-from dpverify.planning.plan import account, plan
+from dpverify.planning.plan import plan
 
 ASKED = ["--epsilon", "0.1", "--delta", "1e-7", "--instances", "30"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import ExactSum, RandomizedResponse
 
 MAIN = {"users": 30_000, "instances": 768}

@@ -14,7 +14,8 @@ from dpverify.claims.bitsum.pure import PureClaims
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.report_sums import ReportSums
 from protocols.bitsum import Pure, RandomizedResponse, ThreeNB

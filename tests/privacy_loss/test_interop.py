@@ -10,7 +10,7 @@ import pytest
 dp_accounting = pytest.importorskip("dp_accounting", reason="the optional dependency dp-accounting is not installed")
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS  # noqa: E402
-from dpverify.planning.plan import account  # noqa: E402
+from dpverify.planning.account import account  # noqa: E402
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution  # noqa: E402
 from dpverify.privacy_loss.grid import Bounds, connect_the_dots, dominating_grid  # noqa: E402
 from dpverify.privacy_loss.interop import (  # noqa: E402

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from dpverify.claims.ledger import ledger
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.guarantee import Budget
+from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
-from dpverify.planning.plan import account
 from dpverify.report.layout import Rows
 from dpverify.report.tables import account_table, demo_table, ledger_table, plan_table
 from protocols.bitsum import CentralGaussian

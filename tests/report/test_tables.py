@@ -12,8 +12,9 @@ from rich.console import Console, RenderableType
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.guarantee import Budget, Side
+from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
-from dpverify.planning.plan import PlanRow, account
+from dpverify.planning.plan import PlanRow
 from dpverify.report.tables import account_table, plan_table
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
 from protocols.bitsum.base import BitsumProtocol

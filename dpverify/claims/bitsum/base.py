@@ -9,19 +9,35 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
+from dpverify.laws.window import DEFAULT_TAIL
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = ["BitsumClaims", "ComposedEpsilon", "Pairs", "normal_deviation"]
+__all__ = [
+    "DATA_INDEPENDENT",
+    "LEFT_OUT",
+    "BitsumClaims",
+    "ComposedEpsilon",
+    "Pairs",
+    "negligible",
+    "noise_tail",
+    "normal_deviation",
+]
 
-_REFERENCE_DELTA = 1e-6
+DATA_INDEPENDENT = "the noise does not depend on the data: one pair for every dataset"
+"""The note of a protocol whose one pair, of noise and its shift, covers all."""
+LEFT_OUT = 1e-40
+"""The P-mass that an instance's pairs leave out, about, unless told otherwise."""
 _CUT = 1e-10
 """The share of delta that cut tails may take, over all instances."""
+_LEAST_CUT = 1e-260
+"""So that the tails of what a view is made of, cut further out, stay within floats."""
 _LOOSE = 1e-3
 """The share that they may take where a bound need not be sharp."""
 
@@ -46,6 +62,16 @@ class ComposedEpsilon(Protocol):
     def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
         """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound."""
         ...
+
+
+def negligible(delta: float, instances: int) -> float:
+    """Return a P-mass that each of many instances may leave out without notice at this delta."""
+    return max(_CUT * delta / instances, _LEAST_CUT)
+
+
+def noise_tail(left_out: float) -> float:
+    """Return where to cut noise for a shift by one to leave out no more than this: the atom next to the cut is too."""
+    return min(1e-3 * left_out, DEFAULT_TAIL)
 
 
 @dataclass(frozen=True)
@@ -84,7 +110,7 @@ class BitsumClaims(MechanismClaims[P]):
         return self.pairs(protocol)
 
     def views_at(self, protocol: P, threat_model: ThreatModel, tail: float) -> Pairs:
-        """Return the pairs, without more than about `tail` of mass where that makes wide laws cheaper."""
+        """Return the pairs, which leave out no more than about `tail` of mass, and state what they do leave out."""
         return self.views(protocol, threat_model)
 
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
@@ -98,24 +124,34 @@ class BitsumClaims(MechanismClaims[P]):
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
-        reference_delta: float | None = None,
-    ) -> PrivacyCurve:
+        reference_delta: float = 1e-6,
+    ) -> BestCurve:
         """Return the privacy curve of `instances` runs on the same users, over all datasets and mixes of directions.
 
-        `reference_delta` is where accuracy is wanted: what is far less likely may be cut, and charged. By default
-        nothing is cut that any delta in the range of floats could tell.
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            The protocol and its parameters.
+        instances : int
+            How many of its instances one user's replacement changes fully.
+        threat_model : ThreatModel
+            One of the `threat_models`.
+        relative_width, reference_delta : float
+            The accuracy wanted, at which delta: the grid, and what the laws leave out, are chosen for it. At other
+            deltas the interval holds too, but is wider the smaller they are.
         """
-        if reference_delta is None:
-            pairs, reference_delta = self.views(protocol, threat_model), _REFERENCE_DELTA
-        else:
-            pairs = self.views_at(protocol, threat_model, _CUT * reference_delta / instances)
-        return FamilyComposition(
-            pairs.every,
-            instances,
-            attained=pairs.attained,
-            relative_width=relative_width,
-            reference_delta=reference_delta,
-        )
+
+        def exact() -> FamilyComposition:
+            pairs = self.views_at(protocol, threat_model, negligible(reference_delta, instances))
+            return FamilyComposition(
+                pairs.every,
+                instances,
+                attained=pairs.attained,
+                relative_width=relative_width,
+                reference_delta=reference_delta,
+            )
+
+        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), instances), exact)
 
     def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
         """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""
@@ -130,11 +166,12 @@ class BitsumClaims(MechanismClaims[P]):
             return self.pure_epsilon(protocol, threat_model).upper <= epsilon0
         if self.loose_views(protocol, threat_model, delta0).delta_upper(epsilon0) <= delta0:
             return True
-        return self.views_at(protocol, threat_model, _CUT * delta0).delta_upper(epsilon0) <= delta0
+        return self.views_at(protocol, threat_model, negligible(delta0, 1)).delta_upper(epsilon0) <= delta0
 
     def guaranteed_epsilon(self, protocol: P, composed_epsilon: ComposedEpsilon) -> float:
         """Return the composed epsilon, an upper bound, by the rule that `least_error` searched with."""
-        return composed_epsilon(self.views(protocol, composed_epsilon.threat_model).every)
+        left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
+        return composed_epsilon(self.views_at(protocol, composed_epsilon.threat_model, left_out).every)
 
     @abstractmethod
     def parameters(self, protocol: P) -> dict[str, Any]:

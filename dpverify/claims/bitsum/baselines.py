@@ -17,20 +17,22 @@ from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, noise_tail, normal_deviation
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
-from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.pairs import two_valued
+from dpverify.privacy_loss.two_valued import TwoValuedCurve
 from dpverify.search import smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (
@@ -150,9 +152,12 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
-        reference_delta: float | None = None,
-    ) -> PrivacyCurve:
-        return _GaussianCurve(protocol.sigma, instances)
+        reference_delta: float = 1e-6,
+    ) -> BestCurve:
+        return BestCurve(
+            LargestLossCurve(self.pure_epsilon(protocol, threat_model), instances),
+            lambda: _GaussianCurve(protocol.sigma, instances),
+        )
 
     def proves(  # noqa: D102
         self, protocol: CentralGaussian, threat_model: ThreatModel, epsilon0: float, delta0: float
@@ -188,8 +193,14 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteGaussian
 
     def pairs(self, protocol: CentralDiscreteGaussian) -> Pairs:  # noqa: D102
-        one = (pairs.discrete_gaussian(protocol.sigma).up,)
+        return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
+
+    def views_at(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+        one = (pairs.discrete_gaussian(protocol.sigma, noise_tail(tail)).up,)
         return Pairs(one, one, note=_SYMMETRIC)
+
+    def note(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel) -> str:  # noqa: D102
+        return _SYMMETRIC
 
     def parameters(self, protocol: CentralDiscreteGaussian) -> dict[str, Any]:  # noqa: D102
         return {"sigma": protocol.sigma}
@@ -231,6 +242,30 @@ class _TwoValued(_Baseline[P]):
     def pairs(self, protocol: P) -> Pairs:
         one = (two_valued(self.pure_epsilon(protocol, self.threat_models[0])),)
         return Pairs(one, one, note="one two-valued law for every dataset and both directions")
+
+    def curve(
+        self,
+        protocol: P,
+        instances: int,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> BestCurve:
+        """Return the closed form; for too many instances, what bounds it."""
+        loss = self.pure_epsilon(protocol, threat_model)
+        rest = super().curve(
+            protocol, instances, threat_model, relative_width=relative_width, reference_delta=reference_delta
+        )
+        if not 0.0 < loss.lower < math.inf:
+            return rest
+
+        return BestCurve(
+            LargestLossCurve(loss, instances),
+            lambda: TwoValuedCurve(loss, instances),
+            lambda: rest,
+            relative_width=relative_width,
+        )
 
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
         """Return the protocol that is epsilon0-DP, on the safe side of all rounding; delta0 is not used."""

@@ -21,11 +21,19 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import (
+    DATA_INDEPENDENT,
+    LEFT_OUT,
+    BitsumClaims,
+    ComposedEpsilon,
+    Pairs,
+    noise_tail,
+    normal_deviation,
+)
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import NEGATIVE_BINOMIAL
 from dpverify.formulas import negative_binomial as formulas
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
@@ -53,8 +61,14 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     theorems: ClassVar[tuple[Theorem, ...]] = NEGATIVE_BINOMIAL
 
     def pairs(self, protocol: NegativeBinomial) -> Pairs:  # noqa: D102
-        directions = tuple(laws.negative_binomial(protocol.shape, protocol.p))
-        return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
+        return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
+
+    def views_at(self, protocol: NegativeBinomial, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+        directions = tuple(laws.negative_binomial(protocol.shape, protocol.p, noise_tail(tail)))
+        return Pairs(directions, directions, note=DATA_INDEPENDENT)
+
+    def note(self, protocol: NegativeBinomial, threat_model: ThreatModel) -> str:  # noqa: D102
+        return DATA_INDEPENDENT
 
     def parameters(self, protocol: NegativeBinomial) -> dict[str, Any]:  # noqa: D102
         return {"shape": protocol.shape, "p": protocol.p, "estimate": protocol.estimate.value}

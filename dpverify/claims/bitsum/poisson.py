@@ -10,11 +10,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import DATA_INDEPENDENT, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, noise_tail
 from dpverify.claims.bitsum.negative_binomial import counted, least_poisson_mean
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
@@ -36,8 +36,14 @@ class PoissonClaims(BitsumClaims[Poisson]):
     theorems: ClassVar[tuple[Theorem, ...]] = ()
 
     def pairs(self, protocol: Poisson) -> Pairs:  # noqa: D102
-        directions = tuple(laws.poisson(protocol.mean))
-        return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
+        return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
+
+    def views_at(self, protocol: Poisson, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+        directions = tuple(laws.poisson(protocol.mean, noise_tail(tail)))
+        return Pairs(directions, directions, note=DATA_INDEPENDENT)
+
+    def note(self, protocol: Poisson, threat_model: ThreatModel) -> str:  # noqa: D102
+        return DATA_INDEPENDENT
 
     def parameters(self, protocol: Poisson) -> dict[str, Any]:  # noqa: D102
         return {"mean": protocol.mean, "estimate": protocol.estimate.value}

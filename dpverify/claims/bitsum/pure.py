@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
@@ -72,7 +72,7 @@ class PureClaims(BitsumClaims[Pure]):
         return self.views(protocol, ThreatModel.COMMUNICATION)
 
     def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:  # noqa: D102
-        return self.views_at(protocol, threat_model, 0.0)
+        return self.views_at(protocol, threat_model, LEFT_OUT)
 
     def views_at(self, protocol: Pure, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         if threat_model is ThreatModel.MODEL:

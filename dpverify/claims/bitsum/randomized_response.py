@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
@@ -44,6 +44,11 @@ from protocols.bitsum.randomized_response import RandomizedResponse
 __all__ = ["RandomizedResponseClaims", "reports_law"]
 
 _TAIL = 1e-42
+"""Where binomials are cut, unless so little may be left out that this is too much."""
+_SMALL, _LEAST_TAIL = 1e-28, 1e-290
+"""What may be left out before the tails must be cut further out, and the least tail."""
+_MOST_LISTED = 10_000
+"""Up to so many users a small delta, which an inverted transform cannot resolve, has every cell listed."""
 _MOST_CELLS = 512
 _FEW_CELLS = 8
 """For bounds that need not be sharp."""
@@ -66,10 +71,13 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     theorems: ClassVar[tuple[Theorem, ...]] = RANDOMIZED_RESPONSE
 
     def pairs(self, protocol: RandomizedResponse) -> Pairs:  # noqa: D102
-        return _pairs(protocol.users, protocol.flip_probability, _MOST_CELLS)
+        return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
+
+    def views_at(self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+        return _pairs(protocol.users, protocol.flip_probability, _MOST_CELLS, _tail(protocol, tail))
 
     def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:  # noqa: D102
-        return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS)
+        return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS, _TAIL)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
@@ -144,7 +152,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         rough = search(
             math.sqrt(users),
-            lambda protocol: _extreme(users, protocol.flip_probability),
+            lambda protocol: _extreme(users, protocol.flip_probability, _TAIL),
             1e-3,
         )
         error = search(rough, lambda protocol: self.pairs(protocol).every, 1e-4) if rough < math.inf else math.inf
@@ -175,30 +183,37 @@ def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> D
     return views.rows(reported, lambda k: np.stack([participants - k, k], axis=-1))
 
 
-def _extreme(users: int, p: float) -> Directions:
+def _tail(protocol: RandomizedResponse, left_out: float) -> float:
+    """Return the tails to cut: a small delta needs smaller ones, as entries that a cut could change are cut too."""
+    if left_out >= _SMALL or protocol.users > _MOST_LISTED:
+        return _TAIL
+    return max(1e-20 * left_out * protocol.flip_probability, _LEAST_TAIL)
+
+
+def _extreme(users: int, p: float, tail: float) -> Directions:
     """Return the pair for all other users holding 0, or bins of it, which a curator may report instead."""
     if users * p * (1.0 - p) <= _LARGEST_LISTED_DEVIATION**2:
-        return binomial_randomized_response(users, p, _TAIL)
-    return ReportSums([users - 1], [0], [0], p).pairs(tail=_TAIL, bins_per_deviation=_BINS_PER_DEVIATION).merged(0)
+        return binomial_randomized_response(users, p, tail)
+    return ReportSums([users - 1], [0], [0], p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION).merged(0)
 
 
-def _surely(users: int, p: float) -> tuple[int, float]:
-    """Return how many of some users' reports are coin tosses but with a probability, at most 1e-42, and that one."""
+def _surely(users: int, p: float, tail: float) -> tuple[int, float]:
+    """Return how many of some users' reports are coin tosses but with a probability, at most the tail, and that one."""
     # Chernoff: P(X <= mean - d) <= e^(-d^2 / (2 mean)).
-    mean, exponent = 2.0 * p * users, -math.log(_TAIL)
+    mean, exponent = 2.0 * p * users, -math.log(tail)
     coins = int(mean - math.sqrt(2.0 * mean * exponent) - 1e-9 * mean)
-    return (coins, _TAIL) if coins > 0 else (0, 0.0)
+    return (coins, tail) if coins > 0 else (0, 0.0)
 
 
 @functools.lru_cache(maxsize=4)
-def _pairs(users: int, p: float, most_cells: int) -> Pairs:
+def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
     half = (users - 1) // 2
     width = math.ceil((half + 1) / min(half + 1, most_cells))
     firsts = range(0, half + 1, width)
     crowds, shares, least_missing = [(users - 1, 0, 0)], [], 0.0
     for first in firsts:
         unsure = min(width - 1, half - first)
-        coins, missing = _surely(unsure, p)
+        coins, missing = _surely(unsure, p, tail)
         least_missing = max(least_missing, missing)
         crowds.append((users - 1 - first - unsure, first, coins))
         shares.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
@@ -206,14 +221,15 @@ def _pairs(users: int, p: float, most_cells: int) -> Pairs:
         f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(firsts)} "
         f"cells of {width}"
     )
-    attained = tuple(_extreme(users, p))
-    if users * p < _FEWEST_FLIPS:
-        # So few reports are flipped that their sum is no bell: the supremum of the cells, each listed.
-        listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, _TAIL, coins=crowd[2]) for crowd in crowds]
+    attained = tuple(_extreme(users, p, tail))
+    if users * p < _FEWEST_FLIPS or tail < _TAIL:
+        # So few reports are flipped that their sum is no bell, or so little may be left out: the supremum of the cells,
+        # each listed.
+        listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
         groups = tuple(tuple(pair[direction] for pair in listed) for direction in (0, 1))
         return Pairs(groups, attained, note=note)
     zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
-    binned = ReportSums(zeros, ones, tosses, p).pairs(tail=_TAIL, bins_per_deviation=_BINS_PER_DEVIATION)
+    binned = ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION)
     # Points as dense as the bins, up to beyond the largest loss.
     deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
     points = math.ceil(binned.largest_loss / deviation * _BINS_PER_DEVIATION)

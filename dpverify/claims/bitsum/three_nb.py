@@ -120,7 +120,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def views_at(self, protocol: ThreeNB, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         if protocol.shape != 1.0:
             raise ValueError(f"shape={protocol.shape!r} must be 1: the exact law is for geometric Z1 and Z2 only.")
-        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, max(tail, _TAIL)))
+        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail))
         return Pairs(directions, directions, note=_NOTE)
 
     def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:  # noqa: D102

@@ -226,7 +226,9 @@ def account_kde(
     claims = claims_of(bitsum)
     threat_model = claims.threat_models[0]
     mechanisms, note = instances * Sparse(family.S, family.Q).full_changes, "all Q bits of an instance may change fully"
-    curve = claims.curve(bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at)
+    curve: PrivacyCurve = claims.curve(
+        bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at
+    )
     if family.S < family.Q:
         pairs = kde_pairs(bitsum, family)
         curve, note = _SparseCurve(pairs, curve, instances, relative_width, at), pairs.note

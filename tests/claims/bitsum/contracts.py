@@ -15,7 +15,8 @@ from scipy.special import gammaln
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import BitsumProtocol
 
 

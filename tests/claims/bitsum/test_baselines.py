@@ -13,7 +13,8 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, ThreatModel
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

@@ -15,7 +15,8 @@ from dpverify.claims.theorem import Verdict
 from dpverify.formulas import negative_binomial as formulas
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from dpverify.privacy_loss.pairs import negative_binomial
 from dpverify.search import smallest
 from protocols.bitsum import Estimate, NegativeBinomial

@@ -16,7 +16,8 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from protocols.bitsum import Pure
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
 

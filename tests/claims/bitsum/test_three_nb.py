@@ -13,7 +13,8 @@ from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.plan import account, plan
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from dpverify.privacy_loss.pairs import three_nb
 from protocols.bitsum import ThreeNB
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.claims.kde.privacy import account_kde, kde_pairs
 from dpverify.guarantee import ThreatModel
-from dpverify.planning.plan import account
+from dpverify.planning.account import account
 from protocols.bitsum import RandomizedResponse, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning
 

@@ -1,0 +1,206 @@
+"""What given parameters of a protocol really guarantee: one point of the privacy curve, as an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import (
+    Adjacency,
+    CapacityError,
+    Guarantee,
+    Interval,
+    Number,
+    PrivacyCurve,
+    Side,
+    ThreatModel,
+    enclosing_floats,
+    exact_number,
+)
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["PROOF", "AccountResult", "account", "chosen_threat_model", "upper_bound", "within_limits"]
+
+PROOF = "dpverify.privacy_loss"
+"""The source of what the exact law proves."""
+_FIRST_GUESS, _LEAST_GUESS = 1e-6, 1e-250
+"""For which delta a curve is made at first, and at the least, when delta is what is asked for."""
+_CLOSE = 1.01
+"""Ratio of the ends of delta up to which no other reference is tried."""
+
+
+@dataclass(frozen=True)
+class AccountResult:
+    """What a protocol's composition really gives.
+
+    Parameters
+    ----------
+    bitsum : str
+        Protocol name.
+    protocol : object
+        The protocol.
+    parameters : dict
+        Its parameters by argument name.
+    instances : int
+        How many instances the same user takes part in.
+    epsilon, delta : Interval
+        The privacy curve's point: one is the value that was asked at, the other contains the truth.
+    guarantee : Guarantee
+        The upper ends, as an (epsilon, delta)-DP statement.
+    notes : tuple of str
+        How the supremum over datasets was taken.
+    """
+
+    bitsum: str
+    protocol: Any = field(repr=False)
+    parameters: dict[str, Any]
+    instances: int
+    epsilon: Interval
+    delta: Interval
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+
+    @property
+    def users(self) -> int | None:
+        """How many users the protocol is for; None where it has no number, as for a local mechanism."""
+        return getattr(self.protocol, "users", None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, but `protocol`, as plain JSON values."""
+        return {
+            "bitsum": self.bitsum,
+            "users": self.users,
+            "instances": self.instances,
+            "parameters": dict(self.parameters),
+            "epsilon": self.epsilon.to_dict(),
+            "delta": self.delta.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def account(
+    protocol: Any,
+    *,
+    instances: int = 1,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    relative_width: float = 1e-6,
+    threat_model: ThreatModel | str | None = None,
+) -> AccountResult:
+    """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
+
+    Parameters
+    ----------
+    protocol : object
+        Any protocol with a twin that states its privacy curve, with its parameters.
+    instances : int
+        How many of its instances one user's replacement changes; I S in Algorithm 1.
+    delta, epsilon : int, float, Fraction, Decimal or decimal string
+        Exactly one: where on the privacy curve, exactly as in `Budget`; a number between two floats is given back as
+        these two. The other is computed, over all datasets, both directions and every mix of them over the instances:
+        the least upper and the largest lower bound of all that are at hand. At delta = 0 epsilon is the largest
+        privacy loss, which may be infinite.
+    relative_width : float
+        The numerical accuracy wanted.
+    threat_model : ThreatModel or str, optional
+        Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
+
+    Examples
+    --------
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> found = account(RandomizedResponse(users=1000, flip_probability=0.25), delta=1e-6)
+    >>> print(f"{found.epsilon.upper:.4f}")
+    0.1421
+    >>> found.epsilon.width < 1e-5
+    True
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    instances = check_integer("instances", instances, low=1)
+    claims = mechanism_claims_of(protocol)
+    adversary = chosen_threat_model(claims, threat_model)
+
+    def curve(reference_delta: float) -> PrivacyCurve:
+        return claims.curve(
+            protocol, instances, adversary, relative_width=relative_width, reference_delta=reference_delta
+        )
+
+    with within_limits(claims.name):
+        if delta is None:
+            assert epsilon is not None
+            at = Interval(*enclosing_floats(exact_number("epsilon", epsilon)))
+            check_real("epsilon", at.lower, low=0.0)
+            made, found = _delta_between(curve, at)
+            point, statement = (at, found), (at.lower, found.upper)
+        else:
+            at = Interval(*enclosing_floats(exact_number("delta", delta)))
+            check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
+            made = (
+                curve(max(at.upper, _LEAST_GUESS))
+                if at.upper > 0.0
+                else LargestLossCurve(claims.pure_epsilon(protocol, adversary), instances)
+            )
+            found = _between(made.epsilon, at)
+            point, statement = (found, at), (found.upper, at.lower)
+        refusals = made.refusals if isinstance(made, BestCurve) else ()
+        notes = (claims.note(protocol, adversary), *(f"left out: {refusal}" for refusal in refusals))
+    return AccountResult(
+        claims.name,
+        protocol,
+        claims.parameters(protocol),
+        instances,
+        *point,
+        upper_bound(*statement, adversary, "exact law, exact composition", PROOF),
+        notes,
+    )
+
+
+def _between(curve: Callable[[float], Interval], at: Interval) -> Interval:
+    """Return what a decreasing curve is at a number between two adjacent floats."""
+    ends = [curve(end) for end in dict.fromkeys((at.lower, at.upper))]
+    return Interval.proved(ends[-1].lower, ends[0].upper)
+
+
+def _delta_between(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> tuple[PrivacyCurve, Interval]:
+    """Return the delta at an epsilon, and its curve: made for that delta, which is not known beforehand."""
+    reference, least, most = _FIRST_GUESS, 0.0, 1.0
+    while True:
+        made, before = curve(reference), most
+        found = _between(made.delta, epsilon)
+        least, most = max(least, found.lower), min(most, found.upper)
+        if most <= _CLOSE * least or most > 0.5 * before or reference == _LEAST_GUESS:
+            return made, Interval.proved(least, most)
+        # Where the ends are apart, the upper one is what was left out for a delta that is too large.
+        reference = max(least, most**1.5, _LEAST_GUESS)
+
+
+def upper_bound(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:
+    """Return what is proved about a whole composition."""
+    return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
+
+
+def chosen_threat_model(claims: MechanismClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
+    """Return the threat model after checking that the claims cover it; their first when it is None."""
+    if threat_model is None:
+        return claims.threat_models[0]
+    return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
+
+
+@contextmanager
+def within_limits(name: str) -> Iterator[None]:
+    """Refuse what overflows, or does not fit in memory, instead of a warning and an infinity that nobody asked for."""
+    with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+        try:
+            yield
+        except (FloatingPointError, OverflowError) as error:
+            raise CapacityError(f"{name} leaves the range of floats here: {error}.") from error
+        except MemoryError as error:
+            raise CapacityError(f"{name} needs more memory than there is.") from error

@@ -1,0 +1,93 @@
+"""The best of several bounds on one privacy curve, and the bound that needs the largest loss alone.
+
+`family.FamilyComposition` counts what its laws leave out as an infinite loss, so it has no answer for a delta below
+that, and it may refuse for lack of memory. Where losses are bounded the largest one answers there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from protocols.validation import check_integer, check_real
+
+__all__ = ["BestCurve", "LargestLossCurve"]
+
+
+class LargestLossCurve:
+    """What is known from the largest loss of one instance alone, over all datasets: k times that is the largest of k.
+
+    Parameters
+    ----------
+    loss : Interval
+        The largest privacy loss of one instance, in nats; it may be infinite.
+    instances : int
+        k, at least 1.
+    """
+
+    def __init__(self, loss: Interval, instances: int) -> None:
+        check_integer("instances", instances, low=1)
+        low = math.nextafter(instances * loss.lower, 0.0) if loss.lower < math.inf else math.inf
+        high = math.nextafter(instances * loss.upper, math.inf) if loss.upper < math.inf else math.inf
+        self._largest = Interval.proved(low, high) if instances > 1 else loss
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return 0 from the largest loss on, and nothing but [0, 1] below it."""
+        check_real("epsilon", epsilon, low=0.0)
+        return Interval(0.0, 0.0) if epsilon >= self._largest.upper else Interval(0.0, 1.0)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the largest loss: exactly what is asked for at delta = 0, and an upper bound elsewhere."""
+        check_real("delta", delta, low=0.0, high=1.0, high_open=True)
+        return self._largest if delta == 0.0 else Interval(0.0, self._largest.upper)
+
+
+class BestCurve:
+    """The least upper and the largest lower bound of several curves of the same composition.
+
+    Parameters
+    ----------
+    largest : LargestLossCurve
+        It alone is asked at delta = 0.
+    *curves : callable
+        Each returns a curve, quickest first; made when needed. One that refuses, by raising CapacityError, is left out.
+    relative_width : float
+        An interval no wider than this is good enough: the curves that are left are not asked.
+    """
+
+    def __init__(
+        self, largest: LargestLossCurve, *curves: Callable[[], PrivacyCurve], relative_width: float = 0.0
+    ) -> None:
+        self._largest, self._curves = largest, [functools.cache(curve) for curve in curves]
+        self._relative_width = relative_width
+        self.refusals: tuple[str, ...] = ()
+        """Why curves were left out of the last answer."""
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+        return self._best(self._largest.delta(epsilon), lambda curve: curve.delta(epsilon), 1.0)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta."""
+        first = self._largest.epsilon(delta)
+        return first if delta == 0.0 else self._best(first, lambda curve: curve.epsilon(delta), math.inf)
+
+    def _best(self, first: Interval, ask: Callable[[PrivacyCurve], Interval], nothing: float) -> Interval:
+        """Return the intersection of the answers: an empty one would prove a bug."""
+        lower, upper = first.lower, first.upper
+        refusals: list[CapacityError] = []
+        for curve in self._curves:
+            if lower == upper or upper - lower <= self._relative_width * upper < math.inf:
+                break
+            try:
+                found = ask(curve())
+            except CapacityError as error:
+                refusals.append(error)
+                continue
+            lower, upper = max(lower, found.lower), min(upper, found.upper)
+        if refusals and upper == nothing:
+            raise refusals[0]
+        self.refusals = tuple(error.reason for error in refusals)
+        return Interval.proved(lower, upper)

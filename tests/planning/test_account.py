@@ -1,0 +1,122 @@
+"""What `account` answers: the best bound at hand, at exactly the point that was asked."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpverify.guarantee import Budget
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
+from protocols.bitsum import (
+    BitsumProtocol,
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    CentralGaussian,
+    LocalRandomizedResponse,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
+
+PROTOCOLS: tuple[BitsumProtocol, ...] = (
+    RandomizedResponse(100, 0.1),
+    RandomizedResponse(7, 0.4),
+    ThreeNB(50, 0.9, 12.0, 0.8),
+    NegativeBinomial(50, 40.0, 0.8),
+    Poisson(50, 60.0),
+    Pure(30, 0.6, 0.2, 9.0, 0.7),
+    CentralGaussian(9, 7.0),
+    CentralDiscreteLaplace(9, 0.8),
+    CentralDiscreteGaussian(9, 4.0),
+    LocalRandomizedResponse(9, 0.3),
+)
+# The accuracy that is stated: the search over mixes stops at 1e-4, and a width of 1e-3 ends the search for more bounds.
+ACCURACY = 1e-3
+
+
+@given(
+    st.sampled_from(PROTOCOLS),
+    st.sampled_from([1, 3]),
+    st.lists(st.sampled_from([0.0, 5e-324]) | st.floats(-40.0, -0.1).map(lambda x: 10.0**x), min_size=2, max_size=2),
+)
+@settings(deadline=None, max_examples=12)
+def test_more_delta_never_costs_epsilon(protocol: BitsumProtocol, instances: int, deltas: list[float]) -> None:
+    less, more = (account(protocol, instances=instances, delta=delta).epsilon for delta in sorted(deltas))
+    assert more.upper <= less.upper * (1 + ACCURACY)
+
+
+@given(
+    st.sampled_from(PROTOCOLS),
+    st.sampled_from([1, 3]),
+    st.lists(st.floats(-3.0, 12.0).map(lambda x: 10.0**x), min_size=2, max_size=2),
+)
+@settings(deadline=None, max_examples=30)
+def test_more_epsilon_never_costs_delta(protocol: BitsumProtocol, instances: int, epsilons: list[float]) -> None:
+    less, more = (account(protocol, instances=instances, epsilon=epsilon).delta for epsilon in sorted(epsilons))
+    assert more.upper <= less.upper * (1 + ACCURACY)
+
+
+@pytest.mark.parametrize("delta", [1e-25, 1e-26, 1e-30])
+def test_a_small_delta_has_a_sharp_answer(delta: float) -> None:
+    found = account(RandomizedResponse(100, 0.1), instances=10, delta=delta).epsilon
+    assert 14 < found.lower <= found.upper <= 21.98
+    assert found.width < 1e-3 * found.upper
+
+
+def test_a_delta_below_all_tails_has_a_bound_and_no_delta_beyond_the_largest_loss() -> None:
+    protocol = RandomizedResponse(1000, 0.469)
+    pure = account(protocol, instances=8, delta=0).epsilon
+    assert account(protocol, instances=8, delta="1e-30").epsilon.upper < 0.13
+    one = RandomizedResponse(20, 0.3)
+    assert account(one, delta=5e-324).epsilon.upper <= account(one, delta=0).epsilon.upper
+    for epsilon in (pure.upper, 1e10, 1e300):
+        assert account(protocol, instances=8, epsilon=epsilon).delta.upper == 0.0
+
+
+def test_a_small_delta_of_a_large_epsilon_is_an_interval_around_it() -> None:
+    protocol = NegativeBinomial(50, 400.0, 0.8)
+    epsilon = account(protocol, instances=4, delta=1e-60).epsilon
+    delta = account(protocol, instances=4, epsilon=epsilon.upper).delta
+    assert 0.9e-60 < delta.lower <= 1e-60
+    assert delta.width < 1e-2 * delta.upper
+
+
+def test_two_losses_have_a_closed_form_over_a_million_instances() -> None:
+    found = account(LocalRandomizedResponse(10, 0.3), instances=10**6, delta=1e-6).epsilon
+    assert 342_607 < found.lower <= found.upper < 342_608
+
+
+def test_a_decimal_means_its_exact_value_and_a_float_its_own() -> None:
+    protocol = CentralGaussian(9, 7.0)
+    exact, binary = account(protocol, delta="0.001"), account(protocol, delta=0.001)
+    # The nearest float is above a thousandth: the guarantee must hold at the one below.
+    assert Fraction(exact.delta.lower) < Fraction(1, 1000) < Fraction(exact.delta.upper) == Fraction(0.001)
+    assert exact.guarantee.delta == Budget(1, "0.001").delta == math.nextafter(0.001, 0)
+    assert exact.epsilon.lower <= binary.epsilon.upper
+    assert exact.epsilon.upper == account(protocol, delta=exact.delta.lower).epsilon.upper
+    at = account(protocol, epsilon="0.1")
+    assert Fraction(at.epsilon.lower) < Fraction(1, 10) < Fraction(at.epsilon.upper)
+    assert at.guarantee.epsilon == at.epsilon.lower
+    assert at.delta.upper == account(protocol, epsilon=at.epsilon.lower).delta.upper
+
+
+@pytest.mark.parametrize("delta", ["1e-400", "1e-999999999", Fraction(1, 10**330)])
+def test_a_delta_that_underflows_is_refused(delta: str | Fraction) -> None:
+    for ask in (lambda: account(CentralGaussian(9, 7.0), delta=delta), lambda: Budget(1, delta)):
+        with pytest.raises(ValueError, match=r"delta=.* must be 0 or in \[5e-324"):
+            ask()
+
+
+def test_a_plan_at_a_small_delta_is_no_worse_than_at_none() -> None:
+    pure = plan("rr", Budget("1", 0), users=1000, instances=8)
+    rows = [plan("rr", Budget("1", delta), users=1000, instances=8) for delta in ("1e-30", "1e-320")]
+    assert rows[0].bitsum_rmse < 0.2 * pure.bitsum_rmse
+    assert rows[1].bitsum_rmse <= pure.bitsum_rmse
+    assert max(row.guarantee.epsilon for row in rows) <= 1
