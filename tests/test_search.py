@@ -174,6 +174,19 @@ def test_a_crossing_is_on_the_safe_side_of_a_jump(delta: float, above: bool) -> 
         assert profile(found) > delta >= profile(found + 1e-8)
 
 
+@pytest.mark.parametrize("above", [True, False])
+def test_a_crossing_at_a_cliff_is_soon_found(above: bool) -> None:
+    asked: list[float] = []
+
+    def cliff(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 5e-5 if epsilon < 24.3 else 1e-62
+
+    found = crossing(cliff, 1e-9, 24.2, slope=lambda e: 2.5 if e < 24.3 else 3200.0, above=above, scale=3e-4)
+    assert abs(found - 24.3) < 1e-6
+    assert len(asked) <= 60
+
+
 def test_a_crossing_that_is_never_reached_is_infinite() -> None:
     assert crossing(lambda _: 0.5, 0.1, 1.0, slope=lambda _: 1.0, above=True, scale=0.01) == math.inf
     assert crossing(lambda _: 0.05, 0.1, 1.0, slope=lambda _: 1.0, above=False, scale=0.01) == 0.0
