@@ -34,3 +34,11 @@ def test_a_bug_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_published_parameters_beyond_the_floats_cost_their_own_row_only(bitsum: str, epsilon: str) -> None:
     (failed,) = compare((epsilon, "1e-6"), users=10, instances=1, bitsums=[bitsum], methods=["published"]).rows
     assert isinstance(failed, FailedPlan)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-20"])
+def test_noise_that_floats_cannot_hold_is_a_reason(epsilon: str) -> None:
+    found = compare(Budget(epsilon, 0), users=100, instances=1, bitsums=["local-rr", "central-discrete-laplace"])
+    assert len(found.failures) == 4
+    for row in found.failures:
+        assert "too small for floats" in row.error or "beyond what floats hold" in row.error

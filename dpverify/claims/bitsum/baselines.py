@@ -269,6 +269,10 @@ class _TwoValued(_Baseline[P]):
 
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
         """Return the protocol that is epsilon0-DP, on the safe side of all rounding; delta0 is not used."""
+        if not math.exp(-epsilon0) < 1.0:
+            raise InfeasibleBudgetError(
+                f"epsilon={epsilon0!r} is too small for floats to hold the noise of {self.name}."
+            )
 
         def meets(aim: float) -> bool:
             return self.pure_epsilon(self._at(users, aim), self.threat_models[0]).upper <= epsilon0
