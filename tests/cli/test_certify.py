@@ -111,7 +111,9 @@ def test_account_of_gaussian_needs_no_users(capsys: pytest.CaptureFixture[str]) 
 
     with mp.workdps(40):
         assert exact(low * (1 - 1e-14)) > mp.mpf("1e-14") > exact(high * (1 + 1e-14))
-    assert found["delta"] == {"lower": 1e-14, "upper": 1e-14}
+    # 1e-14 is no float: the two next to it, as decimals that enclose them.
+    assert 0.0 < found["delta"]["upper"] - found["delta"]["lower"] < 1e-28
+    assert found["delta"]["lower"] <= 1e-14 <= found["delta"]["upper"]
     assert high - low <= 1e-9
 
 
