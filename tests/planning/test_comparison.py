@@ -42,3 +42,11 @@ def test_noise_that_floats_cannot_hold_is_a_reason(epsilon: str) -> None:
     assert len(found.failures) == 4
     for row in found.failures:
         assert "too small for floats" in row.error or "beyond what floats hold" in row.error
+
+
+def test_a_budget_beyond_all_losses_costs_no_row_its_plan() -> None:
+    bitsums = ["rr", "pure", "central-discrete-laplace", "central-discrete-gaussian", "local-rr"]
+    for epsilon in ("1000", "1e300"):
+        found = compare(Budget(epsilon, "1e-6"), users=100, instances=1, bitsums=bitsums, methods=["exact"])
+        assert not found.failures
+        assert max(row.guarantee.epsilon for row in found.plans) <= float(epsilon)

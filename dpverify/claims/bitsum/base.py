@@ -21,6 +21,7 @@ from protocols.validation import check_integer
 
 __all__ = [
     "DATA_INDEPENDENT",
+    "LARGEST_LOSS",
     "LEFT_OUT",
     "BitsumClaims",
     "ComposedEpsilon",
@@ -32,6 +33,8 @@ __all__ = [
 
 DATA_INDEPENDENT = "the noise does not depend on the data: one pair for every dataset"
 """The note of a protocol whose one pair, of noise and its shift, covers all."""
+LARGEST_LOSS = 700.0
+"""What searches take for a larger loss of the noise, which would leave the floats: its exponential is nothing."""
 LEFT_OUT = 1e-40
 """The P-mass that an instance's pairs leave out, about, unless told otherwise."""
 _CUT = 1e-10

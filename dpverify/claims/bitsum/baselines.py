@@ -17,7 +17,15 @@ from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, noise_tail, normal_deviation
+from dpverify.claims.bitsum.base import (
+    LARGEST_LOSS,
+    LEFT_OUT,
+    BitsumClaims,
+    ComposedEpsilon,
+    Pairs,
+    noise_tail,
+    normal_deviation,
+)
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
@@ -223,7 +231,8 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         def epsilon(sigma: float) -> float:
             return composed_epsilon([pairs.discrete_gaussian(sigma).up])
 
-        start = least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms)
+        # No law is computed below this sigma, which is as good as none.
+        start = max(least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms), 2.0**-26)
         sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)
@@ -277,7 +286,7 @@ class _TwoValued(_Baseline[P]):
         def meets(aim: float) -> bool:
             return self.pure_epsilon(self._at(users, aim), self.threat_models[0]).upper <= epsilon0
 
-        return self._at(users, nudged(meets, epsilon0, 0.0))
+        return self._at(users, nudged(meets, min(epsilon0, LARGEST_LOSS), 0.0))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
         if composed_epsilon.delta == 0.0:

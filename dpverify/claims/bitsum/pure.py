@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
@@ -205,7 +205,7 @@ class PureClaims(BitsumClaims[Pure]):
             spread = smallest_at_level(epsilon, target, start, 1e9, 1e-4)
             if spread is None:
                 raise InfeasibleBudgetError(f"epsilon={target!r} cannot be met by discrete Laplace noise.")
-            protocol = Pure(users, math.exp(-1.0 / spread))
+            protocol = Pure(users, math.exp(-min(1.0 / spread, LARGEST_LOSS)))
         else:
             # Dropping adds error, and at delta > 0 the flood alone hides a missing +1.
             least = ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
@@ -220,11 +220,12 @@ class PureClaims(BitsumClaims[Pure]):
 
     def _least_pure(self, users: int, threat_model: ThreatModel, target: float) -> Pure:
         """Return the pure protocol of least error: both terms of its variance grow with q, and p is set by q."""
-        if math.exp(-target) in (0.0, 1.0):
-            raise InfeasibleBudgetError(f"epsilon={target!r} is out of the range of floats for Pure.")
+        most = min(target, LARGEST_LOSS)
+        if math.exp(-most) == 1.0:
+            raise InfeasibleBudgetError(f"epsilon={target!r} leaves no drop probability below 1 for Pure.")
 
         def at(aim: float) -> Pure:
             q = 0.0 if threat_model is ThreatModel.MODEL else math.exp(-aim)
             return Pure(users, (1.0 - q) / (math.exp(aim) - q), q)
 
-        return at(nudged(lambda aim: self.pure_epsilon(at(aim), threat_model).upper <= target, target, 0.0))
+        return at(nudged(lambda aim: self.pure_epsilon(at(aim), threat_model).upper <= target, most, 0.0))

@@ -58,7 +58,7 @@ _LARGEST_LISTED_DEVIATION = 300.0
 _MOST_POINTS = 4000
 _FEWEST_FLIPS = 4.0
 """With fewer flipped reports in expectation every cell is listed."""
-_LARGEST_RMSE = 1e9
+_LEAST_RMSE, _LARGEST_RMSE = 1e-9, 1e9
 
 
 class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
@@ -142,7 +142,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
                     unsafe = max(unsafe, error)
                 elif error < safe:
                     safe, safe_epsilon = error, epsilon
-                if safe <= unsafe * (1.0 + tolerance) or safe_epsilon >= target * (1.0 - tolerance):
+                # Next to no error: less would not help, and soon leaves the floats.
+                if safe <= max(unsafe * (1.0 + tolerance), _LEAST_RMSE) or safe_epsilon >= target * (1.0 - tolerance):
                     return safe
                 proposed = error * min(max(epsilon / target, 0.01), 100.0) * (1.0 + 0.3 * tolerance)
                 if not unsafe < proposed < safe:

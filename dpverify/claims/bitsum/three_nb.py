@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
@@ -209,7 +209,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         """Return the protocol with `p = e^(-1/spread)` and the fewest flood messages that meets the target, or None."""
 
         def protocol(shape: float, mean: float) -> ThreeNB:
-            return ThreeNB(users, math.exp(-1.0 / spread), shape, mean / (mean + shape))
+            return ThreeNB(users, _noise_p(spread), shape, mean / (mean + shape))
 
         # What the flood adds to the noise's own epsilon is nearly a power of its mean.
         floor = target / _NEAR_LIMIT
@@ -232,7 +232,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         room = users * (messages - 1.0) / 2.0 * (1.0 - 1e-9)
 
         def protocol(shape: float, spread: float) -> ThreeNB:
-            p = math.exp(-1.0 / spread)
+            p = _noise_p(spread)
             flood = room - p / -math.expm1(-1.0 / spread)
             return ThreeNB(users, p, shape, flood / (flood + shape))
 
@@ -259,3 +259,8 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         tail = max(_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
         pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail)
         return composed_epsilon(pairs, decide=decide)
+
+
+def _noise_p(spread: float) -> float:
+    """Return the p of geometric noise whose largest loss is 1 / spread, kept within floats."""
+    return math.exp(-min(1.0 / spread, LARGEST_LOSS))
