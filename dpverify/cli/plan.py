@@ -89,9 +89,11 @@ def plan(
         max_messages_per_user=max_messages,
         threat_model=adversary,
     )
-    if not comparison.plans:
-        raise ValueError("\n".join(dict.fromkeys(failure.error for failure in comparison.failures)))
     result, checks = comparison.to_dict(), []
+    if not comparison.plans:
+        if as_json:  # readers of JSON find the reasons where those of other rows are
+            print_result(result, "", as_json)
+        raise ValueError("\n".join(dict.fromkeys(failure.error for failure in comparison.failures)))
     for row, entry in zip(comparison.rows, result["rows"], strict=True):
         check = None if isinstance(row, FailedPlan) else account_command(row, comparison, sparsity)
         if check is not None:

@@ -261,6 +261,10 @@ def test_nothing_works_every_reason_is_told(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert [line.split()[0] for line in printed.err.splitlines()] == ["--delta=0", "--delta=0"]
+    assert cli.main([*replaced(PLAN, "--delta", "0"), "--json"]) == 2
+    printed = capsys.readouterr()
+    assert all("error" in row for row in json.loads(printed.out)["rows"])
+    assert len(printed.err.splitlines()) == 2
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "file", "file/folder"])
