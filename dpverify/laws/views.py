@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.window import IntegerLaw
+from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.rounding import UNIT
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "kept_ones",
     "negative_binomial",
     "one_count",
-    "point",
     "rows",
     "total",
     "two_counts",
@@ -32,11 +31,6 @@ TAIL = 1e-18
 _MOST_CELLS = 2**22
 
 
-def point(at: int) -> IntegerLaw:
-    """Return the law of a constant."""
-    return IntegerLaw(at, np.ones(1), 0.0, 0.0, 0.0)
-
-
 def kept_ones(ones: int, drop_probability: float) -> IntegerLaw:
     """Return the law of how many ones are left when each is dropped independently."""
     return noise.binomial(ones, drop_probability, TAIL).mirrored(ones)
@@ -44,12 +38,12 @@ def kept_ones(ones: int, drop_probability: float) -> IntegerLaw:
 
 def negative_binomial(shape: float, p: float) -> IntegerLaw:
     """Return NB(shape, p), which is 0 at shape 0: the noise of no one."""
-    return noise.negative_binomial(shape, p, TAIL) if shape > 0.0 else point(0)
+    return noise.negative_binomial(shape, p, TAIL) if shape > 0.0 else point_mass(0)
 
 
 def discrete_laplace(p: float) -> IntegerLaw:
     """Return the law of pmf proportional to `p^|z|`."""
-    return noise.discrete_laplace(-math.log(p), TAIL) if p > 0.0 else point(0)
+    return noise.discrete_laplace(-math.log(p), TAIL) if p > 0.0 else point_mass(0)
 
 
 def _sum(a: IntegerLaw, b: IntegerLaw) -> IntegerLaw:

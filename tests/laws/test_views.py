@@ -10,14 +10,14 @@ import pytest
 
 from dpverify.laws import views
 from dpverify.laws.noise import binomial
-from dpverify.laws.window import IntegerLaw
+from dpverify.laws.window import IntegerLaw, point_mass
 
 
 def masses(law: IntegerLaw) -> list[tuple[int, float]]:
     return list(zip(law.support.tolist(), law.pmf.tolist(), strict=True))
 
 
-PARTS = (binomial(3, 0.3), views.kept_ones(2, 0.1), views.point(4))
+PARTS = (binomial(3, 0.3), views.kept_ones(2, 0.1), point_mass(4))
 
 
 def test_a_total_is_the_law_of_the_sum() -> None:
@@ -39,7 +39,7 @@ def test_what_is_cut_off_is_charged() -> None:
     short = IntegerLaw(0, np.array([0.5, 0.3]), 0.0, 0.0, 0.2)
     assert views.total(short, short).tail_above == pytest.approx(0.4)
     assert views.one_count(short).outside == 0.2
-    assert views.two_counts(short, short, views.point(0)).outside == pytest.approx(0.4)
+    assert views.two_counts(short, short, point_mass(0)).outside == pytest.approx(0.4)
 
 
 def test_differences_are_read_from_the_counts() -> None:

@@ -23,6 +23,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
+from dpverify.laws.window import point_mass
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
@@ -81,7 +82,7 @@ class TossesClaims(BitsumClaims[Tosses]):
 
     def _readable(self, protocol: Tosses, ones: int, participants: int) -> DiscreteLaw:
         noise = binomial(protocol.coins * participants, 0.5, views.TAIL)
-        return views.one_count(views.total(views.point(ones), noise))
+        return views.one_count(views.total(point_mass(ones), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Tosses:
         raise FormulaRangeError("No source states a number of coins: use method='exact'.")

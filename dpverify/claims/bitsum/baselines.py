@@ -36,6 +36,7 @@ from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
+from dpverify.laws.window import point_mass
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
@@ -219,7 +220,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
 
     def _readable(self, protocol: CentralDiscreteGaussian, ones: int, participants: int) -> DiscreteLaw:
         noise = laws.discrete_gaussian(protocol.sigma, views.TAIL)
-        return views.one_count(views.total(views.point(ones), noise))
+        return views.one_count(views.total(point_mass(ones), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> CentralDiscreteGaussian:
         """Return the sigma that zero-concentrated privacy gives (canonne2020, bun2016)."""
@@ -322,7 +323,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
         return {"p": protocol.p}
 
     def _readable(self, protocol: CentralDiscreteLaplace, ones: int, participants: int) -> DiscreteLaw:
-        return views.one_count(views.total(views.point(ones), views.discrete_laplace(protocol.p)))
+        return views.one_count(views.total(point_mass(ones), views.discrete_laplace(protocol.p)))
 
     def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
         return float(three_nb.rmse(fp, protocol.p))

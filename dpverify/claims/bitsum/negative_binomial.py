@@ -38,6 +38,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
+from dpverify.laws.window import point_mass
 from dpverify.privacy_loss import pairs as laws
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
@@ -91,7 +92,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
 
     def _readable(self, protocol: NegativeBinomial, ones: int, participants: int) -> DiscreteLaw:
         noise = views.negative_binomial(protocol.shape * (participants / protocol.users), protocol.p)
-        return views.one_count(views.total(views.point(counted(protocol, ones, participants)), noise))
+        return views.one_count(views.total(point_mass(counted(protocol, ones, participants)), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:  # noqa: D102
         return NegativeBinomial(users, float(formulas.shape(fp, delta0)), float(formulas.p(fp, epsilon0)))

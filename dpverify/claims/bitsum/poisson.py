@@ -19,6 +19,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import poisson
+from dpverify.laws.window import point_mass
 from dpverify.privacy_loss import pairs as laws
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate
@@ -65,7 +66,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
 
     def _readable(self, protocol: Poisson, ones: int, participants: int) -> DiscreteLaw:
         noise = poisson(protocol.mean * (participants / protocol.users), views.TAIL)
-        return views.one_count(views.total(views.point(counted(protocol, ones, participants)), noise))
+        return views.one_count(views.total(point_mass(counted(protocol, ones, participants)), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Poisson:
         """Raise FormulaRangeError: wagner2025 (Appendix B.1) says that Poisson noise works, and not how much."""

@@ -26,7 +26,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
-from dpverify.laws.window import IntegerLaw
+from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
@@ -159,13 +159,13 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         return MessagesLaw((bits, (1, own), (2, flood)))
 
     def _readable(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
-        return TwoCounts(views.point(ones), protocol, participants).readable()
+        return TwoCounts(point_mass(ones), protocol, participants).readable()
 
     def _view(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
-        return TwoCounts(views.point(ones), protocol, participants).joint()
+        return TwoCounts(point_mass(ones), protocol, participants).joint()
 
     def _counts(self, protocol: ThreeNB, ones: int, participants: int) -> dict[str, DiscreteLaw]:
-        return TwoCounts(views.point(ones), protocol, participants).marginals()
+        return TwoCounts(point_mass(ones), protocol, participants).marginals()
 
     def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
         return ThreeNB(
