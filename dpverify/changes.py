@@ -18,10 +18,36 @@ full change, by joint convexity; and a bit whose probability lies between 1/2 an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["L2Bounded", "Sparse"]
+__all__ = ["Change", "Full", "L2Bounded", "Sparse"]
+
+
+@dataclass(frozen=True)
+class Full:
+    """The user's input of every one of some instances may be replaced by any other.
+
+    Parameters
+    ----------
+    instances : int
+        How many, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If `instances` is below 1.
+    """
+
+    instances: int
+
+    def __post_init__(self) -> None:
+        check_integer("instances", self.instances, low=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, and which kind of change this is."""
+        return {"kind": "full", "instances": self.instances}
 
 
 @dataclass(frozen=True)
@@ -50,6 +76,22 @@ class L2Bounded:
     def __post_init__(self) -> None:
         check_integer("coordinates", self.coordinates, low=1)
         check_real("squared_change", self.squared_change, low=0.0, high=float(self.coordinates), low_open=True)
+
+    @property
+    def instances(self) -> int:
+        """How many instances the bits are handed to: m."""
+        return self.coordinates
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, and which kind of change this is."""
+        return {"kind": "joint", "squared_change": self.squared_change, "coordinates": self.coordinates}
+
+    def __str__(self) -> str:
+        return f"the squared changes of the bits' probabilities add up to {self.squared_change!r} at most"
+
+
+Change = Full | L2Bounded
+"""What is accounted: how one user's replacement changes the inputs of the instances that she takes part in."""
 
 
 @dataclass(frozen=True)

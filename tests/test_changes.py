@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.changes import L2Bounded, Sparse
+from dpverify.changes import Full, L2Bounded, Sparse
 from dpverify.claims.kde.privacy import account_kde
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
@@ -130,3 +130,16 @@ def test_every_account_uses_the_same_number() -> None:
     assert found <= full.upper
     row = plan("3nb", Budget(2, "1e-6"), users=50, instances=instances, sparsity=change.full_changes)
     assert account_kde(row.protocol, family, instances, delta=1e-6).epsilon.upper <= 2.0
+
+
+@pytest.mark.parametrize("instances", [0, -1])
+def test_a_change_of_no_instance_is_refused(instances: int) -> None:
+    with pytest.raises(ValueError, match=r"instances=.* must be an integer in \[1, inf\)"):
+        Full(instances)
+
+
+def test_a_change_says_what_it_is() -> None:
+    assert Full(3).to_dict() == {"kind": "full", "instances": 3}
+    joint = L2Bounded(1.5, 4)
+    assert joint.to_dict() == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
+    assert joint.instances == 4

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
+from dpverify.changes import Change, Full
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 
@@ -47,25 +48,45 @@ class MechanismClaims(Claims[P]):
     def curve(
         self,
         protocol: P,
-        instances: int,
+        changes: Change,
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
-        """Return the privacy curve of `instances` runs on the same users, over all datasets and neighbours.
+        """Return the privacy curve of many runs on the same users, over all datasets and neighbours.
 
         Parameters
         ----------
         protocol : object
             The protocol with its parameters.
-        instances : int
-            How many of its instances one user's replacement changes, at least 1.
+        changes : Full or L2Bounded
+            How many instances there are, and what one user's replacement changes in them.
         threat_model : ThreatModel
             One of the `threat_models`.
         relative_width, reference_delta : float
             The numerical accuracy wanted, and where.
+
+        Raises
+        ------
+        ValueError
+            If no law of such a change is known here; see `in_full`.
         """
+
+    def in_full(self, changes: Change) -> int:
+        """Return of how many instances the input is replaced, for twins that know no other change.
+
+        Raises
+        ------
+        ValueError
+            If it is not `Full`.
+        """
+        if isinstance(changes, Full):
+            return changes.instances
+        raise ValueError(
+            f"squared_change={changes.squared_change!r} must be omitted: {self.name} is accounted for full changes "
+            "only."
+        )
 
     def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.options import integer, number
-from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, Users, print_result, threat_model
+from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
 def _account(
     protocol: BitsumProtocol,
     instances: int,
+    squared_change: str | None,
     delta: str | None,
     epsilon: str | None,
     as_json: bool,
@@ -40,15 +41,27 @@ def _account(
 
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
-    result = account(protocol, instances=instances, delta=delta, epsilon=epsilon, threat_model=adversary)
+    result = account(
+        protocol,
+        instances=instances,
+        squared_change=squared_change,
+        delta=delta,
+        epsilon=epsilon,
+        threat_model=adversary,
+    )
     print_result(result.to_dict(), account_table(result), as_json)
 
 
 def any_protocol(
-    protocol: Any, instances: Instances = 1, delta: AtDelta = None, epsilon: AtEpsilon = None, as_json: AsJson = False
+    protocol: Any,
+    instances: Instances = 1,
+    squared_change: SquaredChange = None,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    as_json: AsJson = False,
 ) -> None:
     """Account a protocol for which no command is written here."""
-    _account(protocol, instances, delta, epsilon, as_json)
+    _account(protocol, instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("rr")
@@ -56,6 +69,7 @@ def account_randomized_response(
     users: Users,
     instances: Instances,
     flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -63,7 +77,7 @@ def account_randomized_response(
     """Randomized response."""
     from protocols.bitsum import RandomizedResponse
 
-    _account(RandomizedResponse(users, flip_probability), instances, delta, epsilon, as_json)
+    _account(RandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("3nb")
@@ -73,6 +87,7 @@ def account_three_nb(
     p: Annotated[float, number(within="(0, 1)", help="p of the geometric noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")],
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -80,7 +95,7 @@ def account_three_nb(
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    _account(ThreeNB(users, p, flood_shape, flood_p), instances, delta, epsilon, as_json)
+    _account(ThreeNB(users, p, flood_shape, flood_p), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("nb")
@@ -89,6 +104,7 @@ def account_negative_binomial(
     shape: Annotated[float, number(within="(0, inf)", help="r, in {}.")],
     p: Annotated[float, number(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -96,7 +112,7 @@ def account_negative_binomial(
     """One negative binomial noise."""
     from protocols.bitsum import NegativeBinomial
 
-    _account(NegativeBinomial(users, shape, p), instances, delta, epsilon, as_json)
+    _account(NegativeBinomial(users, shape, p), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("poisson")
@@ -104,6 +120,7 @@ def account_poisson(
     instances: Instances,
     mean: Annotated[float, number(within="(0, inf)", help="The mean of the noise, in {}.")],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -111,7 +128,7 @@ def account_poisson(
     """One Poisson noise."""
     from protocols.bitsum import Poisson
 
-    _account(Poisson(users, mean), instances, delta, epsilon, as_json)
+    _account(Poisson(users, mean), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("pure")
@@ -127,6 +144,7 @@ def account_pure(
         ThreatModel, threat_model("communication (the counts of +1 and -1) or model (their difference alone).")
     ] = ThreatModel.COMMUNICATION,
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -135,7 +153,7 @@ def account_pure(
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p)
-    _account(protocol, instances, delta, epsilon, as_json, adversary)
+    _account(protocol, instances, squared_change, delta, epsilon, as_json, adversary)
 
 
 @account.command("central-gaussian")
@@ -143,6 +161,7 @@ def account_gaussian(
     instances: Instances,
     sigma: Annotated[float, number(within="(0, inf)", help="The noise's standard deviation, in {}.")],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -150,7 +169,7 @@ def account_gaussian(
     """Central normal noise, added by a trusted curator."""
     from protocols.bitsum import CentralGaussian
 
-    _account(CentralGaussian(users, sigma), instances, delta, epsilon, as_json)
+    _account(CentralGaussian(users, sigma), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("central-discrete-gaussian")
@@ -160,6 +179,7 @@ def account_discrete_gaussian(
         float, number(within="(0, inf)", help="The noise's parameter, about its standard deviation, in {}.")
     ],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -167,7 +187,7 @@ def account_discrete_gaussian(
     """Central discrete Gaussian noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteGaussian
 
-    _account(CentralDiscreteGaussian(users, sigma), instances, delta, epsilon, as_json)
+    _account(CentralDiscreteGaussian(users, sigma), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("central-discrete-laplace")
@@ -175,6 +195,7 @@ def account_discrete_laplace(
     instances: Instances,
     p: Annotated[float, number(within="(0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -182,7 +203,7 @@ def account_discrete_laplace(
     """Central discrete Laplace noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteLaplace
 
-    _account(CentralDiscreteLaplace(users, p), instances, delta, epsilon, as_json)
+    _account(CentralDiscreteLaplace(users, p), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("local-rr")
@@ -190,6 +211,7 @@ def account_local_randomized_response(
     instances: Instances,
     flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
     users: AnyUsers = 1,
+    squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
@@ -197,4 +219,4 @@ def account_local_randomized_response(
     """Randomized response without a shuffler."""
     from protocols.bitsum import LocalRandomizedResponse
 
-    _account(LocalRandomizedResponse(users, flip_probability), instances, delta, epsilon, as_json)
+    _account(LocalRandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, as_json)

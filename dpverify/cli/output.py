@@ -22,6 +22,7 @@ __all__ = [
     "AtDelta",
     "AtEpsilon",
     "Instances",
+    "SquaredChange",
     "Users",
     "console",
     "print_result",
@@ -32,6 +33,15 @@ __all__ = [
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
 Instances = Annotated[int, integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in.")]
+SquaredChange = Annotated[
+    str | None,
+    exact(
+        "--squared-change",
+        within="(0, inf)",
+        help="T^2, at most I: replacing a user moves the probability of her bit of instance j by t_j, and the squares "
+        "add up to no more, as for points of bounded norm; by default every bit may change fully.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 AtDelta = Annotated[
     str | None, exact("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")

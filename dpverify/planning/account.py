@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import (
@@ -48,8 +49,8 @@ class AccountResult:
         The protocol.
     parameters : dict
         Its parameters by argument name.
-    instances : int
-        How many instances the same user takes part in.
+    change : Full or L2Bounded
+        How many instances the same user takes part in, and what her replacement changes in them.
     epsilon, delta : Interval
         The privacy curve's point: one is the value that was asked at, the other contains the truth.
     guarantee : Guarantee
@@ -61,7 +62,7 @@ class AccountResult:
     bitsum: str
     protocol: Any = field(repr=False)
     parameters: dict[str, Any]
-    instances: int
+    change: Change
     epsilon: Interval
     delta: Interval
     guarantee: Guarantee
@@ -72,12 +73,18 @@ class AccountResult:
         """How many users the protocol is for; None where it has no number, as for a local mechanism."""
         return getattr(self.protocol, "users", None)
 
+    @property
+    def instances(self) -> int:
+        """How many instances the same user takes part in."""
+        return self.change.instances
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, but `protocol`, as plain JSON values."""
         return {
             "bitsum": self.bitsum,
             "users": self.users,
             "instances": self.instances,
+            "change": self.change.to_dict(),
             "parameters": dict(self.parameters),
             "epsilon": self.epsilon.to_dict(),
             "delta": self.delta.to_dict(),
@@ -90,6 +97,7 @@ def account(
     protocol: Any,
     *,
     instances: int = 1,
+    squared_change: Number | None = None,
     delta: Number | None = None,
     epsilon: Number | None = None,
     relative_width: float = 1e-6,
@@ -103,6 +111,10 @@ def account(
         Any protocol with a twin that states its privacy curve, with its parameters.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
+    squared_change : int, float, Fraction, Decimal or decimal string, optional
+        T^2, in (0, instances]: her bit of instance j is 1 with a probability that the replacement moves by t_j, and
+        the t_j^2 add up to T^2 at most, as for the features of points of bounded norm. Between two floats the larger
+        one is taken. When omitted every bit may change fully.
     delta, epsilon : int, float, Fraction, Decimal or decimal string
         Exactly one: where on the privacy curve, exactly as in `Budget`; a number between two floats is given back as
         these two. The other is computed, over all datasets, both directions and every mix of them over the instances:
@@ -124,14 +136,12 @@ def account(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
-    instances = check_integer("instances", instances, low=1)
+    change = _change(check_integer("instances", instances, low=1), squared_change)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims, threat_model)
 
     def curve(reference_delta: float) -> PrivacyCurve:
-        return claims.curve(
-            protocol, instances, adversary, relative_width=relative_width, reference_delta=reference_delta
-        )
+        return claims.curve(protocol, change, adversary, relative_width=relative_width, reference_delta=reference_delta)
 
     with within_limits(claims.name):
         if delta is None:
@@ -146,7 +156,7 @@ def account(
             made = (
                 curve(max(at.upper, _LEAST_GUESS))
                 if at.upper > 0.0
-                else LargestLossCurve(claims.pure_epsilon(protocol, adversary), instances)
+                else LargestLossCurve(claims.pure_epsilon(protocol, adversary), change)
             )
             found = _between(made.epsilon, at)
             point, statement = (found, at), (found.upper, at.lower)
@@ -156,11 +166,18 @@ def account(
         claims.name,
         protocol,
         claims.parameters(protocol),
-        instances,
+        change,
         *point,
         upper_bound(*statement, adversary, "exact law, exact composition", PROOF),
         notes,
     )
+
+
+def _change(instances: int, squared_change: Number | None) -> Change:
+    """Return what is accounted; more change is worse, so T^2 is rounded up."""
+    if squared_change is None:
+        return Full(instances)
+    return L2Bounded(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
 
 
 def _between(curve: Callable[[float], Interval], at: Interval) -> Interval:

@@ -10,28 +10,31 @@ import functools
 import math
 from collections.abc import Callable
 
+from dpverify.changes import Change, Full, L2Bounded
+from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_real
 
 __all__ = ["BestCurve", "LargestLossCurve"]
 
 
 class LargestLossCurve:
-    """What is known from the largest loss of one instance alone, over all datasets: k times that is the largest of k.
+    """What is known from the largest loss of one instance alone, over all datasets.
 
     Parameters
     ----------
     loss : Interval
-        The largest privacy loss of one instance, in nats; it may be infinite.
-    instances : int
-        k, at least 1.
+        The largest privacy loss of one instance's full change, in nats; it may be infinite.
+    change : Full or L2Bounded
+        What one user's replacement changes.
     """
 
-    def __init__(self, loss: Interval, instances: int) -> None:
-        check_integer("instances", instances, low=1)
-        low = math.nextafter(instances * loss.lower, 0.0) if loss.lower < math.inf else math.inf
-        high = math.nextafter(instances * loss.upper, math.inf) if loss.upper < math.inf else math.inf
-        self._largest = Interval.proved(low, high) if instances > 1 else loss
+    def __init__(self, loss: Interval, change: Change) -> None:
+        if isinstance(change, Full):
+            self._largest = _times(change.instances, loss)
+        else:
+            in_full = _times(math.floor(change.squared_change), loss).lower if change.squared_change >= 1.0 else 0.0
+            self._largest = Interval.proved(in_full, _largest_joint_loss(loss.upper, change))
 
     def delta(self, epsilon: float) -> Interval:
         """Return 0 from the largest loss on, and nothing but [0, 1] below it."""
@@ -91,3 +94,28 @@ class BestCurve:
             raise refusals[0]
         self.refusals = tuple(error.reason for error in refusals)
         return Interval.proved(lower, upper)
+
+
+def _times(instances: int, loss: Interval) -> Interval:
+    """Return k times the largest loss: the largest of k instances."""
+    if instances == 1:
+        return loss
+    low = math.nextafter(instances * loss.lower, 0.0) if loss.lower < math.inf else math.inf
+    high = math.nextafter(instances * loss.upper, math.inf) if loss.upper < math.inf else math.inf
+    return Interval.proved(low, high)
+
+
+def _largest_joint_loss(loss: float, change: L2Bounded) -> float:
+    """Return an upper bound on the largest loss of m bits whose probabilities move by t_j, `sum t_j^2 <= T^2`.
+
+    Where the views of a 1 and a 0 have the ratio r, a bit whose probability goes from b to b + t has the ratio
+    `(1 - b - t + (b + t) r) / (1 - b + b r)`, monotone in b: at most `1 - t + t e^L`, or `1 / (1 - t + t e^-L)`, which
+    is no more, as their quotient is `(1-t)^2 + t^2 + t (1-t) (e^L + e^-L) >= 1`. The logarithm of the former is concave
+    and increasing in t, so concave in t^2: the sum over the bits is largest where all t_j are T / sqrt(m).
+    """
+    if loss == math.inf:
+        return math.inf
+    m = change.coordinates
+    with arb_context() as ctx:
+        t = ctx.sqrt(ctx.convert(change.squared_change) / m)
+        return enclosure(m * ctx.log1p(t * ctx.expm1(loss))).upper

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.changes import Change, Full
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side, ThreatModel
@@ -169,7 +170,7 @@ def account_table(result: AccountResult) -> RenderableType:
     result : AccountResult
         As `dpverify.planning.account.account` returns it.
     """
-    sizes = f"I = {result.instances:,} instances"
+    sizes = _instances(result.change)
     if result.users is not None:
         sizes = f"n = {result.users:,} users, {sizes}"
     title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"
@@ -183,8 +184,15 @@ def account_table(result: AccountResult) -> RenderableType:
         _title(title),
         table,
         Text(f"At most: {_reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
+        *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
         *(Text(f"Datasets: {note}.") for note in result.notes),
     )
+
+
+def _instances(change: Change) -> str:
+    """Return how many instances there are, and how much of them changes where that is not all."""
+    shown = f"I = {change.instances:,} instances"
+    return shown if isinstance(change, Full) else f"{shown}, T^2 = {unrounded(change.squared_change)}"
 
 
 def demo_table(result: DemoResult) -> RenderableType:

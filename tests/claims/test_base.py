@@ -9,7 +9,10 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 import dpverify.claims
+from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.base import Claims, MechanismClaims
 from dpverify.guarantee import PrivacyCurve, ThreatModel
 
@@ -24,7 +27,7 @@ class LoudClaims(MechanismClaims[Loud]):
     name = "loud"
     protocol = Loud
 
-    def curve(self, protocol: Loud, instances: int, threat_model: ThreatModel, **accuracy: Any) -> PrivacyCurve:
+    def curve(self, protocol: Loud, changes: Change, threat_model: ThreatModel, **accuracy: Any) -> PrivacyCurve:
         raise NotImplementedError
 
 
@@ -41,6 +44,12 @@ def test_every_twin_has_this_base() -> None:
     }
     assert len(stated) > 20
     assert {claims.__name__ for claims in stated if not issubclass(claims, Claims)} == set()
+
+
+def test_a_twin_without_a_law_of_joint_changes_says_so() -> None:
+    assert LoudClaims().in_full(Full(7)) == 7
+    with pytest.raises(ValueError, match=r"^squared_change=2.0 must be omitted: loud is accounted for full changes"):
+        LoudClaims().in_full(L2Bounded(2.0, 3))
 
 
 def test_nothing_is_promised_that_was_not_stated() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify.changes import L2Bounded
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
@@ -24,6 +25,7 @@ from protocols.bitsum import (
     RandomizedResponse,
     ThreeNB,
 )
+from protocols.local.labels import LabelRandomizedResponse
 
 PROTOCOLS: tuple[BitsumProtocol, ...] = (
     RandomizedResponse(100, 0.1),
@@ -120,3 +122,53 @@ def test_a_plan_at_a_small_delta_is_no_worse_than_at_none() -> None:
     assert rows[0].bitsum_rmse < 0.2 * pure.bitsum_rmse
     assert rows[1].bitsum_rmse <= pure.bitsum_rmse
     assert max(row.guarantee.epsilon for row in rows) <= 1
+
+
+JOINT = tuple(protocol for protocol in PROTOCOLS if not isinstance(protocol, CentralGaussian))
+
+
+@pytest.mark.parametrize("protocol", JOINT, ids=lambda protocol: type(protocol).__name__)
+def test_a_joint_change_costs_less_than_a_full_one_and_no_less_than_what_it_holds(protocol: BitsumProtocol) -> None:
+    joint = account(protocol, instances=6, squared_change=2, delta=1e-4)
+    two, six = (account(protocol, instances=k, delta=1e-4).epsilon for k in (2, 6))
+    assert two.lower * (1.0 - 1e-3) <= joint.epsilon.lower
+    assert two.lower <= joint.epsilon.upper <= six.upper
+    assert joint.change == L2Bounded(2.0, 6)
+    assert joint.to_dict()["change"] == {"kind": "joint", "squared_change": 2.0, "coordinates": 6}
+    assert joint.to_dict()["instances"] == 6
+    delta = account(protocol, instances=6, squared_change=2, epsilon=joint.epsilon.upper).delta
+    assert delta.lower <= 1e-4
+
+
+def test_the_largest_loss_of_a_joint_change() -> None:
+    protocol = LocalRandomizedResponse(9, 0.3)
+    found = account(protocol, instances=6, squared_change=2, delta=0).epsilon
+    loss = math.log(0.7 / 0.3)
+    assert found.lower == pytest.approx(2.0 * loss, rel=1e-12)
+    assert found.upper == pytest.approx(6.0 * math.log1p(math.sqrt(1.0 / 3.0) * math.expm1(loss)), rel=1e-12)
+    assert account(protocol, instances=6, squared_change=2, epsilon=found.upper).delta.upper == 0.0
+
+
+def test_a_change_of_all_there_is_is_full_and_t2_is_rounded_up() -> None:
+    protocol = RandomizedResponse(100, 0.1)
+    full = account(protocol, instances=4, delta=1e-4).epsilon
+    joint = account(protocol, instances=4, squared_change="4", delta=1e-4).epsilon
+    assert joint.upper <= full.upper * (1.0 + 1e-3)
+    assert full.lower <= joint.upper
+    change = account(protocol, instances=4, squared_change="0.1", epsilon=1).change
+    assert isinstance(change, L2Bounded)
+    assert Fraction(1, 10) <= Fraction(change.squared_change)
+    change = account(protocol, instances=4, squared_change=Fraction(1, 3), epsilon=1).change
+    assert isinstance(change, L2Bounded)
+    assert change.squared_change == math.nextafter(1 / 3, 1)
+
+
+def test_what_no_joint_law_is_known_of_is_refused_in_one_sentence() -> None:
+    for protocol in (CentralGaussian(9, 7.0), LabelRandomizedResponse(3, 1.0)):
+        with pytest.raises(ValueError, match=r"^squared_change=2.0 must be omitted: \S+ is accounted for full changes"):
+            account(protocol, instances=6, squared_change=2, delta=1e-4)
+    for square in (0, -1, 6.5, "7"):
+        with pytest.raises(ValueError, match=r"^squared_change=.* must be a finite number in \(0, 6\]"):
+            account(RandomizedResponse(9, 0.2), instances=6, squared_change=square, delta=1e-4)
+    with pytest.raises(ValueError, match=r"^instances=0 must be"):
+        account(RandomizedResponse(9, 0.2), instances=0, squared_change=1, delta=1e-4)

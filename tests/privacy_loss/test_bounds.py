@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
-    curve = LargestLossCurve(Interval(0.3, 0.30000000000000004), 7)
+    curve = LargestLossCurve(Interval(0.3, 0.30000000000000004), Full(7))
     found = curve.epsilon(0.0)
     assert Fraction(found.lower) <= 7 * Fraction(0.3)
     assert 7 * Fraction(0.30000000000000004) <= Fraction(found.upper)
@@ -20,7 +22,7 @@ def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() ->
     assert curve.epsilon(1e-9) == Interval(0.0, found.upper)
     assert curve.delta(found.upper) == Interval(0.0, 0.0)
     assert curve.delta(found.lower).upper == 1.0
-    assert LargestLossCurve(Interval(math.inf, math.inf), 2).epsilon(0.0).lower == math.inf
+    assert LargestLossCurve(Interval(math.inf, math.inf), Full(2)).epsilon(0.0).lower == math.inf
 
 
 class _Refuses:
@@ -40,7 +42,7 @@ class _Says:
     epsilon = delta
 
 
-UNBOUNDED = LargestLossCurve(Interval(math.inf, math.inf), 1)
+UNBOUNDED = LargestLossCurve(Interval(math.inf, math.inf), Full(1))
 
 
 def best(*curves: PrivacyCurve, relative_width: float = 0.0) -> BestCurve:
@@ -64,8 +66,41 @@ def test_the_best_of_several_curves() -> None:
 
 def test_at_delta_0_only_the_largest_loss_counts() -> None:
     loss = Interval(2.0, 2.0)
-    assert BestCurve(LargestLossCurve(loss, 1), _Refuses).epsilon(0.0) == loss
-    bounded = BestCurve(LargestLossCurve(loss, 1), _Refuses)
+    assert BestCurve(LargestLossCurve(loss, Full(1)), _Refuses).epsilon(0.0) == loss
+    bounded = BestCurve(LargestLossCurve(loss, Full(1)), _Refuses)
     assert bounded.delta(2.0) == Interval(0.0, 0.0)
     assert bounded.epsilon(1e-9) == Interval(0.0, 2.0)
     assert bounded.refusals == ("too large.",)
+
+
+def _loss(ratio: float, start: float, end: float) -> float:
+    """The loss of a bit whose probability moves from start to end, where a 1 is `ratio` times as likely."""
+    return math.log((1.0 - end + end * ratio) / (1.0 - start + start * ratio))
+
+
+@pytest.mark.parametrize("largest", [1e-9, 0.7, 4.0, 600.0])
+@pytest.mark.parametrize("square", [0.01, 1.0, 2.5, 4.0])
+def test_no_joint_change_loses_more_than_the_largest_loss(largest: float, square: float) -> None:
+    bits, rng = 4, np.random.default_rng(1)
+    curve = LargestLossCurve(Interval(largest, largest), L2Bounded(square, bits))
+    found = curve.epsilon(0.0)
+    assert math.floor(square) * largest * (1.0 - 1e-15) <= found.lower
+    for _ in range(300):
+        t = rng.dirichlet(np.full(bits, rng.choice([0.1, 1.0, 100.0])))
+        t = np.minimum(np.sqrt(square * t), 1.0)
+        starts = rng.choice([0.0, 1.0], bits) * (1.0 - t) + rng.choice([0.0, 0.5]) * (1.0 - t)
+        starts = np.clip(starts, 0.0, 1.0 - t)
+        ends = [(a, a + b) if rng.random() < 0.5 else (a + b, a) for a, b in zip(starts, t, strict=True)]
+        ratios = [math.exp(largest if a < b else -largest) for a, b in ends]
+        assert sum(_loss(ratio, *pair) for ratio, pair in zip(ratios, ends, strict=True)) <= found.upper * (1 + 1e-12)
+    # Attained by equal changes that begin at a sure bit.
+    t = math.sqrt(square / bits)
+    assert found.upper == pytest.approx(bits * _loss(math.exp(largest), 0.0, t), rel=1e-9)
+    assert found.upper <= bits * largest * (1.0 + 1e-12)
+    assert curve.delta(found.upper) == Interval(0.0, 0.0)
+
+
+def test_an_infinite_loss_stays_infinite_however_little_changes() -> None:
+    infinite = Interval(math.inf, math.inf)
+    assert LargestLossCurve(infinite, L2Bounded(0.5, 3)).epsilon(0.0) == Interval(0.0, math.inf)
+    assert LargestLossCurve(infinite, L2Bounded(1.0, 3)).epsilon(0.0) == infinite

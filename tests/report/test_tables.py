@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 from rich.console import Console, RenderableType
 
+from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.guarantee import Budget, Side
 from dpverify.planning.account import account
@@ -106,11 +107,11 @@ def test_every_parameter_gets_more_private_towards_its_limit(name: str) -> None:
     assert names <= set(claims.more_private_towards)
 
     def least_delta(protocol: BitsumProtocol) -> list[float]:
-        curve = claims.curve(protocol, 1, row.guarantee.threat_model)
+        curve = claims.curve(protocol, Full(1), row.guarantee.threat_model)
         return [curve.delta(epsilon).lower for epsilon in (0.0, 0.5, 1.0)]
 
     def most_delta(protocol: BitsumProtocol) -> list[float]:
-        curve = claims.curve(protocol, 1, row.guarantee.threat_model)
+        curve = claims.curve(protocol, Full(1), row.guarantee.threat_model)
         return [curve.delta(epsilon).upper for epsilon in (0.0, 0.5, 1.0)]
 
     before = most_delta(row.protocol)

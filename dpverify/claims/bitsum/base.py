@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import Interval, ThreatModel
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
+from dpverify.privacy_loss.joint_change import JointChange
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
@@ -123,20 +125,20 @@ class BitsumClaims(MechanismClaims[P]):
     def curve(
         self,
         protocol: P,
-        instances: int,
+        changes: Change,
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
-        """Return the privacy curve of `instances` runs on the same users, over all datasets and mixes of directions.
+        """Return the privacy curve of many runs on the same users, over all datasets and mixes of directions.
 
         Parameters
         ----------
         protocol : BitsumProtocol
             The protocol and its parameters.
-        instances : int
-            How many of its instances one user's replacement changes fully.
+        changes : Full or L2Bounded
+            How many instances there are, and what one user's replacement changes in them.
         threat_model : ThreatModel
             One of the `threat_models`.
         relative_width, reference_delta : float
@@ -144,17 +146,19 @@ class BitsumClaims(MechanismClaims[P]):
             deltas the interval holds too, but is wider the smaller they are.
         """
 
-        def exact() -> FamilyComposition:
-            pairs = self.views_at(protocol, threat_model, negligible(reference_delta, instances))
+        def exact() -> PrivacyCurve:
+            pairs = self.views_at(protocol, threat_model, negligible(reference_delta, changes.instances))
+            if not isinstance(changes, Full):
+                return JointChange(pairs.every, changes, attained=pairs.attained, reference_delta=reference_delta)
             return FamilyComposition(
                 pairs.every,
-                instances,
+                changes.instances,
                 attained=pairs.attained,
                 relative_width=relative_width,
                 reference_delta=reference_delta,
             )
 
-        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), instances), exact)
+        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), exact)
 
     def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
         """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from mpmath import fp
 
+from dpverify.changes import Change, Full
 from dpverify.claims.bitsum.base import (
     LARGEST_LOSS,
     LEFT_OUT,
@@ -157,14 +158,15 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
     def curve(  # noqa: D102
         self,
         protocol: CentralGaussian,
-        instances: int,
+        changes: Change,
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
+        instances = self.in_full(changes)
         return BestCurve(
-            LargestLossCurve(self.pure_epsilon(protocol, threat_model), instances),
+            LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
             lambda: _GaussianCurve(protocol.sigma, instances),
         )
 
@@ -256,23 +258,23 @@ class _TwoValued(_Baseline[P]):
     def curve(
         self,
         protocol: P,
-        instances: int,
+        changes: Change,
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
-        """Return the closed form; for too many instances, what bounds it."""
+        """Return the closed form of full changes; for others, and too many instances, what bounds it."""
         loss = self.pure_epsilon(protocol, threat_model)
         rest = super().curve(
-            protocol, instances, threat_model, relative_width=relative_width, reference_delta=reference_delta
+            protocol, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
         )
-        if not 0.0 < loss.lower < math.inf:
+        if not (isinstance(changes, Full) and 0.0 < loss.lower < math.inf):
             return rest
 
         return BestCurve(
-            LargestLossCurve(loss, instances),
-            lambda: TwoValuedCurve(loss, instances),
+            LargestLossCurve(loss, changes),
+            lambda: TwoValuedCurve(loss, changes.instances),
             lambda: rest,
             relative_width=relative_width,
         )

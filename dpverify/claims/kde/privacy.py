@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpverify.changes import Sparse
+from dpverify.changes import Full, Sparse
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -227,7 +227,7 @@ def account_kde(
     threat_model = claims.threat_models[0]
     mechanisms, note = instances * Sparse(family.S, family.Q).full_changes, "all Q bits of an instance may change fully"
     curve: PrivacyCurve = claims.curve(
-        bitsum, mechanisms, threat_model, relative_width=relative_width, reference_delta=at
+        bitsum, Full(mechanisms), threat_model, relative_width=relative_width, reference_delta=at
     )
     if family.S < family.Q:
         pairs = kde_pairs(bitsum, family)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
+from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
@@ -42,7 +43,7 @@ class LocalClaims(MechanismClaims[P]):
     def curve(
         self,
         protocol: P,
-        instances: int,
+        changes: Change,
         threat_model: ThreatModel,
         *,
         relative_width: float = 1e-6,
@@ -51,7 +52,7 @@ class LocalClaims(MechanismClaims[P]):
         """Return the privacy curve of so many independent reports on the same input."""
         return FamilyComposition(
             self.pairs(protocol),
-            instances,
+            self.in_full(changes),
             attained=self.pairs(protocol),
             relative_width=relative_width,
             reference_delta=reference_delta,

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpverify.changes import Full
 from dpverify.claims.local.labels import LabelClaims
 from dpverify.guarantee import ThreatModel
 from protocols.local.labels import LabelRandomizedResponse
@@ -27,7 +28,7 @@ def test_the_curve_is_that_of_the_enumerated_reports(classes: int, instances: in
     mechanism = LabelRandomizedResponse(classes, 0.8)
     laws = [mechanism.transition[0], mechanism.transition[1]]
     products = [np.array([math.prod(c) for c in itertools.product(law, repeat=instances)]) for law in laws]
-    curve = CLAIMS.curve(mechanism, instances, ThreatModel.LOCAL, reference_delta=0.05)
+    curve = CLAIMS.curve(mechanism, Full(instances), ThreatModel.LOCAL, reference_delta=0.05)
     for epsilon in (0.0, 0.3, 0.7, 1.5):
         found, exact = curve.delta(epsilon), exact_delta(*products, epsilon)
         assert found.lower - 1e-12 <= exact <= found.upper + 1e-12
@@ -43,7 +44,7 @@ def test_the_largest_loss_is_attained_by_the_first_two_inputs(classes: int) -> N
     loss = max(math.log(p / q) for p, q in zip(first.pmf, second.pmf, strict=True))
     bound = CLAIMS.pure_epsilon(mechanism, ThreatModel.LOCAL)
     assert (bound.lower, bound.upper) == (pytest.approx(loss, abs=1e-14),) * 2
-    assert CLAIMS.curve(mechanism, 1, ThreatModel.LOCAL).delta(bound.upper).upper <= 1e-12
+    assert CLAIMS.curve(mechanism, Full(1), ThreatModel.LOCAL).delta(bound.upper).upper <= 1e-12
 
 
 def test_reports_follow_their_law() -> None:
