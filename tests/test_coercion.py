@@ -20,7 +20,6 @@ from dpverify.planning.account import account
 from dpverify.planning.comparison import compare
 from dpverify.planning.plan import plan
 from protocols.bitsum import Pure, RandomizedResponse
-from protocols.validation import check_choice
 
 PAIR = ("2", "1e-4")
 BUDGET = Budget(*PAIR)
@@ -84,11 +83,3 @@ def test_the_searches_of_the_claims_take_pairs() -> None:
     )
     histograms = HistogramClaims()
     assert histograms.least_error(9, 2, PAIR, 0.1) == histograms.least_error(9, 2, BUDGET, 0.1)
-
-
-def test_a_word_is_found_in_any_case_and_told_if_unknown() -> None:
-    assert check_choice("model", "CENTRAL", ThreatModel) is ThreatModel.CENTRAL
-    assert check_choice("model", ThreatModel.LOCAL, ["local"]) == "local"
-    for bad in ("", "remote", None, 1):
-        with pytest.raises(ValueError, match=r"^model=.* must be one of communication, model, central, local here\.$"):
-            check_choice("model", bad, ThreatModel, where=" here")

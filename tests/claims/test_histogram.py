@@ -128,8 +128,6 @@ def test_least_error_beats_the_published_decay() -> None:
 def test_formulas_refuse_what_they_do_not_cover() -> None:
     with pytest.raises(FormulaRangeError, match=r"^epsilon0=1\.0 must be in \(0, 1\)\.$"):
         CLAIMS.published(100, 5, 2.0, 1e-6, 0.05)
-    with pytest.raises(FormulaRangeError, match=r"^beta=0\.5 must be in \(0, 0\.5\)\.$"):
-        formulas.published_shape(fp, 0.1, 0.5)
     with pytest.raises(TypeError, match=r"must be NegativeBinomial"):
         CLAIMS.account(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2))
 

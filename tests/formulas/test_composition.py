@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from mpmath import fp
 
 from dpverify.formulas import composition as comp
-from dpverify.formulas.contexts import (
-    arb_context,
+from dpverify.formulas.contexts import arb_context
+from tests.formulas.agreement import assert_one_number, assert_refused
+
+
+@pytest.mark.parametrize(
+    ("formula", "arguments"),
+    [
+        (
+            lambda ctx, epsilon0, delta0, slack: comp.advanced(ctx, epsilon0, delta0, 768, 2, slack)[0],
+            {"epsilon0": 0.0134, "delta0": 6.5e-10, "slack": 5e-7},
+        ),
+        (
+            lambda ctx, epsilon0, epsilon: comp.optimal_slack(ctx, epsilon0, epsilon, 7),
+            {"epsilon0": 0.3, "epsilon": 0.4},
+        ),
+        (lambda ctx, delta0, slack: comp.optimal_delta(ctx, delta0, slack, 7), {"delta0": 1e-3, "slack": 1e-2}),
+    ],
+    ids=["advanced", "optimal_slack", "optimal_delta"],
 )
+def test_every_context_gives_the_same_number(formula: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    assert_one_number(formula, arguments)
 
 
 @pytest.mark.parametrize("mechanisms", range(1, 7))
@@ -28,3 +49,8 @@ def test_optimal_composition_is_the_extremal_product(mechanisms: int) -> None:
             delta = comp.optimal_delta(ctx, delta0, slack.nonnegative_part(), mechanisms)
             assert (delta - ctx.convert(exact)).contains(0)
             assert delta.rad() < 1e-30
+
+
+def test_ranges() -> None:
+    assert_refused(lambda: comp.advanced(fp, 0.1, 0.0, 5, 1, 0.0), "delta_slack=0.0 must be in (0, 1).")
+    assert_refused(lambda: comp.optimal_slack(fp, 0.1, -1, 5), "epsilon=-1.0 must be in [0, inf).")

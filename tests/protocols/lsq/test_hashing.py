@@ -57,34 +57,9 @@ def test_three_points_meet_as_claimed(family: HashedPartition) -> None:
     assert_mean(product, expected)
 
 
-def test_laplacian_and_exponential_kernels_are_the_formulas() -> None:
-    x, y = [[0.0, 0.0]], [[0.3, -0.4]]
-    assert LaplacianBinning(2, 0.5).kernel(x, y) == pytest.approx(math.exp(-1.4), rel=1e-12)
-    assert ExponentialTessellation(2, 0.5).kernel(x, y) == pytest.approx(math.exp(-1.0), rel=1e-12)
-
-
-def test_hyperplanes_between_points_are_poisson() -> None:
-    """In many dimensions too: the rate's constant depends on d, and cells are kept apart by at least one plane."""
-    family = ExponentialTessellation(30, 0.9, buckets=2**20)
-    x = points(family, 2, 19)
-    coordinates, _ = family.sample(20_000, np.random.default_rng(20)).nonzero(x)
-    assert_mean(coordinates[0] == coordinates[1], family.kernel(x, x)[0, 1] + 2.0**-20)
-
-
 def test_hashed_families_refuse_what_they_do_not_cover() -> None:
     rng = np.random.default_rng(21)
-    ball = ExponentialTessellation(2, radius=2.0).sample(2, rng)
-    ball.f([[0.0, 2.001]])
-    for call in (ball.f, ball.g):
-        with pytest.raises(
-            ValueError, match=r"^[xy]\[1\] has Euclidean norm 2\.1, but must be in the ball of radius=2"
-        ):
-            call([[0.0, 0.0], [0.0, 2.1]])
-    with pytest.raises(ValueError, match=r"^x\[0\] has an entry of size 1e\+07"):
-        LaplacianBinning(2).sample(2, rng).f([[0.0, 1e7]])
     with pytest.raises(ValueError, match=r"^buckets=1 must be an integer in \[2, 1\.04858e\+06\]\.$"):
         LaplacianBinning(2, buckets=1)
-    with pytest.raises(ValueError, match=r"^radius=0\.0 must be a finite number in \(0, inf\)\.$"):
-        ExponentialTessellation(2, radius=0.0)
     with pytest.raises(TypeError, match=r"^_Cosines is not sparse"):
         GaussianFeatures(2).sample(2, rng).nonzero([[0.0, 1.0]])

@@ -1,0 +1,93 @@
+"""What a bitsum has without saying so: checks of what goes in and out, counts of symbols, and the message-level run.
+
+Every protocol's own test inherits the suite in `tests/contracts.py`; here is what that suite would not notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
+from protocols.shuffler import UserMessages
+
+
+@dataclass(frozen=True)
+class Doubled(BitsumProtocol):
+    """Sends 7 twice for a one and -3 for a zero, and sees what it was given."""
+
+    alphabet: ClassVar[tuple[int, ...]] = (7, -3)
+    weight: float = 0.5
+
+    def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
+        return messages_by_symbol({7: 2 * bits, -3: 1 - bits})
+
+    def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[Any]:
+        return np.stack([2 * ones, participants - ones], axis=-1)
+
+    def _analyze(self, view: NDArray[Any]) -> NDArray[np.float64]:
+        assert view.dtype == np.int64
+        return self.weight * view[..., 0]
+
+
+RNG = np.random.default_rng(1)
+
+
+def test_messages_carry_their_senders() -> None:
+    sent = Doubled(3).randomize([1, 0, True], RNG)
+    assert sorted(zip(sent.senders.tolist(), sent.symbols.tolist(), strict=True)) == [
+        (0, 7),
+        (0, 7),
+        (1, -3),
+        (2, 7),
+        (2, 7),
+    ]
+
+
+def test_both_ways_to_the_view_and_the_estimate() -> None:
+    protocol = Doubled(5)
+    view = protocol.view([7, -3, 7, -3, -3, 7, 7])
+    assert view.tolist() == [4, 3]
+    assert protocol.sample_view(2, RNG).tolist() == view.tolist()
+    assert protocol.sample_view([[2], [0]], RNG, participants=2).tolist() == [[[4, 0]], [[0, 2]]]
+    assert protocol.analyze(view) == protocol.run([0, 1, 0, 1, 0], RNG) == 2.0
+    assert protocol.analyze(np.array([[4, 3], [0, 1]], dtype=np.uint8)).tolist() == [2.0, 0.0]
+
+
+def test_parameters_are_plain_numbers() -> None:
+    made = Doubled(np.int64(5), np.float32(0.5))  # type: ignore[arg-type]
+    assert (type(made.users), type(made.weight)) == (int, float)
+    assert repr(made) == "Doubled(users=5, weight=0.5)"
+    for bad in (0, -1):
+        with pytest.raises(ValueError, match=rf"^users={bad} must be an integer in \[1, inf\)\.$"):
+            Doubled(bad)
+
+
+def test_what_goes_in_and_out_is_checked() -> None:
+    protocol = Doubled(5)
+    for call, said in (
+        (lambda: protocol.view([7, 8]), r"^symbols contains 8, but must only hold the symbols \(7, -3\)\.$"),
+        (lambda: protocol.analyze([[1, 2, 3]]), r"^view has shape \(1, 3\), but must have shape \(\.\.\., 2\)\.$"),
+        (lambda: protocol.analyze(3), r"^view has shape \(\), but"),
+        (lambda: protocol.analyze([[1, 2], [0, -4]]), r"^view contains -4, but counts must be in \[0, inf\)\.$"),
+        (lambda: protocol.sample_view([5, 6], RNG), r"^ones=6 must be in \[0, 5\]\.$"),
+        (lambda: protocol.sample_view([-1], RNG), r"^ones=-1 must be in \[0, 5\]\.$"),
+        (lambda: protocol.sample_view(3, RNG, participants=2), r"^ones=3 must be in \[0, 2\]\.$"),
+        (lambda: protocol.randomize([2], RNG), r"^bits\[0\]=2 must be 0 or 1\.$"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+    for call, said in (
+        (lambda: protocol.analyze([1.0, 2.0]), r"^view has dtype float64, but must hold integers"),
+        (lambda: protocol.sample_view([1.0], RNG), r"^ones has dtype float64, but must hold integers in \[0, 5\]\.$"),
+        (lambda: protocol.sample_view(1, 7), r"^rng=7 must be"),
+        (lambda: protocol.randomize([1], 7), r"^rng=7 must be"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            call()
+    # More users than the parameters are for is the caller's affair, as fewer are.
+    assert protocol.sample_view(9, RNG, participants=9).tolist() == [18, 0]

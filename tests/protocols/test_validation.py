@@ -1,0 +1,131 @@
+"""What is taken as which argument, and the one sentence for what is not."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.guarantee import ThreatModel
+from protocols.validation import (
+    check_bits,
+    check_choice,
+    check_generator,
+    check_integer,
+    check_probability,
+    check_real,
+    check_vectors,
+)
+
+
+def test_real_numbers_of_every_kind_are_floats() -> None:
+    for value in (1, 1.0, Fraction(1), np.float32(1), np.int64(1), np.float64(1)):
+        found = check_real("x", value, low=1.0, high=1.0)
+        assert (type(found), found) == (float, 1.0)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, "1", None, 1j, Decimal(1), [1]])
+def test_no_real_number(value: Any) -> None:
+    with pytest.raises(TypeError) as caught:
+        check_real("x", value, low=0.0)
+    assert str(caught.value) == f"x={value!r} must be a real number in [0, inf)."
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "shown"),
+    [
+        (-1e-300, {"low": 0.0}, "[0, inf)"),
+        (0.0, {"low": 0.0, "low_open": True}, "(0, inf)"),
+        (1.0, {"high": 1.0, "high_open": True}, "(-inf, 1)"),
+        (1.5, {"low": 0.0, "high": 1.0}, "[0, 1]"),
+        (math.inf, {}, "(-inf, inf)"),
+        (-math.inf, {"high": 1.0}, "(-inf, 1]"),
+        (math.nan, {"low": 0.0, "high": 1.0, "low_open": True, "high_open": True}, "(0, 1)"),
+    ],
+)
+def test_outside_a_range(value: float, limits: dict[str, Any], shown: str) -> None:
+    with pytest.raises(ValueError, match=r"must be") as caught:
+        check_real("x", value, **limits)
+    assert str(caught.value) == f"x={value!r} must be a finite number in {shown}."
+
+
+def test_the_ends_of_a_range_belong_to_it_unless_said() -> None:
+    assert check_real("x", 0, low=0.0) == 0.0
+    assert check_real("x", math.nextafter(0, 1), low=0.0, low_open=True) > 0.0
+    assert check_real("x", 1, high=1.0) == 1.0
+    assert check_probability("p", 1.0) == 1.0
+    assert check_probability("p", 0, high=0.5) == 0.0
+    for limits, shown in (({"high": 0.5, "high_open": True}, "[0, 0.5)"), ({"high": 0.25}, "[0, 0.25]")):
+        with pytest.raises(ValueError, match=r"^p=0\.5 must be") as caught:
+            check_probability("p", 0.5, **limits)
+        assert str(caught.value).endswith(f"{shown}.")
+
+
+def test_integers() -> None:
+    for value in (3, np.int8(3)):
+        found = check_integer("n", value, low=3, high=3)
+        assert (type(found), found) == (int, 3)
+    for bad in (True, np.False_, 3.0, "3", None, np.float64(3)):
+        with pytest.raises(TypeError, match=r"^n=.* must be an integer in \[1, inf\)\.$"):
+            check_integer("n", bad, low=1)
+    for bad, limits, shown in (
+        (0, {"low": 1}, "[1, inf)"),
+        (9, {"high": 8}, "(-inf, 8]"),
+        (9, {"low": 1, "high": 8}, "[1, 8]"),
+    ):
+        with pytest.raises(ValueError, match=r"^n=") as caught:
+            check_integer("n", bad, **limits)
+        assert str(caught.value) == f"n={bad} must be an integer in {shown}."
+
+
+def test_a_word_is_found_in_any_case_and_told_if_unknown() -> None:
+    assert check_choice("model", "CENTRAL", ThreatModel) is ThreatModel.CENTRAL
+    assert check_choice("model", ThreatModel.LOCAL, ["local"]) == "local"
+    for bad in ("", "remote", None, 1):
+        with pytest.raises(ValueError, match=r"^model=.* must be one of communication, model, central, local here\.$"):
+            check_choice("model", bad, ThreatModel, where=" here")
+    with pytest.raises(ValueError, match=r"^word='model' must be one of a, b\.$"):
+        check_choice("word", ThreatModel.MODEL, ["a", "b"])
+
+
+def test_generators() -> None:
+    rng = np.random.default_rng(1)
+    assert check_generator("rng", rng) is rng
+    for bad in (7, None, np.random.RandomState(7)):
+        with pytest.raises(TypeError, match=r"^rng=.* must be a numpy\.random\.Generator \(for instance "):
+            check_generator("rng", bad)
+
+
+def test_bits() -> None:
+    for bits in ([1, 0], (True, False), np.array([1.0, 0.0])):
+        found = check_bits("bits", bits)
+        assert found.dtype == np.int64
+        assert found.tolist() == [1, 0]
+    assert check_bits("bits", []).shape == (0,)
+    with pytest.raises(ValueError, match=r"^bits\[2\]=3 must be 0 or 1\.$"):
+        check_bits("bits", [0, 1, 3, 4])
+    with pytest.raises(ValueError, match=r"^bits has shape \(1, 2\), but must have shape \(users,\)\.$"):
+        check_bits("bits", [[0, 1]])
+
+
+def test_vectors() -> None:
+    found = check_vectors("x", [[1, 2]], dimension=2)
+    assert found.dtype == np.float64
+    check_vectors("x", [[3.0, 4.0]])
+    check_vectors("x", [[0.6, 0.8005]], unit=True)
+    check_vectors("x", np.array([[0.6, 0.8]], dtype=np.float16), unit=True)
+    for bad, options, said in (
+        ([1.0, 2.0], {}, "x has shape (2,), but must have shape (points, dimension)."),
+        ([[1.0, 2.0]], {"dimension": 3}, "x has shape (1, 2), but must have shape (points, 3)."),
+        ([[0.0, 1.0], [0.0, math.inf]], {}, "x[1, 1]=inf must be a finite number, not NaN or infinity."),
+        ([[math.nan, 1.0]], {}, "x[0, 0]=nan must be a finite number, not NaN or infinity."),
+        ([[0.6, 0.8], [3.0, 4.0]], {"unit": True}, "x[1] has Euclidean norm 5, but must have norm 1 within 0.001 "),
+        ([[0.6, 0.7]], {"unit": True, "tolerance": 0.05}, "x[0] has Euclidean norm 0.921954, but must have norm 1 "),
+    ):
+        with pytest.raises(ValueError, match=r"^x") as caught:
+            check_vectors("x", bad, **options)
+        assert str(caught.value).startswith(said)
