@@ -1,0 +1,169 @@
+"""One audit: which tests run on what is known, what each can see, and that faults of every kind are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.audit import engine
+from dpverify.audit.bitsum import bitsum_subject
+from dpverify.audit.engine import audit, trials_needed
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
+from dpverify.audit.target import Target, TargetError
+from dpverify.claims.bitsum import claims_of
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.family import AuditResult, Verdict
+from protocols.bitsum import ThreeNB
+
+THREE_NB = ThreeNB(20, 0.6, 2.0, 0.5)
+DIE = DiscreteLaw.of(np.arange(1, 7), np.full(6, 1 / 6))
+LOADED = DiscreteLaw.of(np.arange(1, 7), np.array([0.1, 0.15, 0.15, 0.2, 0.2, 0.2]))
+
+
+def test_the_stated_number_of_trials_catches_the_stated_fault() -> None:
+    law = claims_of(THREE_NB).estimate_law(THREE_NB, 0)
+    trials = trials_needed(law, 0.1, 1e-3)
+    assert trials is not None
+    assert 1_000 < trials < 10_000
+    assert trials_needed(DiscreteLaw.of([3], [1.0]), 0.1, 1e-3) is None
+    narrow = narrowed(law, 0.1)
+    assert narrow is not None
+    caught = 0
+    for seed in range(20):
+        target = Target(lambda bits, rng, size: narrow[0].sample(size, rng), True, name="narrow")
+        dataset = bitsum_subject(THREE_NB, implementation=target).datasets[:1]
+        report = audit(type(bitsum_subject(THREE_NB))("narrow", target, dataset), trials=trials, level=3e-3, seed=seed)
+        caught += report.verdict is Verdict.VIOLATES
+    # Expected: 19 of 20 or more; fewer than 12 with probability below 1e-6.
+    assert caught >= 12
+
+
+def dice(law: DiscreteLaw, *, batch: Any = None) -> Target:
+    return Target(
+        batch or (lambda inputs, rng, trials: (LOADED if inputs[0] else law).sample(trials, rng)), True, name="d"
+    )
+
+
+def thrown(target: Target, *, known: bool = True, messages: Messages | None = None, **options: Any) -> AuditReport:
+    datasets = [
+        Dataset(name, np.array([bit]), {0: ("throw", law)} if known else {})
+        for bit, (name, law) in enumerate((("fair", DIE), ("loaded", LOADED)))
+    ]
+    subject = Subject("dice", target, datasets, [Neighbours(0, 1)], messages)
+    return audit(subject, **{"trials": 4000, "level": 1e-3, "seed": 1, **options})
+
+
+def refuted(report: AuditReport) -> list[str]:
+    return [result.check for result in report.results if result.verdict is Verdict.VIOLATES]
+
+
+def test_fair_dice_pass_every_test_that_is_due() -> None:
+    first, second = (thrown(dice(DIE), claim=(0.6, 0.0), seed=seed) for seed in (1, 2))
+    report = second if refuted(first) else first
+    assert refuted(report) == []  # both alarms are false with probability at most 1e-6
+    assert [result.check for result in report.results] == [
+        "conformance of throw, fair",
+        "conformance of throw, loaded",
+        "repeated outputs, consecutive runs",
+        "repeated outputs, runs of two blocks",
+        "privacy loss of throw, fair against loaded",
+        "privacy of throw, fair against loaded",
+    ]
+    assert all(result.power is not None and result.fault for result in report.results)
+    # Without a claim there is no test of privacy, and without laws none of conformance.
+    assert len(thrown(dice(DIE)).results) == 4
+    unknown = thrown(dice(DIE), known=False, claim=(0.6, 0.0))
+    assert [result.check for result in unknown.results] == ["privacy of the output, fair against loaded"]
+
+
+def test_every_kind_of_fault_has_its_test() -> None:
+    assert "conformance of throw, fair" in refuted(thrown(dice(LOADED)))
+
+    def stuck(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
+        return np.repeat(DIE.sample(trials // 2, rng), 2)
+
+    assert "repeated outputs, consecutive runs" in refuted(thrown(dice(DIE, batch=stuck), block_size=500))
+
+    def reseeded(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
+        return DIE.sample(trials, np.random.default_rng(5))
+
+    assert "repeated outputs, runs of two blocks" in refuted(thrown(dice(DIE, batch=reseeded), block_size=500))
+
+    def revealing(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
+        return DIE.sample(trials, rng) + 3 * inputs[0]
+
+    for known in (True, False):
+        found = refuted(thrown(dice(DIE, batch=revealing), known=known, claim=(0.6, 0.0)))
+        assert f"privacy of {'throw' if known else 'the output'}, fair against loaded" in found
+
+
+def watched(sent: Any = None, arrived: Any = None, **options: Any) -> Messages:
+    def own(inputs: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return rng.integers(0, 2, inputs.size), np.arange(inputs.size)
+
+    def shuffled(inputs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return rng.permutation(inputs)
+
+    users = np.repeat([0, 1], 20)
+    coin = DiscreteLaw.of([0, 1], [0.5, 0.5])
+    return Messages(sent or own, arrived or shuffled, users, np.zeros(40), 1, coin, fewest=1, most=1, **options)
+
+
+def test_what_users_and_shuffler_do_is_watched() -> None:
+    checks = {
+        "message count, per user": {"sent": lambda bits, rng: (np.zeros(41, dtype=int), np.arange(41) % 40)},
+        "message order, after the shuffler": {"arrived": lambda bits, rng: bits},
+        "common randomness, between users": {
+            "sent": lambda bits, rng: (np.full(40, rng.integers(0, 2)), np.arange(40))
+        },
+        "pieces of single users": {"sent": lambda bits, rng: ((rng.random(40) < 0.9).astype(int), np.arange(40))},
+    }
+    quick = {"trials": 100, "level": 0.05}
+    good = thrown(dice(DIE), messages=watched(), **quick)
+    assert {result.check for result in good.results} >= set(checks)
+    for check, faulty in checks.items():
+        found = refuted(thrown(dice(DIE), messages=watched(**faulty), **quick))
+        assert check in found
+
+    def lost(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        raise RuntimeError("lost")
+
+    with pytest.raises(TargetError, match=r"RuntimeError while its messages were watched: lost"):
+        thrown(dice(DIE), messages=watched(arrived=lost), trials=100)
+
+
+def test_tests_of_other_packages_join_the_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, tuple[int, ...], float, float]] = []
+
+    def test(dataset: Dataset, outputs: np.ndarray, rng: Any, *, level: float, detect: float) -> Sequence[AuditResult]:
+        given.append((dataset.name, outputs.shape, level, detect))
+        return [AuditResult(f"own, {dataset.name}", 1e-9 if dataset.name == "fair" else 1.0, 5, "exact", "odd")]
+
+    monkeypatch.setattr(engine, "registered", lambda group: {"own": test})
+    beforehand = [AuditResult("known before", 1.0, 0, "exact", "nothing", power=1.0)]
+    report = thrown(dice(DIE), beforehand=beforehand, detect=0.2)
+    # One known before, two of each law, four of structure and of the pair, and the two of this package.
+    assert given == [(name, (4000, 1), pytest.approx(1e-3 / 15), 0.2) for name in ("fair", "loaded")]
+    assert "own, fair" in refuted(report)
+    assert "own, loaded" not in refuted(report)
+    assert report.results[0].check == "known before"
+
+
+def test_loss_rows_are_for_a_plot_where_the_law_is_known() -> None:
+    rows = thrown(dice(DIE), trials=500).loss_rows
+    losses = np.log(DIE.pmf / LOADED.pmf)
+    assert {round(row["loss"], 9) for row in rows} == {round(float(loss), 9) for loss in losses}
+    for row in rows:
+        exact = DIE.pmf[losses >= row["loss"] - 1e-6].sum()
+        assert row["exact"] == pytest.approx(exact, rel=1e-12)
+        assert row["lower"] <= row["empirical"] <= row["upper"]
+    assert thrown(dice(DIE), known=False, trials=500).loss_rows == ()
+
+
+def test_the_size_of_the_fault_is_in_range() -> None:
+    with pytest.raises(ValueError, match=r"^detect=1\.0 must be a finite number in \(0, 1\)\.$"):
+        thrown(dice(DIE), detect=1.0)
