@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ _LARGEST_EXPONENT = 300.0
 _LOWER_WIDTH = 1e-4
 _NEARLY_FULL = 0.9
 """From this share of T^2 in m on, charging all coordinates in full may be sharper: the smaller bound is taken."""
+_LEAST_SQUARE = 1e-100
+"""No smaller T^2 is computed with: squares of the changes would leave the floats, and more change only reveals more."""
 _INFINITE_SHARE = 0.02
 """The share of delta that may be lost by counting large finite losses as infinite."""
 
@@ -79,7 +81,7 @@ class JointChange:
         if not pairs:
             raise ValueError("pairs is empty, but must hold at least one distribution.")
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        self.change = change
+        self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
         groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
         cut = _CUT * reference_delta / change.coordinates
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]

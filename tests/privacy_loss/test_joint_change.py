@@ -71,6 +71,17 @@ def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: f
         assert epsilon <= joint.epsilon_upper(float(delta) * (1.0 - 1e-9)) + 1e-12
 
 
+@pytest.mark.parametrize("largest", [1e-12, 1.0])
+@pytest.mark.parametrize("square", [1e-40, 1e-180, 1e-298, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_a_change_whose_square_leaves_the_floats_has_a_bound(square: float, largest: float) -> None:
+    pair = approximate_dp(largest, 0.0)
+    joint = JointChange([pair], L2Bounded(square, 2), attained=[pair])
+    t = math.sqrt(square)
+    assert t * pair.delta(0.0).lower <= joint.delta(0.0).upper <= 1e-15
+    assert 0.0 <= joint.epsilon(1e-6).upper <= 1e-12
+
+
 @pytest.mark.parametrize("fraction", [0.3, 0.6, 0.97])
 @pytest.mark.parametrize("epsilon", [-3.0, -0.2, 0.0, 0.7])
 def test_outcomes_that_one_law_cannot_produce_are_charged(fraction: float, epsilon: float) -> None:
