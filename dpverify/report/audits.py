@@ -84,7 +84,7 @@ def audit_figure(report: AuditReport) -> Figure:
         x = [row["loss"] for row in losses]
         band = ([row["lower"] for row in losses], [row["upper"] for row in losses])
         colour, _, marker = _STYLES[1]
-        axis.fill_between(x, *band, color=colour, alpha=0.25, linewidth=0, label=f"{1 - report.level:.0%} band")
+        axis.fill_between(x, *band, color=colour, alpha=0.25, linewidth=0, label=f"{100 * (1 - report.level):g} % band")
         axis.plot(x, [row["empirical"] for row in losses], marker, color=colour, markersize=3, label="outputs")
         axis.plot(x, [row["exact"] for row in losses], color=_STYLES[0][0], label="exact")
         axis.set_xlabel("privacy loss (nats)")

@@ -13,7 +13,7 @@ import dpverify.claims.kde.privacy as kde_privacy
 import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum.privacy as vector_sum
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.buckets import BucketAccount, under_estimating
+from dpverify.claims.buckets import under_estimating
 from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
@@ -71,12 +71,6 @@ def test_laws_of_views_say_how_much_they_leave_out(
         assert 1.0 - float(cut.pmf.sum()) <= cut.outside + 1e-12
     for count in claims.marginals(protocol, 3, participants).values():
         assert 1.0 - float(count.pmf.sum()) <= count.outside + 1e-12
-
-
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
-def test_basic_composition_of_two_buckets_charges_both(epsilon: float) -> None:
-    account = BucketAccount(3.0, 0.5)
-    assert account.basic_delta(epsilon) >= sum(pair.delta(epsilon / 2.0).lower for pair in account.directions)
 
 
 def test_labels_that_are_private_enough_need_no_delta() -> None:

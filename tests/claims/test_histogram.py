@@ -9,53 +9,18 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
-from dpverify.claims.buckets import BucketAccount, least_shape, noise_tail, under_estimating
+from dpverify.claims.buckets import least_shape, noise_tail, under_estimating
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import histogram as formulas
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
 from tests.samples import FALSE_ALARM
 
 CLAIMS = HistogramClaims()
-
-
-def enumerated(shape: float, p: float, epsilon: float, size: int = 400) -> float:
-    """H_eps of (Z + 1, Z') against (Z, Z' + 1), by the two-dimensional sum."""
-    pmf = stats.nbinom.pmf(np.arange(size), shape, 1.0 - p)
-    still, moved = np.append(pmf, 0.0), np.append(0.0, pmf)
-    return float(np.maximum(np.outer(moved, still) - math.exp(epsilon) * np.outer(still, moved), 0.0).sum())
-
-
-@pytest.mark.parametrize(("shape", "p"), [(3.0, 0.5), (20.0, 0.8), (0.7, 0.9)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
-def test_privacy_is_the_enumerated_one(shape: float, p: float, epsilon: float) -> None:
-    truth = enumerated(shape, p, epsilon)
-    interval = BucketAccount(shape, p).delta(epsilon)
-    assert interval.lower - 1e-13 <= truth <= interval.upper + 1e-13
-    assert interval.width < 1e-10
-
-
-def test_basic_composition_is_an_upper_bound_and_loose() -> None:
-    account = BucketAccount(20.0, 0.85)
-    assert account.delta(1.0).upper < account.basic_delta(1.0) / 1000.0
-    assert BucketAccount(3.0, 0.5).delta(0.5).upper <= BucketAccount(3.0, 0.5).basic_delta(0.5)
-
-
-def test_epsilon_inverts_delta() -> None:
-    account = BucketAccount(20.0, 0.85)
-    epsilon = account.epsilon_upper(1e-6)
-    assert account.delta(epsilon).upper <= 1e-6 < account.delta(epsilon - 2e-9).upper
-    with pytest.raises(InfeasibleBudgetError, match=r"^delta=1e-09 is met at no epsilon by NB\(1\.0, 0\.5\) noise\.$"):
-        BucketAccount(1.0, 0.5).epsilon_upper(1e-9)
-
-
-def test_noise_tail_against_scipy() -> None:
-    for above in (0, 7, 40):
-        assert noise_tail(5.5, 0.8, above) == pytest.approx(stats.nbinom.sf(above, 5.5, 0.2), rel=1e-10)
 
 
 def test_worst_dataset_attains_the_failure_probability() -> None:
@@ -106,14 +71,6 @@ def test_published_shape_of_the_ledger() -> None:
     assert protocol.bitsum.shape == 27715
     assert CLAIMS.published_bound(protocol) == pytest.approx(588071.2, abs=0.1)
     assert least_shape(Budget(0.99, 1e-6), protocol.bitsum.p) == pytest.approx(6.85, abs=0.01)
-
-
-def test_least_shape_is_least() -> None:
-    budget = Budget(0.9, 1e-5)
-    shape = least_shape(budget, 0.8)
-    assert BucketAccount(shape, 0.8).delta(0.9).upper <= 1e-5 < BucketAccount(shape * 0.999, 0.8).delta(0.9).lower
-    with pytest.raises(InfeasibleBudgetError, match=r"needs a shape above 2\^20 at p=1e-09"):
-        least_shape(budget, 1e-9)
 
 
 def test_least_error_beats_the_published_decay() -> None:

@@ -42,6 +42,7 @@ def test_error_and_messages_by_brute_force() -> None:
     fewer = three_nb.expected_messages_per_user(fp, 10, p, 2 * shape, 0.2, 0.25, shape)
     assert fewer == pytest.approx(0.25 + 2 * mean / 10 + 2 * (2 * shape * 0.2 / 0.8) / 10, rel=1e-10)
     assert three_nb.rmse(fp, p) == three_nb.rmse(fp, p, 1)
+    assert three_nb.expected_messages_per_user(fp, 1, 0.5, 1, 0.0, 0.0) == 2.0  # a single user, r = 1
 
 
 def test_ranges() -> None:

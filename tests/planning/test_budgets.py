@@ -1,17 +1,14 @@
-"""What one instance may spend composes to within the budget, and is printed rounded down."""
+"""What one instance may spend, by theorem and by exact law; that it is printed rounded down is the command's test."""
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import pytest
 
-from dpverify import cli
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.composition.inverse import per_instance_budget
-from dpverify.composition.theorems import CompositionTheorem, compose
-from dpverify.guarantee import Budget
+from dpverify.composition.theorems import CompositionTheorem
 from dpverify.planning.account import account
 from dpverify.planning.budgets import per_instance_budgets
 from dpverify.planning.plan import plan
@@ -60,40 +57,6 @@ def test_what_is_asked_is_checked() -> None:
         per_instance_budgets((1, 0), 1, bitsum="4nb", users=3)
     with pytest.raises(ValueError, match="instances=0"):
         per_instance_budgets((1, 0), 0)
-
-
-def test_the_command_prints_shares_that_compose_to_within_the_budget(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["budget", *ASKED, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_float=Fraction)
-    assert (found["instances"], found["sparsity"], found["bitsum"], found["users"]) == (30, 1, None, None)
-    budget = Budget("0.1", "1e-7")
-    for row in found["rows"]:
-        one = per_instance_budget(budget, 30, theorem=row["composition"])
-        # The decimals themselves, whoever reads them: none is above the float that was proved.
-        for name, proved in (("epsilon0", one.epsilon0), ("delta0", one.delta0), ("delta_slack", one.delta_slack)):
-            assert Fraction(proved) * (1 - Fraction(1, 10**15)) <= row[name] <= Fraction(proved)
-        numbers = [float(row[name]) for name in ("epsilon0", "delta0")]
-        epsilon, delta = compose(row["composition"], *numbers, 30, delta_slack=float(row["delta_slack"]))
-        assert epsilon <= budget.epsilon
-        assert delta <= budget.delta
-
-
-def test_the_table_shows_the_shares_in_full(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["budget", *ASKED, "--bitsum", "central-gaussian", "--users", "9"]) == 0
-    text = capsys.readouterr().out
-    rows = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if len(words) == 3}
-    for row in per_instance_budgets(("0.1", "1e-7"), 30, bitsum="central-gaussian", users=9).rows:
-        for shown, proved in zip(rows[row.composition], (row.epsilon0, row.delta0), strict=True):
-            assert proved is not None
-            assert Fraction(proved) * (1 - Fraction(1, 10**15)) <= Fraction(shown) <= Fraction(proved)
-    assert "sigma=" in text
-    assert max(map(len, text.splitlines())) <= 100
-
-
-def test_the_command_refuses_half_a_protocol(capsys: pytest.CaptureFixture[str]) -> None:
-    for half in (["--bitsum", "rr"], ["--users", "9"]):
-        assert cli.main(["budget", *ASKED, *half]) == 2
-        assert capsys.readouterr().err == "--bitsum and --users must be given together, or neither.\n"
 
 
 def test_every_protocol_has_an_exact_row() -> None:

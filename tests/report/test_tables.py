@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from rich.console import Console, RenderableType
 
 from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
@@ -19,14 +17,9 @@ from dpverify.planning.plan import PlanRow
 from dpverify.report.tables import account_table, plan_table
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
 from protocols.bitsum.base import BitsumProtocol
+from tests.report.printing import printed
 
 BUDGETS = (Budget("1.2345678912", "1.23456789e-6"), Budget(1, 0))
-
-
-def printed(table: RenderableType, width: int = 4000) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(table)
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module", params=BUDGETS, ids=str)

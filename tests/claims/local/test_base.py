@@ -1,0 +1,66 @@
+"""What every local mechanism's twin has: the curve of independent reports, seen by everyone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from dpverify.changes import Full
+from dpverify.claims.local.base import LocalClaims
+from dpverify.guarantee import Interval, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+
+
+@dataclass(frozen=True)
+class Urn:
+    """Reports a letter of three, with chances that depend on the bit."""
+
+    chances: tuple[tuple[float, float, float], ...] = ((0.5, 0.375, 0.125), (0.125, 0.25, 0.625))
+
+
+class UrnClaims(LocalClaims[Urn]):
+    name: ClassVar[str] = "urn"
+    protocol: ClassVar[type[Any]] = Urn
+
+    def inputs(self, protocol: Urn) -> Sequence[int]:
+        return (0, 1)
+
+    def report_law(self, protocol: Urn, value: int) -> DiscreteLaw:
+        return DiscreteLaw.of(range(3), protocol.chances[value])
+
+    def pairs(self, protocol: Urn) -> Sequence[PrivacyLossDistribution]:
+        first, second = protocol.chances
+        return (PrivacyLossDistribution.from_pmfs(first, second), PrivacyLossDistribution.from_pmfs(second, first))
+
+    def pure_epsilon(self, protocol: Urn, threat_model: ThreatModel) -> Interval:
+        return Interval(math.log(5), math.log(5))
+
+
+@pytest.mark.parametrize("instances", [1, 2, 5])
+def test_the_curve_is_that_of_the_worse_direction(instances: int) -> None:
+    curve = UrnClaims().curve(Urn(), Full(instances), ThreatModel.LOCAL, relative_width=1e-9, reference_delta=1e-2)
+    reports = [np.array([math.prod(c) for c in itertools.product(law, repeat=instances)]) for law in Urn().chances]
+    for epsilon in (0.0, 0.5, 1.2):
+        worst = max(np.maximum(p - math.exp(epsilon) * q, 0.0).sum() for p, q in (reports, reports[::-1]))
+        found = curve.delta(epsilon)
+        # Both ends: the pairs that dominate are attained.
+        assert found.lower - 1e-12 <= worst <= found.upper + 1e-12
+        assert found.width <= (1e-6 if instances == 1 else 0.01)
+
+
+def test_everyone_sees_the_reports() -> None:
+    claims = UrnClaims()
+    assert claims.threat_models == (ThreatModel.LOCAL,)
+    assert claims.pure
+    assert claims.messages_per_user(Urn()) == 1.0
+
+
+def test_nothing_of_it_is_optional() -> None:
+    assert LocalClaims.__abstractmethods__ == {"inputs", "report_law", "pairs", "pure_epsilon"}

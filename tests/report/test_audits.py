@@ -1,0 +1,84 @@
+"""An audit as a table and as a figure: drawn from the rows, whatever they are."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.colors import to_hex
+
+from dpverify.audit.bitsum import Implementation, audit_bitsum
+from dpverify.audit.outcome import AuditReport
+from dpverify.report.audits import audit_figure, audit_table
+from dpverify.statistics.family import AuditResult, Verdict
+from protocols.bitsum import RandomizedResponse
+from tests.report.printing import printed
+
+
+def result(check: str, verdict: Verdict, adjusted: float, power: float | None = 0.97) -> AuditResult:
+    details = {"adjusted_p_value": adjusted}
+    return AuditResult(
+        check, adjusted / 2, 100, "exact", f"seen in {check}", f"fault of {check}", power, verdict, details
+    )
+
+
+RESULTS = (
+    result("conformance", Verdict.CONSISTENT, 1.0),
+    result("order", Verdict.VIOLATES, 1e-30),
+    result("privacy", Verdict.UNDECIDED, 0.25, None),
+)
+LOSSES = tuple({"loss": x, "exact": 0.5, "empirical": 0.4, "lower": 0.3, "upper": 0.6} for x in (-1.0, 1.0))
+REPORT = AuditReport("a thing", {"epsilon": 0.78, "delta": 1e-3}, RESULTS, 0.001, 12345, 7, LOSSES)
+
+
+def test_every_row_of_the_table_is_a_test() -> None:
+    text = printed(audit_table(REPORT), 100)
+    lines = text.splitlines()
+    assert lines[0].rstrip() == "Audit of a thing, claim (0.78, 0.001): 12,345 runs per dataset"
+    rows = [line.split() for line in lines if line.split()[:1] in (["conformance"], ["order"], ["privacy"])]
+    assert rows == [
+        ["conformance", "consistent", "1", "0.97"],
+        ["order", "violates", "1e-30", "0.97"],
+        ["privacy", "undecided", "0.25", "-"],
+    ]
+    assert "Found: order: seen in order." in text
+    assert "Found: privacy" not in text
+    assert "such as fault of conformance; fault of order; fault of privacy." in " ".join(text.split())
+    assert lines[-1].startswith("Violates: order: seen in order")
+    assert ", claim" not in printed(audit_table(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)))
+
+
+def test_every_mark_of_the_figure_is_a_test() -> None:
+    evidence, losses = audit_figure(REPORT).axes
+    assert [label.get_text() for label in evidence.get_yticklabels()] == ["conformance", "order", "privacy"]
+    marks = [line for line in evidence.lines if line.get_xydata().shape == (1, 2)][:3]
+    # What is smaller than can be told from 0 stands at the edge, inside the figure.
+    assert [line.get_xydata()[0].tolist() for line in marks] == [[1.0, 0.0], [1e-12, 1.0], [0.25, 2.0]]
+    assert evidence.get_xlim()[0] < 1e-12
+    # Told apart without colour, and named in the legend in the same colours.
+    assert len({line.get_marker() for line in marks}) == 3
+    legend = evidence.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["consistent", "violates", "undecided"]
+    handles = {text.get_text(): handle for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)}
+    for line, row in zip(marks, RESULTS, strict=True):
+        assert to_hex(handles[row.verdict.value].get_color()) == to_hex(line.get_color())
+    assert evidence.lines[-4].get_xdata() == [0.001, 0.001]
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in losses.lines}
+    assert drawn == {"outputs": [[-1.0, 0.4], [1.0, 0.4]], "exact": [[-1.0, 0.5], [1.0, 0.5]]}
+    assert losses.collections[0].get_label() == "99.9 % band"
+    assert len(audit_figure(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)).axes) == 1
+
+
+@pytest.fixture(scope="module")
+def report() -> AuditReport:
+    protocol = RandomizedResponse(20, 0.25)
+    sampled = Implementation.of(protocol, aggregated=True)
+    return audit_bitsum(protocol, ("0.78", "1e-3"), implementation=sampled, trials=2000)
+
+
+def test_a_real_report_fits_a_terminal(report: AuditReport) -> None:
+    text = printed(audit_table(report), 100)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "privacy of the parameters" in text
+    evidence, losses = audit_figure(report).axes
+    assert [label.get_text() for label in evidence.get_yticklabels()] == [result.check for result in report.results]
+    exact = next(line for line in losses.lines if line.get_label() == "exact")
+    assert exact.get_ydata().tolist() == [row["exact"] for row in report.loss_rows]
