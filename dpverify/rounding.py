@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUBNORMAL", "UNIT", "fft_error", "norm", "sum_above", "summation_error"]
+__all__ = ["SUBNORMAL", "UNIT", "fft_error", "norm", "spectral_norm", "sum_above", "summation_error"]
 
 UNIT = 2.0**-53
 """The unit roundoff of IEEE double precision."""
@@ -50,3 +50,38 @@ def fft_error(length: int) -> float:
 def norm(values: NDArray[np.float64]) -> float:
     """Return an upper bound on the 2-norm (without a threaded library, whose start-up costs more than the sum)."""
     return math.sqrt(float(np.sum(values * values))) * (1.0 + 1e-9)
+
+
+def spectral_norm(matrix: NDArray[np.float64]) -> float:
+    """Return an upper bound on the largest singular value of a real matrix.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not finite.
+
+    Notes
+    -----
+    With V near orthogonal, `|G|^2 <= |GV|^2 / lambda_min(V^T V)`. V holds approximate eigenvectors of G^T G, in any
+    precision: P = GV then has nearly orthogonal columns, and `|P|^2 <= max_j |p_j|^2 +` the Frobenius norm of what is
+    off the diagonal of P^T P. A computed product of A and B, of inner dimension k, is off by at most
+    `k u / (1 - k u) |A|_F |B|_F` in the Frobenius norm, in any order of summation (higham2002, section 3.5).
+    """
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if not math.isfinite(largest):
+        raise ValueError(f"matrix has an entry of size {largest:g}, but must be finite.")
+    if largest == 0.0:
+        return 0.0
+    exponent = math.frexp(largest)[1]  # a power of two is exact, and keeps squares within the floats
+    scaled = np.ldexp(matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T, -exponent)
+    rows, columns = scaled.shape
+    inner, outer = (1.01 * length * UNIT for length in (columns, rows))
+    vectors = np.linalg.eigh(scaled.T @ scaled)[1]
+    mapped, gram = scaled @ vectors, vectors.T @ vectors
+    image = mapped.T @ mapped
+    diagonal = np.diagonal(image).copy()
+    np.fill_diagonal(image, 0.0)
+    square = float(diagonal.max()) + norm(image) + outer * norm(mapped) ** 2
+    lack = norm(gram - np.eye(columns)) + inner * norm(vectors) ** 2 + UNIT * columns
+    bound = (math.sqrt(square) + inner * norm(scaled) * norm(vectors)) / math.sqrt(1.0 - lack)
+    return math.ldexp(bound * (1.0 + 16.0 * UNIT), exponent) + SUBNORMAL

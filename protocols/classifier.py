@@ -148,7 +148,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         size = self._chunk_size(features)
         # All points are checked first: here errors can give the caller's row numbers, and no user has taken part yet.
         for name, chunk in chunked("X", points, size):
-            check_vectors(name, self._prepared(chunk, name), unit=family.requires_unit_vectors)
+            family.accepted(self._prepared(chunk, name), name=name)
         classes, labels = self._labels(targets)
         rng = np.random.default_rng(self.random_state)
         if self.label_epsilon is not None:

@@ -91,7 +91,7 @@ class KernelDensity:
     features : LSQFeatures
         The public features.
     clipped_fraction : float, optional
-        A diagnostic of a simulation: the fraction of the points' coordinates that users clipped. It is **no part of the
+        A diagnostic of a simulation: the fraction of the users' features that were clipped. It is **no part of the
         protocol's output and not private**; None where only the messages are known.
     """
 
@@ -275,7 +275,7 @@ class KernelDensityProtocol:
             participants += len(chunk)
         self._check_participants(participants)
         ones += rng.binomial(coins, 0.5)
-        fraction = clipped / (participants * self.features.family.dimension)
+        fraction = clipped / (participants * self.features.coordinates)
         return self._publish(self.bitsum.sample_view(ones, rng), fraction)
 
     def memory_needed(self, chunk_size: int) -> int:

@@ -115,7 +115,7 @@ def density_claim(
         If the bitsum is biased, or its error depends on its input: the exact error is not known then. If correct
         estimates at a query do not vary.
     """
-    x = check_vectors("points", points, dimension=family.dimension, unit=family.requires_unit_vectors)
+    x = family.accepted(points, name="points")
     y = check_vectors("queries", queries, dimension=family.dimension)
     if len(x) != bitsum.users or not len(y):
         raise ValueError(

@@ -51,8 +51,11 @@ _OWN: dict[Group, dict[str, str]] = {
     },
     Group.KERNELS: {
         "gaussian-features": "lsq.gaussian:GaussianFeaturesClaims",
+        "fourier-pairs": "lsq.gaussian:FourierPairsClaims",
         "random-signs": "lsq.inner_product:RandomSignsClaims",
         "identity": "lsq.inner_product:IdentityClaims",
+        "linear-map": "lsq.linear:LinearMapClaims",
+        "scaled-features": "lsq.scaled:ScaledFeaturesClaims",
         "laplacian-binning": "lsq.laplacian:LaplacianBinningClaims",
         "exponential-tessellation": "lsq.exponential:ExponentialTessellationClaims",
     },

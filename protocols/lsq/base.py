@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.validation import check_integer, check_vectors
+from protocols.validation import check_choice, check_integer, check_real, check_vectors
 
 __all__ = ["LSQFamily", "LSQFeatures"]
+
+Outside = Literal["refuse", "scale"]
+_TOLERANCE = 1e-3
+"""By what share of the radius stored points may be outside the ball: half-precision embeddings are off by 5e-4."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,12 @@ class LSQFamily(ABC):
     ----------
     dimension : int
         d, the number of coordinates of a point; at least 1.
+    radius : float or None
+        rho: users' points lie in the public ball of this radius around 0, which bounds what replacing one can change
+        (`dpverify.claims.lsq`). None promises nothing.
+    outside : {"refuse", "scale"}
+        What each user does with a point outside the ball: refuse it, or scale it to norm rho. Norms that exceed rho by
+        a relative 1e-3, as stored points may, are scaled in either case.
 
     Attributes
     ----------
@@ -39,9 +49,14 @@ class LSQFamily(ABC):
     deterministic: ClassVar[bool] = False
 
     dimension: int
+    radius: float | None = field(default=None, kw_only=True)
+    outside: Outside = field(default="refuse", kw_only=True)
 
     def __post_init__(self) -> None:
         check_integer("dimension", self.dimension, low=1)
+        if self.radius is not None:
+            check_real("radius", self.radius, low=0.0, low_open=True)
+        check_choice("outside", self.outside, ("refuse", "scale"))
 
     @property
     def beta(self) -> float:
@@ -98,8 +113,48 @@ class LSQFamily(ABC):
         ValueError
             For another shape, a nan or an infinity, or points off the unit sphere where the family needs them on it.
         """
-        points = check_vectors("x", x, dimension=self.dimension, unit=self.requires_unit_vectors)
-        return self._kernel(points, check_vectors("y", y, dimension=self.dimension))
+        return self._kernel(self.accepted(x), check_vectors("y", y, dimension=self.dimension))
+
+    def accepted(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
+        """Return the points as users take part with them: of norm 1 where that is needed, and in the ball of `radius`.
+
+        The density that is estimated is that of these points.
+
+        Parameters
+        ----------
+        x : array_like, shape (points, dimension)
+            The users' points.
+        name : str
+            What an error message calls them.
+
+        Returns
+        -------
+        ndarray of float64, shape (points, dimension)
+
+        Raises
+        ------
+        ValueError
+            For another shape, a nan or an infinity, points off the unit sphere where the family needs them on it, or
+            outside the ball where they are refused.
+        """
+        points = check_vectors(name, x, dimension=self.dimension, unit=self.requires_unit_vectors)
+        if self.requires_unit_vectors:  # what storage adds to a norm is removed
+            points = points / np.linalg.norm(points, axis=1, keepdims=True)
+        return points if self.radius is None else _within(points, self.radius, self.outside, name)
+
+
+def _within(points: NDArray[np.float64], radius: float, outside: Outside, name: str) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(points, axis=1)
+    refused = norms > (radius * (1.0 + _TOLERANCE) if outside == "refuse" else np.finfo(np.float64).max)
+    if refused.any():
+        row = int(np.argmax(refused))
+        allowed = f"in the ball of radius={radius:g} (within {_TOLERANCE:g})" if outside == "refuse" else "finite"
+        raise ValueError(f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must be {allowed}.")
+    far = norms > radius
+    if not far.any():
+        return points
+    return np.asarray(points * np.where(far, radius / np.where(far, norms, 1.0), 1.0)[:, np.newaxis])
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +223,7 @@ class LSQFeatures(ABC):
             For another shape, a nan or an infinity, points off the unit sphere where the family needs them on it, or
             points so large that the features overflow.
         """
-        return self._shaped(name, self._f(self._points(name, x), name))
+        return self._shaped(name, self._f(self.family.accepted(x, name=name), name))
 
     def g(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
         """Return the query side of every pair, shape (queries, instances, Q); as `f`, but with any norm allowed."""
@@ -191,7 +246,7 @@ class LSQFeatures(ABC):
         values : ndarray of float64, shape (points, instances)
             The entries, in [-R, R].
         """
-        return self._nonzero(self._points(name, x), name)
+        return self._nonzero(self.family.accepted(x, name=name), name)
 
     def project(self, y: ArrayLike, weights: NDArray[np.float64], *, name: str = "y") -> NDArray[np.float64]:
         """Return `g(y) . w` for every query y and column w of the weights.
@@ -217,11 +272,8 @@ class LSQFeatures(ABC):
 
     def clipped_coordinates(self, x: ArrayLike) -> int:
         """Return how many of the coordinates of the points are beyond the range and so are clipped by `f`."""
-        check_vectors("x", x, dimension=self.family.dimension)
+        self.family.accepted(x)
         return 0
-
-    def _points(self, name: str, x: ArrayLike) -> NDArray[np.float64]:
-        return check_vectors(name, x, dimension=self.family.dimension, unit=self.family.requires_unit_vectors)
 
     def _shaped(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
         finite = np.isfinite(values)

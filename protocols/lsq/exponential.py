@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocols.lsq.base import LSQFeatures
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer
 
 __all__ = ["ExponentialTessellation"]
 
@@ -36,11 +36,7 @@ class ExponentialTessellation(HashedPartition):
         In (0, inf), in the units of the points; 1 suits unit vectors.
     """
 
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("radius", self.radius, low=0.0, low_open=True)
+    radius: float = field(default=1.0, kw_only=True)
 
     @property
     def reach(self) -> float:

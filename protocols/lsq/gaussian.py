@@ -12,11 +12,32 @@ from numpy.typing import NDArray
 from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.validation import check_generator, check_integer, check_real
 
-__all__ = ["GaussianFeatures"]
+__all__ = ["FourierPairs", "GaussianFeatures", "GaussianKernel"]
 
 
 @dataclass(frozen=True)
-class GaussianFeatures(LSQFamily):
+class GaussianKernel(LSQFamily):
+    """The kernel `exp(-||x - y||^2 / bandwidth^2)` and its random phases."""
+
+    bandwidth: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
+
+    def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x, y) / self.bandwidth)))
+
+    def _phases(self, instances: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+        """Return the checked I, the frequencies and the offsets."""
+        count = check_integer("instances", instances, low=1)
+        check_generator("rng", rng)
+        frequencies = rng.standard_normal((count, self.dimension)) * (math.sqrt(2.0) / self.bandwidth)
+        return count, frequencies, rng.uniform(0.0, 2.0 * math.pi, count)
+
+
+@dataclass(frozen=True)
+class GaussianFeatures(GaussianKernel):
     """`k(x, y) = exp(-||x - y||^2 / bandwidth^2)` is exactly (1, sqrt 2, 1)-LSQable.
 
     A pair is `f(x) = g(x) = sqrt(2) cos(sqrt(2) w . x / bandwidth + b)` with w ~ N(0, I_d) and b ~ U[0, 2 pi): the
@@ -30,12 +51,6 @@ class GaussianFeatures(LSQFamily):
         In (0, inf), in the units of the points; wagner2025 has bandwidth 1.
     """
 
-    bandwidth: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
-
     @property
     def Q(self) -> int:  # noqa: D102
         return 1
@@ -48,28 +63,82 @@ class GaussianFeatures(LSQFamily):
     def S(self) -> int:  # noqa: D102
         return 1
 
-    def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x, y) / self.bandwidth)))
+    def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
+        return Cosines(self, *self._phases(instances, rng))
+
+
+@dataclass(frozen=True)
+class FourierPairs(GaussianKernel):
+    """`k(x, y) = exp(-||x - y||^2 / bandwidth^2)` is exactly (2, 1, 2)-LSQable, by features of one norm.
+
+    A pair is `f(x) = g(x) = (cos, sin)(sqrt(2) w . x / bandwidth + b)` with w ~ N(0, I_d) and b ~ U[0, 2 pi), so that
+    `f(x) . g(y)` is the cosine of the phases' difference, whose mean is k(x, y). The offset b changes nothing but the
+    error of randomized rounding, which it makes the same wherever the points are.
+
+    As `|f(x)|^2 = 1` for all x, replacing a point changes the 2 I bits by I full changes at most, in the sense of
+    `dpverify.changes.L2Bounded`: half of what as many bits of `GaussianFeatures` may change by. The error is smaller,
+    too.
+
+    Parameters
+    ----------
+    dimension : int
+        d, at least 1.
+    bandwidth : float
+        In (0, inf), in the units of the points.
+    """
+
+    @property
+    def Q(self) -> int:  # noqa: D102
+        return 2
+
+    @property
+    def R(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def S(self) -> int:  # noqa: D102
+        return 2
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
-        count = check_integer("instances", instances, low=1)
-        check_generator("rng", rng)
-        frequencies = rng.standard_normal((count, self.dimension)) * (math.sqrt(2.0) / self.bandwidth)
-        return _Cosines(self, count, frequencies, rng.uniform(0.0, 2.0 * math.pi, count))
+        return Pairs(self, *self._phases(instances, rng))
 
 
 @dataclass(frozen=True, eq=False)
-class _Cosines(LSQFeatures):
+class Cosines(LSQFeatures):
+    """The features of `GaussianFeatures`.
+
+    Parameters
+    ----------
+    frequencies : ndarray of float64, shape (instances, dimension)
+        `sqrt(2) w / bandwidth`.
+    offsets : ndarray of float64, shape (instances,)
+        b.
+    """
+
+    family: GaussianKernel
     frequencies: NDArray[np.float64]
     offsets: NDArray[np.float64]
 
+    def _angles(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = x @ self.frequencies.T
+        values += self.offsets
+        return np.asarray(values)
+
     def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses features that are not finite
-            values = x @ self.frequencies.T
-            values += self.offsets
+            values = self._angles(x)
             np.cos(values, out=values)
         values *= self.family.R
         return values
 
     def _g(self, y: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         return self._f(y, name)
+
+
+class Pairs(Cosines):
+    """The features of `FourierPairs`."""
+
+    def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._angles(x)
+            return np.stack([np.cos(values), np.sin(values)], axis=2)

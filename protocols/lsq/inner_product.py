@@ -10,14 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
-from protocols.validation import check_generator, check_integer, check_real, check_vectors
+from protocols.validation import check_generator, check_integer, check_real
 
 __all__ = ["Identity", "RandomSigns"]
-
-
-def _on_sphere(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return vectors whose norms are 1 up to their storage precision, with that last deviation removed."""
-    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -53,20 +48,29 @@ class RandomSigns(LSQFamily):
         return 1
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(_on_sphere(x) @ y.T)
+        return np.asarray(x @ y.T)
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         count = check_integer("instances", instances, low=1)
         bits = check_generator("rng", rng).integers(0, 2, (count, self.dimension))
-        return _Signs(self, count, (2 * bits - 1).astype(np.float64))
+        return Signs(self, count, (2 * bits - 1).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class _Signs(LSQFeatures):
+class Signs(LSQFeatures):
+    """The features of `RandomSigns`.
+
+    Parameters
+    ----------
+    signs : ndarray of float64, shape (instances, dimension)
+        Each -1 or 1.
+    """
+
+    family: RandomSigns
     signs: NDArray[np.float64]
 
     def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-        values = _on_sphere(x) @ self.signs.T
+        values = x @ self.signs.T
         # On the sphere |sigma . x| <= sqrt(d); this removes a floating-point excess of a few ulp and nothing else.
         return np.clip(values, -self.family.R, self.family.R, out=values)
 
@@ -132,5 +136,4 @@ class _Coordinates(LSQFeatures):
         return y
 
     def clipped_coordinates(self, x: ArrayLike) -> int:
-        points = check_vectors("x", x, dimension=self.family.dimension)
-        return int(np.count_nonzero(np.abs(points) > self.family.R))
+        return int(np.count_nonzero(np.abs(self.family.accepted(x)) > self.family.R))

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_generator, check_integer, check_vectors
 
-__all__ = ["FastProjection", "hadamard_transform"]
+__all__ = ["FastProjection", "hadamard_transform", "padded_length"]
 
 _BLOCK_ENTRIES = 2**18
 
@@ -94,10 +94,10 @@ class FastProjection:
             **Public** randomness; it must not share a seed with the users' private randomness.
         """
         check_integer("dimension", dimension, low=1)
-        padded = _padded(dimension)
-        check_integer("target", target, low=1, high=padded)
+        length = padded_length(dimension)
+        check_integer("target", target, low=1, high=length)
         signs = check_generator("rng", rng).choice([-1.0, 1.0], dimension)
-        return cls(signs, rng.choice(padded, target, replace=False))
+        return cls(signs, rng.choice(length, target, replace=False))
 
     @property
     def dimension(self) -> int:
@@ -107,7 +107,7 @@ class FastProjection:
     @property
     def padded(self) -> int:
         """The power of two D."""
-        return _padded(self.dimension)
+        return padded_length(self.dimension)
 
     @property
     def target(self) -> int:
@@ -169,5 +169,6 @@ class FastProjection:
         return projected
 
 
-def _padded(dimension: int) -> int:
+def padded_length(dimension: int) -> int:
+    """Return D, the least power of two that is at least d."""
     return 1 << (dimension - 1).bit_length()

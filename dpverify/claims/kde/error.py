@@ -32,7 +32,7 @@ __all__ = ["WorstError", "mse", "sup_rmse"]
 
 
 def _points(family: LSQFamily, points: ArrayLike) -> NDArray[np.float64]:
-    array = check_vectors("points", points, dimension=family.dimension, unit=family.requires_unit_vectors)
+    array = family.accepted(points, name="points")
     if not len(array):
         raise ValueError("points holds 0 points, but must hold at least 1.")
     return array

@@ -1,7 +1,8 @@
-"""What a family's twin states: the exact moments of its features, and the worst query."""
+"""What a family's twin states: the exact moments of its features, the worst query, and how much a point can change."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
@@ -10,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.base import Claims
-from dpverify.rounding import UNIT
-from protocols.lsq import LSQFamily
+from dpverify.rounding import UNIT, norm, spectral_norm
+from protocols.lsq import LSQFamily, LSQFeatures
 
-__all__ = ["Array", "LSQClaims", "pair_mean"]
+__all__ = ["Array", "LSQClaims", "LinearPairClaims", "SinglePairClaims", "pair_mean"]
 
 Array = NDArray[np.float64]
 F = TypeVar("F", bound=LSQFamily)
 _CHUNK = 512
+_EIGENVALUE_ERROR = 1e-12
+"""Relative to the norm: far above d units, which bounds the error of a symmetric eigenvalue."""
 
 
 def pair_mean(x: Array, value: Callable[[Array, Array], Array]) -> float:
@@ -93,6 +96,126 @@ class LSQClaims(Claims[F]):
     @abstractmethod
     def bad_queries(self, family: F, x: Array, instances: int, noise: float) -> Array:
         """Return queries of `domain` at which the error is large, shape (queries, d)."""
+
+    def squared_change(self, features: LSQFeatures) -> float:
+        """Return T^2: `sum_j t_j^2 <= T^2` for the change t_j of bit j's probability, over all I Q bits and points.
+
+        It holds for the features as they were drawn and are computed, rounding included: see docs/features.md.
+
+        Parameters
+        ----------
+        features : LSQFeatures
+            Drawn from a family that this is the twin of.
+
+        Notes
+        -----
+        Here I S, by Definition 2.1 alone: a bit whose features are 0 before or after moves by at most 1/2, and with s
+        bits of an instance that are neither, `s + 2 (S - s) / 4 <= S`.
+        """
+        return float(features.instances * features.family.S)
+
+    def query_norm(self, features: LSQFeatures) -> float:
+        """Return an upper bound on `|g(y)|`, over all I Q coordinates and all queries of `domain`."""
+        return features.family.R * math.sqrt(features.instances * features.family.S) * (1.0 + 4.0 * UNIT)
+
+
+class SinglePairClaims(LSQClaims[F]):
+    """The twin of a deterministic family: its moments are those of the randomized rounding of its one pair."""
+
+    @staticmethod
+    def pair(family: F) -> LSQFeatures:
+        """Return the pair, for which no randomness is needed."""
+        return family.sample(1, np.random.default_rng(0))
+
+    def sides(self, family: F, x: Array, y: Array) -> tuple[Array, Array]:
+        """Return f(x) and g(y), shapes (points, Q) and (Q,)."""
+        pair = self.pair(family)
+        return pair.f(x)[:, 0], pair.g(y[np.newaxis])[0, 0]
+
+    def expected(self, family: F, x: Array, y: Array) -> Array:  # noqa: D102
+        f, g = self.sides(family, x, y)
+        return np.asarray(f @ g)
+
+    def product(self, family: F, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+        return np.multiply.outer(self.expected(family, x, y), self.expected(family, z, y))
+
+    def rounded_square(self, family: F, x: Array, y: Array) -> Array:  # noqa: D102
+        f, g = self.sides(family, x, y)
+        return np.asarray((f @ g) ** 2 + (family.R**2 - f**2) @ g**2)
+
+    def query_square(self, family: F, y: Array) -> float:  # noqa: D102
+        g = self.pair(family).g(y[np.newaxis])[0, 0]
+        return float(g @ g)
+
+
+class LinearPairClaims(SinglePairClaims[F]):
+    """The same where g is linear: the error is a quadratic form in the query, and largest on the unit sphere."""
+
+    domain: ClassVar[str] = "the unit ball"
+
+    def _form(self, family: F, x: Array, noise: float) -> Array:
+        pair = self.pair(family)
+        f, g = pair.f(x)[:, 0], pair.g(np.eye(family.dimension))[:, 0]
+        bias = g @ f.mean(axis=0) - x.mean(axis=0)
+        rounding = (family.R**2 - f**2).sum(axis=0) / len(x) ** 2
+        return np.asarray(np.outer(bias, bias) + (g * (rounding + noise)) @ g.T)
+
+    def largest_mse(self, family: F, x: Array, instances: int, noise: float) -> float:
+        """Return the largest eigenvalue of the quadratic form, which is attained."""
+        return largest_eigenvalue(self._form(family, x, noise))[0]
+
+    def bad_queries(self, family: F, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+        return largest_eigenvalue(self._form(family, x, noise))[1]
+
+
+def largest_eigenvalue(form: Array) -> tuple[float, Array]:
+    """Return an upper bound on the largest eigenvalue of a positive form, and its eigenvector, shape (1, d)."""
+    values, vectors = np.linalg.eigh(form)
+    return float(values[-1]) + _EIGENVALUE_ERROR * float(np.linalg.norm(form)), vectors[:, -1:].T
+
+
+def ball_radius(features: LSQFeatures) -> float:
+    """Return an upper bound on the norms of the points that the features take, as computed: inf without a ball.
+
+    Norms, of d squares, and what they divide by, are off by less than d + 8 units.
+    """
+    family = features.family
+    bounds = [family.radius, 1.0 if family.requires_unit_vectors else None]
+    radius: float = min((bound for bound in bounds if bound is not None), default=math.inf)
+    return radius * (1.0 + (family.dimension + 8.0) * UNIT)
+
+
+def linear_spread(matrix: Array, radius: float, offset: float = 0.0) -> float:
+    """Return an upper bound on `|a(x) - a(x')|` for a(x) = G x + b as computed, over points of norm at most `radius`.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (rows, d)
+        G.
+    radius : float
+        It may be infinite: so is then the bound.
+    offset : float
+        Upper bound on the 2-norm of b; 0 for none.
+    """
+    if radius == math.inf:
+        return math.inf
+    # Each entry of G x + b is off by (d + 1) u of the sum of its terms' sizes, which Cauchy's inequality bounds.
+    error = 1.01 * (matrix.shape[1] + 1.0) * UNIT * (norm(matrix) * radius + offset)
+    spread: float = 2.0 * (spectral_norm(matrix) * radius + error) * (1.0 + 8.0 * UNIT)
+    return spread
+
+
+def squared_change_of(features: LSQFeatures, spread: float) -> float:
+    """Return T^2 where the computed features of any two points differ by at most `spread` in the 2-norm.
+
+    The probability (1 + f/R)/2 is computed within u, and that of a uniform float below it is within u of it: 4 u for
+    the change of each bit. No change exceeds 1.
+    """
+    bits = features.coordinates
+    if spread == math.inf:
+        return float(bits)
+    change = spread / (2.0 * features.family.R) * (1.0 + 4.0 * UNIT) + 5.0 * UNIT * math.sqrt(bits)
+    return min(float(bits), change * change * (1.0 + 4.0 * UNIT))
 
 
 def far_query(x: Array, distance: float) -> Array:

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpverify.claims.lsq.base import Array, LSQClaims, pair_mean
+from protocols.lsq import LSQFeatures
 from protocols.lsq.hashing import HASH_ERROR, HashedPartition
 
 __all__ = ["HashedPartitionClaims"]
@@ -42,6 +43,14 @@ class HashedPartitionClaims(LSQClaims[HashedPartition]):
 
     def query_square(self, family: HashedPartition, y: Array) -> float:  # noqa: D102
         return 1.0
+
+    def squared_change(self, features: LSQFeatures) -> float:
+        """Return I/2 without signs, where two bits of an instance move by 1/2 at most, and I with them.
+
+        Features are 0, R or -R exactly, and so are the bits' probabilities.
+        """
+        assert isinstance(features.family, HashedPartition)
+        return features.instances * (1.0 if features.family.signed else 0.5)
 
     def least_density(self, family: HashedPartition, x: Array) -> float:
         """Return a lower bound on the density over the queries of the domain."""

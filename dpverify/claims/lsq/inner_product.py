@@ -11,22 +11,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpverify.claims.lsq.base import Array, LSQClaims
+from dpverify.claims.lsq.base import (
+    Array,
+    LinearPairClaims,
+    LSQClaims,
+    ball_radius,
+    largest_eigenvalue,
+    linear_spread,
+    squared_change_of,
+)
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.lsq import INNER_PRODUCT
-from dpverify.rounding import UNIT
-from protocols.lsq import Identity, LSQFamily, RandomSigns
+from dpverify.rounding import UNIT, spectral_norm
+from protocols.lsq import Identity, LSQFamily, LSQFeatures, RandomSigns
+from protocols.lsq.inner_product import Signs
 
 __all__ = ["IdentityClaims", "RandomSignsClaims"]
-
-_EIGENVALUE_ERROR = 1e-12
-"""Relative to the norm: far above d units, which bounds the error of a symmetric eigenvalue."""
-
-
-def _largest(form: Array) -> tuple[float, Array]:
-    """Return an upper bound on the largest eigenvalue of a positive form, and its eigenvector, shape (1, d)."""
-    values, vectors = np.linalg.eigh(form)
-    return float(values[-1]) + _EIGENVALUE_ERROR * float(np.linalg.norm(form)), vectors[:, -1:].T
 
 
 def _accuracy(size: float, x: Array) -> tuple[float, float]:
@@ -54,7 +54,6 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         return family.kernel(x, y[np.newaxis])[:, 0]
 
     def product(self, family: RandomSigns, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
-        x, z = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, z))
         # Signs meet in pairs: the three pairings of four factors, less what is counted thrice on the diagonal.
         pairings = float(y @ y) * (x @ z.T) + 2.0 * np.multiply.outer(x @ y, z @ y)
         return np.asarray(pairings - 2.0 * (x * y**2) @ z.T)
@@ -66,7 +65,6 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         return float(y @ y)
 
     def _form(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:
-        x = x / np.linalg.norm(x, axis=1, keepdims=True)
         n, d, mean = len(x), family.dimension, x.mean(axis=0)
         others = np.outer(mean, mean) - x.T @ x / n**2
         form = (d / n + np.trace(others) + noise) * np.eye(d) - np.outer(mean, mean)
@@ -74,46 +72,35 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
 
     def largest_mse(self, family: RandomSigns, x: Array, instances: int, noise: float) -> float:
         """Return the largest eigenvalue of the quadratic form, which is attained."""
-        return _largest(self._form(family, x, instances, noise))[0]
+        return largest_eigenvalue(self._form(family, x, instances, noise))[0]
 
     def bad_queries(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
-        return _largest(self._form(family, x, instances, noise))[1]
+        return largest_eigenvalue(self._form(family, x, instances, noise))[1]
+
+    def squared_change(self, features: LSQFeatures) -> float:
+        """Return at most `sigma^2 / d`, sigma the largest singular value of the I sign vectors that were drawn."""
+        assert isinstance(features, Signs)
+        return squared_change_of(features, linear_spread(features.signs, ball_radius(features)))
+
+    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+        assert isinstance(features, Signs)
+        return spectral_norm(features.signs)
 
 
-class IdentityClaims(LSQClaims[Identity]):
+class IdentityClaims(LinearPairClaims[Identity]):
     """The twin of `Identity`: `E[f(x) . g(y)] = clip(x) . y`, biased where points are clipped."""
 
     name: ClassVar[str] = "identity"
     protocol: ClassVar[type[LSQFamily]] = Identity
-    domain: ClassVar[str] = "the unit ball"
 
     def accuracy(self, family: Identity, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M, at least |x| |y| and R sqrt(d) |y|, and r."""
         longest = float(np.linalg.norm(x, axis=1).max()) * (1.0 + 1e-9)
         return _accuracy(max(family.R * math.sqrt(family.dimension), longest) * _norm(y), x)
 
-    def expected(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102
-        return np.asarray(np.clip(x, -family.R, family.R) @ y)
+    def squared_change(self, features: LSQFeatures) -> float:
+        """Return at most rho^2 / R^2: clipping is a contraction, and exact."""
+        return squared_change_of(features, 2.0 * ball_radius(features))
 
-    def product(self, family: Identity, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
-        return np.multiply.outer(self.expected(family, x, y), self.expected(family, z, y))
-
-    def rounded_square(self, family: Identity, x: Array, y: Array) -> Array:  # noqa: D102
-        clipped = np.clip(x, -family.R, family.R)
-        return np.asarray((clipped @ y) ** 2 + (family.R**2 - clipped**2) @ y**2)
-
-    def query_square(self, family: Identity, y: Array) -> float:  # noqa: D102
-        return float(y @ y)
-
-    def _form(self, family: Identity, x: Array, noise: float) -> Array:
-        clipped = np.clip(x, -family.R, family.R)
-        bias = (clipped - x).mean(axis=0)
-        rounding = (family.R**2 - clipped**2).sum(axis=0) / len(x) ** 2
-        return np.asarray(np.outer(bias, bias) + np.diag(rounding + noise))
-
-    def largest_mse(self, family: Identity, x: Array, instances: int, noise: float) -> float:
-        """Return the largest eigenvalue of the quadratic form, which is attained."""
-        return _largest(self._form(family, x, noise))[0]
-
-    def bad_queries(self, family: Identity, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
-        return _largest(self._form(family, x, noise))[1]
+    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+        return 1.0

@@ -36,7 +36,7 @@ def test_a_far_query_is_far_from_every_point_in_every_coordinate() -> None:
 @pytest.mark.parametrize("dimension", [1, 3, 40])
 def test_rounding_takes_moments_no_farther_than_is_said(kernel: type[HashedPartition], dimension: int) -> None:
     rng = np.random.default_rng(dimension)
-    family = kernel(dimension, 1.5, 1, True)
+    family = kernel(dimension, 1.5, 1, True, radius=100.0)
     claims = claims_of(family)
     x, z = rng.normal(size=(2, 30, dimension)) / dimension
     y = rng.normal(size=dimension) / dimension

@@ -7,12 +7,16 @@ import pytest
 
 from dpverify.claims.kde.error import sup_rmse
 from dpverify.claims.lsq.gaussian import GaussianFeaturesClaims
-from protocols.lsq import GaussianFeatures, LSQFamily
+from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily
 from tests.claims.lsq.families import FamilyContract, users_of
 
 
 class TestGaussian(FamilyContract):
     families: ClassVar[tuple[LSQFamily, ...]] = (GaussianFeatures(3), GaussianFeatures(2, 0.5))
+
+
+class TestPairs(FamilyContract):
+    families: ClassVar[tuple[LSQFamily, ...]] = (FourierPairs(3), FourierPairs(2, 0.5))
 
 
 def test_close_users_have_a_closed_supremum() -> None:

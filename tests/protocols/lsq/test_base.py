@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 
 from protocols.lsq import (
     ExponentialTessellation,
+    FourierPairs,
     GaussianFeatures,
     Identity,
     LaplacianBinning,
+    LinearMap,
     LSQFamily,
     RandomSigns,
 )
@@ -24,7 +27,17 @@ HASHED = [
     for kernel in (LaplacianBinning, ExponentialTessellation)
     for buckets, signed in ((5, False), (1, True), (3, True))
 ]
-FAMILIES = [GaussianFeatures(3), GaussianFeatures(3, bandwidth=0.4), RandomSigns(3), Identity(3), *HASHED]
+ROTATED = [LinearMap(3), LinearMap(3, "hadamard", limit=1.5, seed=4), LinearMap(3, radius=2.0)]
+FAMILIES = [
+    GaussianFeatures(3),
+    GaussianFeatures(3, bandwidth=0.4),
+    FourierPairs(3),
+    FourierPairs(3, 0.4, radius=1.0, outside="scale"),
+    RandomSigns(3),
+    Identity(3),
+    *ROTATED,
+    *HASHED,
+]
 
 
 def points(family: LSQFamily, count: int, seed: int) -> np.ndarray:
@@ -48,7 +61,7 @@ class TestDefinition:
             expected = kernel + (1 - kernel) / family.Q
         assert np.abs(expected - kernel).max() <= family.beta
         if family.deterministic:
-            np.testing.assert_allclose(products[0], expected, rtol=1e-12)
+            np.testing.assert_allclose(products[0], expected, rtol=1e-12, atol=1e-15)
         else:
             assert_mean(products, expected)
 
@@ -83,3 +96,36 @@ class TestDefinition:
             family.sample(1, 7)
         with pytest.raises(ValueError, match=r"^dimension=0 must be an integer"):
             type(family)(0)
+
+
+BALLS = [family for family in FAMILIES if not family.requires_unit_vectors]
+
+
+@pytest.mark.parametrize("family", BALLS, ids=repr)
+class TestBall:
+    """A public ball of points."""
+
+    def test_points_outside_are_refused(self, family: LSQFamily) -> None:
+        features = dataclasses.replace(family, radius=0.5, outside="refuse").sample(1, np.random.default_rng(9))
+        inside = features.f([[0.3, 0.0, 0.4 * (1 + 9e-4)]])  # stored points may be off by 1e-3
+        np.testing.assert_allclose(inside, features.f([[0.3, 0.0, 0.4]]), atol=2e-2)
+        refused = r"^x\[1\] has Euclidean norm 0\.502, but must be in the ball of radius=0\.5 \(within 0\.001\)\.$"
+        with pytest.raises(ValueError, match=refused):
+            features.f([[0.3, 0.0, 0.0], [0.0, 0.502, 0.0]])
+
+    def test_points_outside_are_scaled(self, family: LSQFamily) -> None:
+        ball = dataclasses.replace(family, radius=0.5, outside="scale")
+        features = ball.sample(1, np.random.default_rng(10))
+        x, scaled = np.array([[3.0, 0.0, 4.0], [0.1, 0.2, 0.0]]), np.array([[0.3, 0.0, 0.4], [0.1, 0.2, 0.0]])
+        np.testing.assert_allclose(features.f(x), features.f(scaled), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(ball.kernel(x, scaled), ball.kernel(scaled, scaled), rtol=1e-12)
+        with pytest.raises(ValueError, match=r"^x\[0\] has Euclidean norm inf, but must be finite\.$"):
+            features.f([[1e200, 1e200, 0.0]])
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, math.inf])
+def test_radius_is_checked(radius: float) -> None:
+    with pytest.raises(ValueError, match=r"^radius=.* must be a finite number in \(0, inf\)\.$"):
+        Identity(2, radius=radius)
+    with pytest.raises(ValueError, match=r"^outside='clip' must be one of refuse, scale\.$"):
+        Identity(2, radius=1.0, outside="clip")

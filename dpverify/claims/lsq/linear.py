@@ -1,0 +1,76 @@
+"""What is true of `protocols.lsq.linear`: exact for the map that was drawn, clipping included.
+
+**What clipping does on average over maps.** For a rotation uniform on all of them and |x| = 1, a row u has the law of a
+uniform unit vector: given u . x, the rest of u is symmetric, so that `E[clip(u.x) (u.y)] = (x.y) E[clip(u.x) (u.x)]`.
+Summed over rows, clipping multiplies the density by one number c for all points and queries: `kept_share`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import scipy
+
+from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
+from dpverify.rounding import UNIT, spectral_norm
+from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
+
+__all__ = ["LinearMapClaims", "kept_share"]
+
+
+class LinearMapClaims(LinearPairClaims[LinearMap]):
+    """The twin of `LinearMap`: `E[f(x) . g(y)] = clip(G x) . g(y)`, biased where features are clipped."""
+
+    name: ClassVar[str] = "linear-map"
+    protocol: ClassVar[type[LSQFamily]] = LinearMap
+
+    def accuracy(self, family: LinearMap, x: Array, y: Array | None = None) -> tuple[float, float]:
+        """Return M, at least |f(x)| |g(y)| and |x| |y|, and r.
+
+        Computed features and queries are off by d u times the Frobenius norm of their matrix and the vector's norm.
+        """
+        (n, d), rows = x.shape, family.Q
+        stretch = self.query_norm(self.pair(family))
+        largest = max(family.R * math.sqrt(rows), float(np.linalg.norm(x, axis=1).max()) * (1.0 + 1e-9))
+        size = largest * max(stretch, 1.0) * (1.0 if y is None else float(np.linalg.norm(y)) * (1.0 + 1e-9))
+        mapping = 4.0 * d * math.sqrt(rows) * max(1.0, family.weight / stretch)
+        return size, (4.0 * (n + d + rows) + mapping + 16.0) * UNIT
+
+    def squared_change(self, features: LSQFeatures) -> float:
+        """Return at most `rho^2 sigma^2 / R^2`, sigma the largest singular value of G: clipping is a contraction."""
+        assert isinstance(features.family, LinearMap)
+        return squared_change_of(features, linear_spread(features.family.matrix, ball_radius(features)))
+
+    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+        assert isinstance(features.family, LinearMap)
+        return spectral_norm(features.family.matrix) * features.family.weight * (1.0 + 4.0 * UNIT)
+
+
+def kept_share(limit: float, columns: int) -> float:
+    """Return c: what clipping leaves of the density of unit vectors, on average over rotations.
+
+    Parameters
+    ----------
+    limit : float
+        R, positive.
+    columns : int
+        D, at least 2.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 - c is the bias, relative to the density. Exact for kind "haar", up to rounding, and an estimate
+        for the others, whose rows are nearly as spread.
+
+    Notes
+    -----
+    `D E[min(U^2, R |U|)]` for an entry U of a uniform unit vector: U^2 has the law Beta(1/2, (D-1)/2).
+    """
+    if limit >= 1.0:
+        return 1.0
+    half = (columns - 1) / 2.0
+    inside = float(scipy.special.betainc(1.5, half, limit**2))
+    mean = math.exp(math.lgamma(columns / 2.0) - math.lgamma((columns + 1) / 2.0)) / math.sqrt(math.pi)
+    return inside + limit * columns * mean * math.pow(1.0 - limit**2, half)

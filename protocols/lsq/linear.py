@@ -1,0 +1,138 @@
+"""The inner product kernel by one public linear map with a public range."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.lsq.base import LSQFamily, LSQFeatures
+from protocols.lsq.johnson_lindenstrauss import hadamard_transform, padded_length
+from protocols.validation import check_choice, check_generator, check_integer, check_real
+
+__all__ = ["KINDS", "LinearMap"]
+
+Kind = Literal["haar", "hadamard", "signs"]
+KINDS: tuple[Kind, ...] = ("haar", "hadamard", "signs")
+"""An orthogonal matrix uniform on all of them, a Walsh-Hadamard one after random signs, and independent signs."""
+
+
+@dataclass(frozen=True)
+class LinearMap(LSQFamily):
+    """`k(x, y) = x . y` by the single pair f(x) = clip(G x), g(y) = (D/Q) G y, G a public random matrix.
+
+    G has Q rows of norm 1 and D columns, the dimension; `E[G^T G] = (Q/D) I`, so that `E[(G x) . g(y)] = x . y`:
+
+    - "haar": rows of an orthogonal matrix that is uniform on all of them. With Q = D it is a rotation: exact.
+    - "hadamard": rows of the orthonormal Walsh-Hadamard matrix after random signs, the dimension padded with zeros to a
+      power of two D. With Q = D it is exact; with fewer rows it is the fast Johnson-Lindenstrauss map.
+    - "signs": entries +-1/sqrt(d), independent; any number of rows.
+
+    **Each user clips her own features** to [-R, R]. A random G spreads every point over the coordinates: those of a
+    unit vector are about normal of variance 1/D, so that R = 3 / sqrt(D) clips almost nothing, whatever the points are.
+    The estimate is then one of `clip(G x) . g(y)`, shrunk a little. `LSQFeatures.clipped_coordinates` counts what is
+    clipped, `KernelDensityProtocol.simulate` reports its fraction, and `dpverify.claims.lsq.linear` has the bias.
+
+    Parameters
+    ----------
+    dimension : int
+        d, at least 1.
+    kind : {"haar", "hadamard", "signs"}
+        The law of G.
+    limit : float
+        R, in (0, inf): public, and fixed without looking at the users' points.
+    rows : int, optional
+        Q, at least 1; at most D unless the kind is "signs". D when omitted.
+    seed : int
+        **Public**: it fixes G, which the density is exact for. It must not be a seed of private randomness.
+    """
+
+    deterministic: ClassVar[bool] = True
+
+    kind: Kind = "haar"
+    limit: float = 1.0
+    rows: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("kind", self.kind, KINDS)
+        check_real("limit", self.limit, low=0.0, low_open=True)
+        check_integer("seed", self.seed, low=0)
+        if self.rows is not None:
+            check_integer("rows", self.rows, low=1, high=None if self.kind == "signs" else self.columns)
+
+    @property
+    def columns(self) -> int:
+        """D: the dimension, padded to a power of two for "hadamard"."""
+        return padded_length(self.dimension) if self.kind == "hadamard" else self.dimension
+
+    @property
+    def Q(self) -> int:  # noqa: D102
+        return self.columns if self.rows is None else self.rows
+
+    @property
+    def R(self) -> float:  # noqa: D102
+        return float(self.limit)
+
+    @property
+    def S(self) -> int:  # noqa: D102
+        return self.Q
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """G, shape (Q, dimension), read-only; what would meet padding is left out."""
+        return _matrix(self.kind, self.dimension, self.Q, self.seed)
+
+    @property
+    def weight(self) -> float:
+        """What g multiplies G y by: D/Q."""
+        return self.columns / self.Q
+
+    def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(x @ y.T)
+
+    def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:
+        """Return the pair of `seed`; the generator is not used."""
+        check_generator("rng", rng)
+        return _Mapped(self, instances)
+
+
+@functools.lru_cache(maxsize=4)
+def _matrix(kind: Kind, dimension: int, rows: int, seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    if kind == "haar":
+        # The sign of the diagonal of the triangular factor makes the orthogonal one uniform (mezzadri2007).
+        orthogonal, triangular = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+        made = (orthogonal * np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)).T[:rows]
+    elif kind == "hadamard":
+        signs = rng.choice([-1.0, 1.0], dimension)
+        length = padded_length(dimension)
+        kept = np.sort(rng.choice(length, rows, replace=False))
+        made = hadamard_transform(np.eye(length)[kept])[:, :dimension] * signs
+    else:
+        made = rng.choice([-1.0, 1.0], (rows, dimension)) / math.sqrt(dimension)
+    made = np.ascontiguousarray(made)
+    made.setflags(write=False)
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapped(LSQFeatures):
+    family: LinearMap
+
+    def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses features that are not finite
+            values = x @ self.family.matrix.T
+            return np.clip(values, -self.family.R, self.family.R, out=values)
+
+    def _g(self, y: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(y @ self.family.matrix.T * self.family.weight)
+
+    def clipped_coordinates(self, x: ArrayLike) -> int:
+        return int(np.count_nonzero(np.abs(self.family.accepted(x) @ self.family.matrix.T) > self.family.R))

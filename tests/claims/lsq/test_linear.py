@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dpverify.claims.lsq.linear import kept_share
+from protocols.lsq import LinearMap, LSQFamily
+from tests.claims.lsq.families import FamilyContract
+
+
+class TestLinearMap(FamilyContract):
+    families: ClassVar[tuple[LSQFamily, ...]] = (
+        LinearMap(3),
+        LinearMap(3, "hadamard", 0.4),
+        LinearMap(5, "haar", 0.6, rows=3),
+        LinearMap(2, "signs", 0.5, rows=7),
+    )
+
+
+def test_what_clipping_leaves_on_average_over_rotations() -> None:
+    x, limit = np.array([[0.6, -0.8, 0.0]]), 0.4
+    pairs = [LinearMap(3, "haar", limit, seed=seed).sample(1, np.random.default_rng(0)) for seed in range(6000)]
+    for y in (x, np.array([[0.2, 0.5, -0.7]])):
+        shrunk = np.array([float(pair.f(x)[0, 0] @ pair.g(y)[0, 0]) for pair in pairs])
+        deviation = shrunk.std() / math.sqrt(len(shrunk))
+        assert abs(shrunk.mean() - kept_share(limit, 3) * float(x[0] @ y[0])) < 5.2 * deviation
+
+
+def test_kept_share_is_that_of_a_normal_in_many_dimensions() -> None:
+    # E[clip(Z) Z] = P(|Z| <= b), by parts.
+    found = [kept_share(b / math.sqrt(1e6), 10**6) for b in (0.5, 1.0, 3.0)]
+    assert found == pytest.approx([math.erf(b / math.sqrt(2.0)) for b in (0.5, 1.0, 3.0)], rel=1e-5)
+    assert kept_share(1.0, 5) == 1.0
