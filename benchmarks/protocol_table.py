@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -27,7 +28,6 @@ from rich.table import Table
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.communication import communication
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.kde.privacy import account_kde
 from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
@@ -36,6 +36,7 @@ from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from protocols.bitsum import BitsumProtocol
 from protocols.histogram import BucketSums
+from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures
 from protocols.vector_sum import VectorSum
 
@@ -79,7 +80,8 @@ def bitsum_row(protocol: BitsumProtocol, budget: Budget, instances: int) -> Row:
 def kde_row(protocol: BitsumProtocol, budget: Budget, instances: int) -> Row:
     family = GaussianFeatures(DIMENSION)
     sent = communication(protocol, instances, fraction_of_ones=0.5, chance=CHANCE)
-    epsilon = account_kde(protocol, family, instances, delta=budget.delta, relative_width=1e-4).epsilon.upper
+    density = KernelDensityProtocol(protocol, family.sample(instances, np.random.default_rng(0)))
+    epsilon = account(density, delta=budget.delta, relative_width=1e-4).epsilon.upper
     rmse = claims_of(protocol).rmse(protocol)
     error = 2.0 * family.R * rmse / (protocol.users * math.sqrt(instances))
     return Row(error, sent.expected_messages, sent.likely_most, epsilon)
@@ -87,17 +89,14 @@ def kde_row(protocol: BitsumProtocol, budget: Budget, instances: int) -> Row:
 
 def buckets_row(claims: HistogramClaims, protocol: BucketSums, budget: Budget, published: bool) -> Row:
     law = claims.messages_law(protocol)
-    epsilon = claims.account(protocol).epsilon_upper(budget.delta)
+    epsilon = account(protocol, delta=budget.delta).epsilon.upper
     error = claims.published_bound(protocol) if published else float(claims.error_bound(protocol, BETA))
     return Row(error, law.mean, law.exceeded_with_chance(CHANCE), epsilon)
 
 
 def vector_row(claims: VectorSumClaims, protocol: VectorSum, budget: Budget) -> Row:
-    low, high = 0.0, 4.0 * budget.epsilon
-    while high - low > 1e-4 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if claims.delta_upper(protocol, middle) <= budget.delta else (middle, high)
-    return Row(claims.rmse(protocol), float(protocol.sampled), float(protocol.sampled), high)
+    epsilon = account(protocol, delta=budget.delta).epsilon.upper
+    return Row(claims.rmse(protocol), float(protocol.sampled), float(protocol.sampled), epsilon)
 
 
 def single_rows(budget: Budget, users: int) -> Iterator[tuple[str, Row, Row]]:

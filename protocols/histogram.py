@@ -40,6 +40,11 @@ class BucketSums(ABC):
             raise ValueError(f"bitsum={self.bitsum!r} must be a SingleNoise protocol with estimate='under'.")
         check_integer("buckets", self.buckets, low=2)
 
+    @property
+    def users(self) -> int:
+        """n, the number of users."""
+        return self.bitsum.users
+
     @abstractmethod
     def analyze(self, view: ArrayLike) -> NDArray[np.generic]:
         """Return what the protocol is for, from a view of shape (..., buckets)."""

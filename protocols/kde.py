@@ -144,6 +144,11 @@ class KernelDensityProtocol:
     bitsum: BitsumProtocol
     features: LSQFeatures
 
+    @property
+    def users(self) -> int:
+        """n, the number of users."""
+        return self.bitsum.users
+
     def _round(self, points: NDArray[Any], rng: np.random.Generator, name: str = "points") -> NDArray[np.bool_]:
         probability = self.features.f(points, name=name).reshape(len(points), self.features.coordinates)
         probability /= 2.0 * self.features.family.R

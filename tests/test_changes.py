@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 
 from dpverify.changes import Full, L2Bounded, Sparse
-from dpverify.claims.kde.privacy import account_kde
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from protocols.bitsum import ThreeNB
 from protocols.lsq import LaplacianBinning
+from tests.claims.kde.densities import account_kde
 
 
 @pytest.mark.parametrize(("squared", "coordinates"), [(0.0, 3), (3.1, 3), (float("nan"), 3), (-1.0, 3)])

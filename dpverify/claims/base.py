@@ -88,6 +88,10 @@ class MechanismClaims(Claims[P]):
             "only."
         )
 
+    def adversaries(self, protocol: P) -> tuple[ThreatModel, ...]:
+        """Return the adversaries whose view of this very protocol has an exact law here; the first is the default."""
+        return self.threat_models
+
     def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         """Return the largest privacy loss of one instance over all datasets: infinite where the views are not pure DP.
 

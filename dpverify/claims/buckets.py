@@ -1,25 +1,30 @@
 """The privacy of bucket-by-bucket bitsums with negative binomial noise, for histogram and selection alike.
 
 Every pair of neighbours has the same pair of views, the product of `Z + 1 against Z` and `Z against Z + 1` (see
-docs/buckets.md). ghazi2021 charges two buckets at (eps/2, delta/2) each instead.
+docs/buckets.md). ghazi2021 charges two buckets at (eps/2, delta/2) each instead. Many runs on the same users compose as
+many of either.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
-from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval, PrivacyCurve
+from dpverify.privacy_loss.family import choose_step
+from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
+from dpverify.privacy_loss.transform import Composition
 from dpverify.search import bisected, smallest
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
 
-__all__ = ["BucketAccount", "least_shape", "noise_of", "noise_tail", "under_estimating"]
+__all__ = ["BucketAccount", "bucket_curve", "least_shape", "noise_of", "noise_tail", "under_estimating"]
 
 _BITS = 128
 _MOST_SHAPE = 2.0**20
@@ -54,7 +59,7 @@ def noise_tail(shape: float, p: float, above: int) -> float:
 
 @dataclass(frozen=True)
 class BucketAccount:
-    """The privacy of two buckets, one count up and one down: the same for every dataset and every neighbour.
+    """The privacy curve of two buckets, one count up and one down: the same for every dataset and every neighbour.
 
     Parameters
     ----------
@@ -74,25 +79,44 @@ class BucketAccount:
         """Return the exact delta at epsilon, as a proved interval."""
         return delta_of_two(*self.directions, check_real("epsilon", epsilon, low=0.0))
 
-    def epsilon_upper(self, delta: float) -> float:
-        """Return the least epsilon, within 1e-9 and rounded up, at which delta is met.
+    def epsilon(self, delta: float) -> Interval:
+        """Return the least epsilon >= 0 at which delta is met, within 1e-9, as a proved interval.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If there is none: an empty noise alone reveals more than delta.
+        Infinite if an empty noise alone reveals more than delta.
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         up, down = self.directions
         # Beyond the largest loss only infinite losses are left.
-        low, high = -1e-9, up.largest_loss + down.largest_loss + 1e-6
-        if delta_of_two(up, down, high).upper > delta:
-            raise InfeasibleBudgetError(f"delta={delta!r} is met at no epsilon by NB({self.shape}, {self.p}) noise.")
-        return bisected(lambda epsilon: delta_of_two(up, down, epsilon).upper <= delta, low, high, absolute=1e-9)[1]
+        last = up.largest_loss + down.largest_loss + 1e-6
+        at_last = delta_of_two(up, down, last)
+        if at_last.lower > delta:
+            return Interval(math.inf, math.inf)
+
+        def from_above(epsilon: float) -> bool:
+            return delta_of_two(up, down, epsilon).upper <= delta
+
+        def from_below(epsilon: float) -> bool:
+            return delta_of_two(up, down, epsilon).lower <= delta
+
+        most = bisected(from_above, -1e-9, last, absolute=1e-9)[1] if at_last.upper <= delta else math.inf
+        least = bisected(from_below, -1e-9, last, absolute=1e-9)[0]
+        return Interval.proved(max(least, 0.0), max(most, 0.0))
 
     def basic_delta(self, epsilon: float) -> float:
         """Return the delta at epsilon by basic composition of two buckets at epsilon / 2, as ghazi2021 does."""
         return 2.0 * max(pair.delta(epsilon / 2.0).upper for pair in self.directions)
+
+
+def bucket_curve(noise: NegativeBinomial, runs: int, *, relative_width: float, reference_delta: float) -> PrivacyCurve:
+    """Return the privacy curve of many runs: in each, one bucket's count goes up and another's down."""
+    if runs == 1:
+        return BucketAccount(noise.shape, noise.p)
+    directions = negative_binomial(noise.shape, noise.p)
+    step = min(
+        choose_step(pair, 2 * runs, relative_width=relative_width, reference_delta=reference_delta)
+        for pair in directions
+    )
+    return Composition([(connect_the_dots(pair, step), runs) for pair in directions])
 
 
 def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:

@@ -9,16 +9,17 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.base import Claims
-from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.buckets import bucket_curve, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.histogram import HISTOGRAM
 from dpverify.formulas import histogram as formulas
-from dpverify.guarantee import Adjacency, Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.search import least_argument, least_integer
@@ -31,29 +32,31 @@ _DECAYS = (0.02, 3.0)
 """The range of `-ln p / epsilon` that is searched for the least error."""
 
 
-class HistogramClaims(Claims[BucketSums]):
+class HistogramClaims(MechanismClaims[BucketSums]):
     """The twin of `Histogram`."""
 
     name: ClassVar[str] = "histogram"
     protocol: ClassVar[type[BucketSums]] = Histogram
     theorems: ClassVar[tuple[Theorem, ...]] = HISTOGRAM
 
-    def account(self, protocol: BucketSums) -> BucketAccount:
-        """Return the exact privacy of a protocol: replace-one adjacency, communication-threat model."""
-        noise = noise_of(protocol)
-        return BucketAccount(noise.shape, noise.p)
-
-    def guarantee(self, protocol: BucketSums, epsilon: float) -> Guarantee:
-        """Return the (epsilon, delta) guarantee at this epsilon; every dataset and every neighbour attain it."""
-        return Guarantee(
-            epsilon,
-            self.account(protocol).delta(epsilon).upper,
-            Adjacency.REPLACE_ONE,
-            ThreatModel.COMMUNICATION,
-            Side.UPPER_BOUND,
-            "product of the two changed buckets",
-            "dpverify.claims.buckets",
+    def curve(
+        self,
+        protocol: BucketSums,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of many runs, which every dataset and every neighbour has."""
+        return bucket_curve(
+            noise_of(protocol), self.in_full(changes), relative_width=relative_width, reference_delta=reference_delta
         )
+
+    def parameters(self, protocol: BucketSums) -> dict[str, Any]:
+        """Return the noise of every bucket, and their number."""
+        noise = noise_of(protocol)
+        return {"shape": noise.shape, "p": noise.p, "buckets": protocol.buckets}
 
     def messages_per_user(self, protocol: BucketSums) -> float:
         """Return the expected number of messages per user: one per bucket that she is not in, and her noise."""

@@ -59,7 +59,13 @@ _OWN: dict[Group, dict[str, str]] = {
         "laplacian-binning": "lsq.laplacian:LaplacianBinningClaims",
         "exponential-tessellation": "lsq.exponential:ExponentialTessellationClaims",
     },
-    Group.MECHANISMS: {"labels": "local.labels:LabelClaims"},
+    Group.MECHANISMS: {
+        "kde": "kde.privacy:KernelDensityClaims",
+        "histogram": "histogram:HistogramClaims",
+        "selection": "selection:SelectionClaims",
+        "vector-sum": "vector_sum.privacy:VectorSumClaims",
+        "labels": "local.labels:LabelClaims",
+    },
     Group.AUDIT_TESTS: {},
 }
 """Our own, relative to `dpverify.claims`, in the order in which they are listed and tried."""

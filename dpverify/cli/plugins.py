@@ -18,6 +18,8 @@ from dpverify.cli.options import integer, number
 
 __all__ = ["add_plugins"]
 
+_OWN = ("labels",)
+"""Mechanisms of ours that need no command of their own: the fields of their classes say it all."""
 Run = Callable[..., None]
 """`run(protocol, **options)`, with the options of the command as annotated parameters behind the protocol."""
 
@@ -36,7 +38,7 @@ def add_plugins(program: Any, words: Sequence[str], runs: dict[str, Run]) -> Non
     """
     from dpverify.claims.registry import Group, registered
 
-    names = [*registered(Group.BITSUMS).others, *registered(Group.MECHANISMS)]
+    names = [*registered(Group.BITSUMS).others, *_OWN, *registered(Group.MECHANISMS).others]
     for group, run in runs.items():
         for name in names:
             asked = [word.casefold() for word in words[:2]] == [group, name.casefold()]

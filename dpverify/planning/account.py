@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dpverify.changes import Change, Full, L2Bounded
-from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import (
     Adjacency,
@@ -43,8 +42,8 @@ class AccountResult:
 
     Parameters
     ----------
-    bitsum : str
-        Protocol name.
+    name : str
+        The protocol's name.
     protocol : object
         The protocol.
     parameters : dict
@@ -59,7 +58,7 @@ class AccountResult:
         How the supremum over datasets was taken.
     """
 
-    bitsum: str
+    name: str
     protocol: Any = field(repr=False)
     parameters: dict[str, Any]
     change: Change
@@ -81,7 +80,7 @@ class AccountResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, but `protocol`, as plain JSON values."""
         return {
-            "bitsum": self.bitsum,
+            "protocol": self.name,
             "users": self.users,
             "instances": self.instances,
             "change": self.change.to_dict(),
@@ -138,7 +137,7 @@ def account(
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
     change = _change(check_integer("instances", instances, low=1), squared_change)
     claims = mechanism_claims_of(protocol)
-    adversary = chosen_threat_model(claims, threat_model)
+    adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
 
     def curve(reference_delta: float) -> PrivacyCurve:
         return claims.curve(protocol, change, adversary, relative_width=relative_width, reference_delta=reference_delta)
@@ -204,11 +203,9 @@ def upper_bound(epsilon: float, delta: float, threat_model: ThreatModel, method:
     return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
 
 
-def chosen_threat_model(claims: MechanismClaims[Any], threat_model: ThreatModel | str | None) -> ThreatModel:
-    """Return the threat model after checking that the claims cover it; their first when it is None."""
-    if threat_model is None:
-        return claims.threat_models[0]
-    return check_choice("threat_model", threat_model, claims.threat_models, where=f" for {claims.name}")
+def chosen_threat_model(name: str, known: Sequence[ThreatModel], threat_model: ThreatModel | str | None) -> ThreatModel:
+    """Return the threat model after checking that a protocol's twin covers it; the first when it is None."""
+    return known[0] if threat_model is None else check_choice("threat_model", threat_model, known, where=f" for {name}")
 
 
 @contextmanager

@@ -209,7 +209,7 @@ def plan(
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
     claims = BITSUM_CLAIMS[bitsum]
-    adversary = chosen_threat_model(claims, threat_model)
+    adversary = chosen_threat_model(claims.name, claims.threat_models, threat_model)
     if budget.delta == 0.0:
         if not claims.pure:
             raise InfeasibleBudgetError(f"delta=0 cannot be met by {bitsum}: its views are not pure DP.")

@@ -15,7 +15,7 @@ from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "LargestLossCurve"]
+__all__ = ["BestCurve", "LargestLossCurve", "times"]
 
 
 class LargestLossCurve:
@@ -31,9 +31,9 @@ class LargestLossCurve:
 
     def __init__(self, loss: Interval, change: Change) -> None:
         if isinstance(change, Full):
-            self._largest = _times(change.instances, loss)
+            self._largest = times(change.instances, loss)
         else:
-            in_full = _times(math.floor(change.squared_change), loss).lower if change.squared_change >= 1.0 else 0.0
+            in_full = times(math.floor(change.squared_change), loss).lower if change.squared_change >= 1.0 else 0.0
             self._largest = Interval.proved(in_full, _largest_joint_loss(loss.upper, change))
 
     def delta(self, epsilon: float) -> Interval:
@@ -96,7 +96,7 @@ class BestCurve:
         return Interval.proved(lower, upper)
 
 
-def _times(instances: int, loss: Interval) -> Interval:
+def times(instances: int, loss: Interval) -> Interval:
     """Return k times the largest loss: the largest of k instances."""
     if instances == 1:
         return loss

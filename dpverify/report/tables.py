@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.changes import Change, Full
+from dpverify.changes import Full
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
+from protocols.bitsum.base import BitsumProtocol
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
@@ -71,8 +72,10 @@ def _parameters(parameters: Mapping[str, Any], limits: Mapping[str, float] | Non
 
 
 def _parameter(value: Any, limit: float | None) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, Mapping):
+        return f"{value['name']}({_parameters({key: part for key, part in value.items() if key != 'name'})})"
+    if value is None or isinstance(value, (str, bool)):
+        return str(value)
     return unrounded(value) if limit is None else rounded_toward(value, limit, 8)
 
 
@@ -170,10 +173,10 @@ def account_table(result: AccountResult) -> RenderableType:
     result : AccountResult
         As `dpverify.planning.account.account` returns it.
     """
-    sizes = _instances(result.change)
+    sizes = _instances(result)
     if result.users is not None:
         sizes = f"n = {result.users:,} users, {sizes}"
-    title = f"{result.bitsum} ({_parameters(result.parameters)}), {sizes}"
+    title = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
     table = _table("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
         # What was given is one number; what was computed is rounded outwards.
@@ -189,9 +192,13 @@ def account_table(result: AccountResult) -> RenderableType:
     )
 
 
-def _instances(change: Change) -> str:
-    """Return how many instances there are, and how much of them changes where that is not all."""
-    shown = f"I = {change.instances:,} instances"
+def _instances(result: AccountResult) -> str:
+    """Return how many bitsums or runs of another protocol there are, and how much changes where that is not all."""
+    change = result.change
+    if isinstance(result.protocol, BitsumProtocol):
+        shown = f"I = {change.instances:,} instances"
+    else:
+        shown = "1 run" if change.instances == 1 else f"{change.instances:,} runs"
     return shown if isinstance(change, Full) else f"{shown}, T^2 = {unrounded(change.squared_change)}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpverify.claims.buckets import BucketAccount, least_shape, noise_of, noise_tail, under_estimating
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
@@ -39,10 +39,13 @@ def test_basic_composition_is_an_upper_bound_and_loose() -> None:
 
 def test_epsilon_inverts_delta() -> None:
     account = BucketAccount(20.0, 0.85)
-    epsilon = account.epsilon_upper(1e-6)
-    assert account.delta(epsilon).upper <= 1e-6 < account.delta(epsilon - 2e-9).upper
-    with pytest.raises(InfeasibleBudgetError, match=r"^delta=1e-09 is met at no epsilon by NB\(1\.0, 0\.5\) noise\.$"):
-        BucketAccount(1.0, 0.5).epsilon_upper(1e-9)
+    epsilon = account.epsilon(1e-6)
+    assert account.delta(epsilon.upper).upper <= 1e-6 < account.delta(epsilon.upper - 2e-9).upper
+    assert account.delta(epsilon.lower).lower > 1e-6
+    assert epsilon.width < 3e-9
+    # An empty noise alone reveals more: no epsilon is enough.
+    assert BucketAccount(1.0, 0.5).epsilon(1e-9) == Interval(math.inf, math.inf)
+    assert account.epsilon(0.99) == Interval(0.0, 0.0)
 
 
 def test_noise_tail_against_scipy() -> None:
@@ -78,7 +81,7 @@ def test_arguments_are_checked() -> None:
         account.delta(-1.0)
     for delta in (0.0, 1.0):
         with pytest.raises(ValueError, match=rf"^delta={delta} must be a finite number in \(0, 1\)\.$"):
-            account.epsilon_upper(delta)
+            account.epsilon(delta)
     with pytest.raises(ValueError, match=r"^above=-1 must be an integer in \[0, inf\)\.$"):
         noise_tail(3.0, 0.5, -1)
     with pytest.raises(ValueError, match=r"^delta=0\.0 must be a finite number in \(0, inf\)\.$"):

@@ -9,18 +9,49 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
-from dpverify.claims.buckets import least_shape, noise_tail, under_estimating
+from dpverify.claims.buckets import BucketAccount, least_shape, noise_tail, under_estimating
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.theorem import Verdict
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Budget
+from dpverify.planning.account import account
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
 from tests.samples import FALSE_ALARM
 
 CLAIMS = HistogramClaims()
+
+
+def test_many_runs_compose_as_many_of_either_bucket() -> None:
+    protocol = Histogram(under_estimating(50, 20.0, 0.85), 7)
+    one, two = (account(protocol, instances=runs, delta=1e-4) for runs in (1, 2))
+    assert one.epsilon.upper < two.epsilon.lower < two.epsilon.upper < 2.0 * one.epsilon.upper
+    assert two.epsilon.width < 1e-3 * two.epsilon.upper
+    # Against the enumerated divergence of two independent copies of either bucket.
+    pmf = stats.nbinom.pmf(np.arange(320), 20.0, 0.15)
+    still, moved = np.append(pmf, 0.0), np.append(0.0, pmf)
+    both = (moved > 0.0) & (still > 0.0)  # what only one law has is below 1e-16
+    up = np.log(moved[both]) - np.log(still[both])
+    loss, mass = np.add.outer(up, -up).ravel(), np.outer(moved[both], still[both]).ravel()
+    loss, mass = loss[mass > 1e-17], mass[mass > 1e-17]
+    order = np.argsort(loss)
+    loss, above = loss[order], np.cumsum(mass[order][::-1])[::-1]
+    below = np.cumsum((mass[order] * np.exp(-loss))[::-1])[::-1]
+    epsilon = two.epsilon.upper
+    place = np.searchsorted(loss, epsilon - loss)
+    p_above, q_above = np.append(above, 0.0)[place], np.append(below, 0.0)[place]
+    truth = float(np.sum(mass[order] * np.maximum(p_above - np.exp(epsilon - loss) * q_above, 0.0)))
+    assert truth == pytest.approx(1e-4, rel=2e-3)
+
+
+def test_account_says_what_a_histogram_is() -> None:
+    found = account(Histogram(under_estimating(50, 20.0, 0.85), 7), epsilon=1)
+    assert (found.name, found.users) == ("histogram", 50)
+    assert found.parameters == {"shape": 20.0, "p": 0.85, "buckets": 7}
+    assert found.delta.upper == BucketAccount(20.0, 0.85).delta(1.0).upper
+    assert account(Histogram(under_estimating(50, 20.0, 0.85), 7), delta=0).epsilon.lower == math.inf
 
 
 def test_worst_dataset_attains_the_failure_probability() -> None:
@@ -60,7 +91,7 @@ def test_published_parameters_are_private_and_wasteful(epsilon: float, delta: fl
     protocol = CLAIMS.published(200, 10, epsilon, delta, beta)
     noise = protocol.bitsum
     assert noise.shape == math.ceil(1000 * (1 + math.log(200 / beta * 2 / delta)))
-    assert CLAIMS.guarantee(protocol, epsilon).delta <= delta
+    assert account(protocol, epsilon=epsilon).delta.upper <= delta
     # Lemma 37's error bound, bucket by bucket, at its own failure probability.
     assert noise_tail(noise.shape, noise.p, math.floor(CLAIMS.published_bound(protocol))) <= beta / 200
     assert least_shape(Budget(epsilon, delta), noise.p) < noise.shape / 500.0
@@ -76,7 +107,7 @@ def test_published_shape_of_the_ledger() -> None:
 def test_least_error_beats_the_published_decay() -> None:
     budget = Budget(0.9, 1e-4)
     best = CLAIMS.least_error(1000, 20, budget, 0.05)
-    assert CLAIMS.account(best).delta(0.9).upper <= 1e-4
+    assert account(best, epsilon=0.9).delta.upper <= 1e-4
     p = math.exp(-0.1 * 0.9)
     ready_made = Histogram(under_estimating(1000, least_shape(budget, p), p), 20)
     assert CLAIMS.error_bound(best, 0.05) < CLAIMS.error_bound(ready_made, 0.05)
@@ -86,7 +117,7 @@ def test_formulas_refuse_what_they_do_not_cover() -> None:
     with pytest.raises(FormulaRangeError, match=r"^epsilon0=1\.0 must be in \(0, 1\)\.$"):
         CLAIMS.published(100, 5, 2.0, 1e-6, 0.05)
     with pytest.raises(TypeError, match=r"must be NegativeBinomial"):
-        CLAIMS.account(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2))
+        account(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), epsilon=1)
 
 
 # ---------------------------------------------------------------------- the steps of Corollary 40

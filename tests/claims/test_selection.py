@@ -12,6 +12,7 @@ from dpverify.claims.buckets import noise_tail, under_estimating
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
 from dpverify.guarantee import Budget
+from dpverify.planning.account import account
 from protocols.histogram import Histogram
 from protocols.selection import Selection
 from tests.samples import FALSE_ALARM
@@ -62,13 +63,13 @@ def test_published_parameters_do_not_depend_on_the_users() -> None:
     protocol = CLAIMS.published(200, 10, 0.9, 1e-5, 0.05)
     assert isinstance(protocol, Selection)
     assert protocol.bitsum.shape == CLAIMS.published(20_000, 10, 0.9, 1e-5, 0.05).bitsum.shape
-    assert CLAIMS.account(protocol).delta(0.9).upper <= 1e-5
+    assert account(protocol, epsilon=0.9).delta.upper <= 1e-5
     assert noise_tail(protocol.bitsum.shape, protocol.bitsum.p, int(CLAIMS.published_bound(protocol))) <= 0.05
 
 
 def test_selection_errs_less_than_the_histogram() -> None:
     budget = Budget(0.9, 1e-4)
     best = CLAIMS.least_error(1000, 20, budget, 0.05)
-    assert CLAIMS.account(best).delta(0.9).upper <= 1e-4
+    assert account(best, epsilon=0.9).delta.upper <= 1e-4
     same = Histogram(best.bitsum, 20)
     assert CLAIMS.error_bound(best, 0.05) < HistogramClaims().error_bound(same, 0.05)

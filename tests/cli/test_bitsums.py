@@ -33,7 +33,7 @@ def test_every_protocol_can_be_accounted() -> None:
 @pytest.mark.parametrize("name", ACCOUNTED)
 def test_account(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = run(capsys, "account", name, *ACCOUNTED[name], "--instances", "2", "--delta", "1e-4", "--json")
-    assert found["bitsum"] == name
+    assert found["protocol"] == name
     epsilon = found["epsilon"]
     assert isinstance(epsilon, dict)
     assert 0 < epsilon["lower"] <= epsilon["upper"] < 10

@@ -26,7 +26,7 @@ def test_every_check_confirms_its_row(method: str, capsys: pytest.CaptureFixture
         assert program == "dpverify"
         assert cli.main([*words, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        assert (found["bitsum"], found["users"], found["instances"]) == (row["bitsum"], 60, 4)
+        assert (found["protocol"], found["users"], found["instances"]) == (row["bitsum"], 60, 4)
         # The decimal that is printed lies next to the float of the plan, at most one float away.
         assert found["delta"]["lower"] <= Budget(1, "1e-4").delta <= found["delta"]["upper"]
         assert found["guarantee"]["delta"] == pytest.approx(1e-4, rel=1e-15)

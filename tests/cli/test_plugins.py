@@ -79,13 +79,15 @@ def test_a_kernel_is_accounted_and_audited(site: Path) -> None:
 import numpy as np
 from coins import OwnIdentity, Tosses
 from dpverify.audit.density import audit_density
-from dpverify.claims.kde.privacy import account_kde
 from dpverify.claims.registry import claims_named
+from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from protocols.kde import KernelDensityProtocol
 
 row = plan("tosses", ("1", "1e-3"), users=30, instances=2, method="exact")
-print(account_kde(row.protocol, OwnIdentity(2), 1, delta=1e-3).epsilon.upper <= 1.0)
 rng = np.random.default_rng(1)
+protocol = KernelDensityProtocol(row.protocol, OwnIdentity(2).sample(1, rng))
+print(account(protocol, delta=1e-3).epsilon.upper <= 1.0)
 points = rng.uniform(-0.5, 0.5, (30, 2))
 report = audit_density(row.protocol, OwnIdentity(2), points, points[:3], instances=1, trials=100, level=0.5, seed=2)
 print(report.verdict.value)

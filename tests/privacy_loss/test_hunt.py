@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.claims.kde.privacy import account_kde
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import LaplacianBinning
+from tests.claims.kde.densities import account_kde
 from tests.privacy_loss.hunt import KINDS, both, hunt, reports
 
 CASES = 100

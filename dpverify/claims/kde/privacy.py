@@ -12,10 +12,15 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from dpverify.changes import Full, Sparse
-from dpverify.claims.bitsum import claims_of
-from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side
+from dpverify.changes import Change, Full, Sparse
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.registry import claims_of
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.kde import PRIVACY
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.privacy_loss.bounds import times
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
@@ -24,11 +29,11 @@ from dpverify.privacy_loss.pairs import mixed_reports
 from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import BitsumProtocol, RandomizedResponse
+from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
 from protocols.lsq.hashing import HashedPartition
-from protocols.validation import check_integer, check_real
 
-__all__ = ["KdeAccount", "KdePairs", "account_kde", "kde_pairs"]
+__all__ = ["KdePairs", "KernelDensityClaims", "kde_pairs"]
 
 _LEAVE, _ENTER = (1.0, 0.5), (0.5, 1.0)
 """From which probability of a 1 to which."""
@@ -49,13 +54,10 @@ class KdePairs:
         An instance presents the product of the factors of one alternative; together they dominate every dataset.
     attained : tuple of Factor
         Products that some dataset attains in every instance; empty where none was worked out.
-    note : str
-        In words.
     """
 
     alternatives: tuple[tuple[Factor, ...], ...]
     attained: tuple[Factor, ...]
-    note: str
 
 
 def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
@@ -84,16 +86,13 @@ def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
     # Without signs no coordinate is negative: a bit that is not a coin is 1, for x and for x'.
     signed = not isinstance(family, HashedPartition) or family.signed
     attained: tuple[Factor, ...] = ()
-    changed = Sparse(family.S, family.Q).changed_bits
-    note = f"{changed} bits of an instance change, by half where only one point's coordinate is not 0"
-    if isinstance(bitsum, RandomizedResponse) and family.S == 1 and bitsum.users > 1:
+    if isinstance(bitsum, RandomizedResponse) and _coins_count(bitsum, family):
         halves = _among_coins(bitsum)
         attained = (*_crowd(bitsum), *(((pair,) for pair in pairs.attained) if signed else ()))
     else:
         halves = (tuple(_half(full, *ends) for ends in (_LEAVE, _ENTER)),)
-        note += "; the other users' coins are not counted as noise"
     fully = tuple((full,) * both + half * (family.S - both) for half in halves for both in range(family.S))
-    return KdePairs((*fully, *(((full,) * family.S,) if signed else ())), attained, note)
+    return KdePairs((*fully, *(((full,) * family.S,) if signed else ())), attained)
 
 
 def _half(pairs: Sequence[PrivacyLossDistribution], first: float, second: float) -> Factor:
@@ -169,76 +168,94 @@ class _SparseCurve:
         return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
 
 
-@dataclass(frozen=True)
-class KdeAccount:
-    """What a density estimation protocol really gives.
+class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
+    """The twin of `KernelDensityProtocol`: an instance is a whole run, of all I pairs of features."""
 
-    Parameters
-    ----------
-    epsilon, delta : Interval
-        The privacy curve's point: one is the value that was asked at, the other contains the truth for the worst
-        dataset and the worst draw of the public features.
-    guarantee : Guarantee
-        The upper ends, as an (epsilon, delta)-DP statement.
-    note : str
-        Which bits change.
-    """
+    name: ClassVar[str] = "kde"
+    protocol: ClassVar[type[KernelDensityProtocol]] = KernelDensityProtocol
+    theorems: ClassVar[tuple[Theorem, ...]] = PRIVACY
+    pure: ClassVar[bool] = True
 
-    epsilon: Interval
-    delta: Interval
-    guarantee: Guarantee
-    note: str
+    def adversaries(self, protocol: KernelDensityProtocol) -> tuple[ThreatModel, ...]:
+        """Return those of the bitsum; for S < Q the first, which `kde_pairs` are for."""
+        known = claims_of(protocol.bitsum).threat_models
+        return known if _all_may_change(protocol.features.family) else known[:1]
+
+    def curve(
+        self,
+        protocol: KernelDensityProtocol,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-4,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of many runs, for every draw of the public features.
+
+        For S < Q the interval is wider: its ends are for different datasets, and the lower one is 0 for bitsums other
+        than randomized response.
+        """
+        bitsum, family = protocol.bitsum, protocol.features.family
+        instances = self.in_full(changes) * protocol.features.instances
+        full = claims_of(bitsum).curve(
+            bitsum,
+            Full(instances * Sparse(family.S, family.Q).full_changes),
+            threat_model,
+            relative_width=relative_width,
+            reference_delta=reference_delta,
+        )
+        if _all_may_change(family):
+            return full
+        return _SparseCurve(kde_pairs(bitsum, family), full, instances, relative_width, reference_delta)
+
+    def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
+        """Return the largest loss of the full changes that replacing a point costs; for S < Q only from above."""
+        bitsum, features = protocol.bitsum, protocol.features
+        costs = features.instances * Sparse(features.family.S, features.family.Q).full_changes
+        largest = times(costs, claims_of(bitsum).pure_epsilon(bitsum, threat_model))
+        return largest if _all_may_change(features.family) else Interval(0.0, largest.upper)
+
+    def note(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> str:
+        """Return which bits change, and how the datasets are covered."""
+        family = protocol.features.family
+        if _all_may_change(family):
+            bits = claims_of(protocol.bitsum).note(protocol.bitsum, threat_model)
+            return f"every draw of the features, and all Q bits of an instance may change fully; {bits}"
+        return f"every draw of the features; {_changed(protocol.bitsum, family)}"
+
+    def parameters(self, protocol: KernelDensityProtocol) -> dict[str, Any]:
+        """Return the bitsum, the family of the features, each by its name and parameters, and how many were drawn."""
+        features = protocol.features
+        return {
+            "bitsum": _described(protocol.bitsum),
+            "features": _described(features.family),
+            "instances": features.instances,
+        }
+
+    def messages_per_user(self, protocol: KernelDensityProtocol) -> float:
+        """Return the expected number of messages per user and run, if all her bits are 1: the worst case."""
+        return protocol.features.coordinates * claims_of(protocol.bitsum).messages_per_user(protocol.bitsum)
 
 
-def account_kde(
-    bitsum: BitsumProtocol,
-    family: LSQFamily,
-    instances: int,
-    *,
-    delta: float | None = None,
-    epsilon: float | None = None,
-    relative_width: float = 1e-4,
-) -> KdeAccount:
-    """Compute what Algorithm 1 gives, for every draw of the public features.
+def _described(part: BitsumProtocol | LSQFamily) -> dict[str, Any]:
+    """Return the name and the parameters of a part, the families that it wraps likewise."""
+    claims = claims_of(part)
+    parameters = claims.parameters(part).items()
+    return {"name": claims.name} | {
+        name: _described(value) if isinstance(value, LSQFamily) else value for name, value in parameters
+    }
 
-    Parameters
-    ----------
-    bitsum : BitsumProtocol
-        The bitsum; its `users` is n.
-    family : LSQFamily
-        The features.
-    instances : int
-        I, at least 1.
-    delta, epsilon : float
-        Exactly one: where on the privacy curve.
-    relative_width : float
-        The numerical accuracy wanted. For S < Q the interval is wider: its ends are for different datasets, and the
-        lower one is 0 for bitsums other than randomized response.
 
-    Returns
-    -------
-    KdeAccount
-    """
-    if (delta is None) == (epsilon is None):
-        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
-    check_integer("instances", instances, low=1)
-    at = 1e-6 if delta is None else check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-    claims = claims_of(bitsum)
-    threat_model = claims.threat_models[0]
-    mechanisms, note = instances * Sparse(family.S, family.Q).full_changes, "all Q bits of an instance may change fully"
-    curve: PrivacyCurve = claims.curve(
-        bitsum, Full(mechanisms), threat_model, relative_width=relative_width, reference_delta=at
-    )
-    if family.S < family.Q:
-        pairs = kde_pairs(bitsum, family)
-        curve, note = _SparseCurve(pairs, curve, instances, relative_width, at), pairs.note
-    if delta is not None:
-        point = curve.epsilon(delta), Interval(delta, delta)
-    else:
-        assert epsilon is not None
-        point = Interval(epsilon, epsilon), curve.delta(check_real("epsilon", epsilon, low=0.0))
-    method, source = "exact law, exact composition", "dpverify.claims.kde.privacy"
-    guarantee = Guarantee(
-        point[0].upper, point[1].upper, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source
-    )
-    return KdeAccount(*point, guarantee, note)
+def _all_may_change(family: LSQFamily) -> bool:
+    return family.S == family.Q
+
+
+def _changed(bitsum: BitsumProtocol, family: LSQFamily) -> str:
+    """Return in words which bits change, and whether the others' coins count, where S < Q."""
+    changed = Sparse(family.S, family.Q).changed_bits
+    bits = f"{changed} bits of an instance change, by half where only one point's coordinate is not 0"
+    return bits if _coins_count(bitsum, family) else f"{bits}; the other users' coins are not counted as noise"
+
+
+def _coins_count(bitsum: BitsumProtocol, family: LSQFamily) -> bool:
+    return isinstance(bitsum, RandomizedResponse) and family.S == 1 and bitsum.users > 1

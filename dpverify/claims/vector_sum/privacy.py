@@ -12,11 +12,13 @@ from typing import ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.base import Claims
+from dpverify.changes import Change, Full
+from dpverify.claims.base import MechanismClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.vector_sum import VECTOR_SUM
 from dpverify.claims.vector_sum.error import VectorSumError
 from dpverify.formulas import vector_sum as formulas
+from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import (
     Adjacency,
     Budget,
@@ -24,11 +26,13 @@ from dpverify.guarantee import (
     Guarantee,
     InfeasibleBudgetError,
     Interval,
+    PrivacyCurve,
     Side,
     ThreatModel,
 )
 from dpverify.laws import noise as laws
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.pairs import binomial_randomized_response
@@ -41,15 +45,35 @@ __all__ = ["VectorSumClaims"]
 _TAIL = 1e-30
 _SHORTAGE = 1e-14
 """Probability that some sampled coordinate has fewer other users than is counted on."""
+_SHORTAGE_SHARE = 1e-8
+"""Of delta, at most, whatever that is."""
 _LARGEST_GAMMA = 1.0 - 1e-6
 
 
-class VectorSumClaims(VectorSumError, Claims[VectorSum]):
+class _ReportsCurve:
+    """The curve of composed reports, but for a probability with which it may be another."""
+
+    def __init__(self, reports: FamilyComposition, attained: bool, shortage: float) -> None:
+        self._reports, self._attained, self._shortage = reports, attained, shortage
+
+    def delta(self, epsilon: float) -> Interval:
+        found = self._reports.delta(epsilon)
+        upper = min(1.0, (found.upper + self._shortage) * (1.0 + 1e-15)) if self._shortage else found.upper
+        return Interval(found.lower if self._attained else 0.0, upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        left = (delta - self._shortage) * (1.0 - 1e-15) if self._shortage else delta
+        upper = self._reports.epsilon_upper(left) if left > 0.0 else math.inf
+        return Interval.proved(self._reports.epsilon(delta).lower if self._attained else 0.0, upper)
+
+
+class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
     """The twin of `VectorSum`."""
 
     name: ClassVar[str] = "vector-sum"
     protocol: ClassVar[type[VectorSum]] = VectorSum
     theorems: ClassVar[tuple[Theorem, ...]] = VECTOR_SUM
+    pure: ClassVar[bool] = True
 
     # ------------------------------------------------------------------ privacy
 
@@ -58,11 +82,11 @@ class VectorSumClaims(VectorSumError, Claims[VectorSum]):
         """Return whether the reports are independent, so that the sampled coordinates need not be revealed."""
         return protocol.stratified or protocol.sampled in (1, protocol.dimension)
 
-    def _others(self, protocol: VectorSum) -> tuple[int, float]:
+    def _others(self, protocol: VectorSum, shortage: float | None = None) -> tuple[int, float]:
         """Return how many others report along with one report, and the probability that some report has fewer."""
         if self._hidden(protocol):
             return protocol.users - 1, 0.0
-        tail = _SHORTAGE / protocol.sampled
+        tail = (_SHORTAGE if shortage is None else shortage) / protocol.sampled
         reporting = laws.binomial(protocol.users - 1, protocol.sampled / protocol.dimension, tail)
         # The probability t/d is rounded: charged once more.
         return reporting.start, 2.0 * protocol.sampled * reporting.tail_below
@@ -78,8 +102,16 @@ class VectorSumClaims(VectorSumError, Claims[VectorSum]):
         """Return P(a report is neither of two given values): as what the others leave it would lose its digits."""
         return (protocol.levels - 1) * (protocol.blanket_probability / (protocol.levels + 1))
 
-    def dominating_pair(self, protocol: VectorSum) -> PrivacyLossDistribution:
+    def dominating_pair(self, protocol: VectorSum, shortage: float | None = None) -> PrivacyLossDistribution:
         """Return a pair that dominates one report's, for every dataset and both directions.
+
+        Parameters
+        ----------
+        protocol : VectorSum
+            The protocol.
+        shortage : float, optional
+            For a uniform subset: the probability, about, with which some report of a user may be hidden by fewer
+            others than the pair says.
 
         Raises
         ------
@@ -87,7 +119,7 @@ class VectorSumClaims(VectorSumError, Claims[VectorSum]):
             If `blanket_probability` is 0: there is no privacy.
         """
         check_real("blanket_probability", protocol.blanket_probability, low=0.0, low_open=True)
-        others, _ = self._others(protocol)
+        others, _ = self._others(protocol, shortage)
         return report_in_blanket(others, *self._report(protocol), _TAIL, elsewhere=self._elsewhere(protocol))
 
     def attained_pairs(self, protocol: VectorSum) -> tuple[PrivacyLossDistribution, ...]:
@@ -108,13 +140,52 @@ class VectorSumClaims(VectorSumError, Claims[VectorSum]):
 
         Replace-one adjacency, communication-threat model. The lower end is 0 for a uniform subset, 1 < t < d.
         """
-        dominating, attained = self.dominating_pair(protocol), self.attained_pairs(protocol)
-        if protocol.sampled == 1:
-            upper = dominating.delta(epsilon).upper
-            return Interval.proved(max(pair.delta(epsilon).lower for pair in attained), upper)
-        _, shortage = self._others(protocol)
-        found = FamilyComposition([dominating], protocol.sampled, attained=attained or None).delta(epsilon)
-        return Interval(found.lower if attained else 0.0, min(1.0, (found.upper + shortage) * (1.0 + 1e-15)))
+        return self.curve(protocol, Full(1), ThreatModel.COMMUNICATION).delta(epsilon)
+
+    def curve(
+        self,
+        protocol: VectorSum,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> BestCurve:
+        """Return the privacy curve of many runs: of t reports each, with a lower end of 0 for a uniform subset."""
+        runs = self.in_full(changes)
+
+        def exact() -> PrivacyCurve:
+            most = min(_SHORTAGE, _SHORTAGE_SHARE * reference_delta / runs)
+            pair, attained = self.dominating_pair(protocol, most), self.attained_pairs(protocol)
+            reports = FamilyComposition(
+                [pair],
+                runs * protocol.sampled,
+                attained=attained or None,
+                relative_width=relative_width,
+                reference_delta=reference_delta,
+            )
+            return _ReportsCurve(reports, bool(attained), runs * self._others(protocol, most)[1])
+
+        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), exact)
+
+    def pure_epsilon(self, protocol: VectorSum, threat_model: ThreatModel) -> Interval:
+        """Return the largest loss: t times the logarithm of P(a report is right) / P(it is a given wrong value).
+
+        Attained where all users hold one neighbour's vector, and report all of it right in the same coordinates.
+        """
+        if protocol.blanket_probability == 0.0:
+            return Interval(math.inf, math.inf)
+        with arb_context() as ctx:
+            gamma = ctx.convert(protocol.blanket_probability)
+            one = enclosure(ctx.log1p((1 - gamma) * (protocol.levels + 1) / gamma))
+        return times(protocol.sampled, one)
+
+    def note(self, protocol: VectorSum, threat_model: ThreatModel) -> str:
+        """Return which datasets attain the lower end."""
+        if not self._hidden(protocol):
+            return "the sampled coordinates are counted as revealed; no dataset was worked out for the lower end"
+        others = "hold one neighbour's vector" if protocol.levels == 1 else "hold a third value in every coordinate"
+        return f"attained by neighbours that differ in all coordinates, where all other users {others}"
 
     def guarantee(self, protocol: VectorSum, epsilon: float) -> Guarantee:
         """Return the proved (epsilon, delta) guarantee at this epsilon."""

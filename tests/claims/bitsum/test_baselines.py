@@ -53,7 +53,7 @@ def test_discrete_laws_by_brute_force(protocol: BitsumProtocol, law: np.ndarray,
     found = account(protocol, instances=2, epsilon=epsilon).delta
     assert found.lower - 1e-12 <= two <= found.upper + 1e-12 <= two * (1 + 1e-3) + 1e-11
     deviation = math.sqrt(float(law @ np.arange(-200, 201) ** 2))
-    assert BITSUM_CLAIMS[account(protocol, epsilon=1.0).bitsum].rmse(protocol) == pytest.approx(deviation, rel=1e-9)
+    assert BITSUM_CLAIMS[account(protocol, epsilon=1.0).name].rmse(protocol) == pytest.approx(deviation, rel=1e-9)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.45])

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
 
-from dpverify.claims.kde.privacy import account_kde, kde_pairs
+from dpverify.claims.kde.privacy import kde_pairs
 from dpverify.guarantee import ThreatModel
 from dpverify.planning.account import account
-from protocols.bitsum import RandomizedResponse, ThreeNB
-from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning
+from protocols.bitsum import CentralGaussian, Pure, RandomizedResponse, ThreeNB
+from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, ScaledFeatures
+from tests.claims.kde.densities import account_kde
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
 
@@ -96,8 +98,44 @@ def test_bad_arguments() -> None:
         account_kde(bitsum, family, 0, delta=1e-6)
     with pytest.raises(ValueError, match=r"^family\.Q=1 must be in \[2, inf\)"):
         kde_pairs(bitsum, GaussianFeatures(2))
-    with pytest.raises(ValueError, match=r"^delta=0\.0 must be a finite number in \(0, 1\)\.$"):
-        account_kde(bitsum, family, 1, delta=0.0)
+    with pytest.raises(ValueError, match=r"^squared_change=1\.0 must be omitted: kde is accounted for full changes"):
+        account_kde(bitsum, family, 2, squared_change=1, delta=1e-6)
+
+
+@pytest.mark.parametrize("family", [GaussianFeatures(2), LaplacianBinning(2)])
+def test_the_largest_loss_is_that_of_the_full_changes(family: LSQFamily) -> None:
+    bitsum = RandomizedResponse(9, 0.2)
+    found = account_kde(bitsum, family, 5, delta=0.0).epsilon
+    # Five full changes, each of loss ln 4.
+    assert found.upper == pytest.approx(5.0 * math.log(4.0), rel=1e-12)
+    assert found.lower == (0.0 if family.S < family.Q else pytest.approx(found.upper, rel=1e-12))
+    assert account_kde(bitsum, family, 5, epsilon=found.upper).delta.upper <= 1e-12
+
+
+def test_runs_add_up_and_parameters_are_plain() -> None:
+    bitsum = RandomizedResponse(40, 0.2)
+    twice = account_kde(bitsum, GaussianFeatures(2), 3, instances=2, delta=1e-6, relative_width=1e-6)
+    six = account(bitsum, instances=6, delta=1e-6)
+    assert twice.epsilon == six.epsilon
+    assert (twice.name, twice.users, twice.instances) == ("kde", 40, 2)
+    parameters = json.loads(json.dumps(twice.to_dict()))["parameters"]
+    assert parameters["bitsum"] == {"name": "rr", "flip_probability": 0.2}
+    assert parameters["features"].items() >= {"name": "gaussian-features", "dimension": 2, "bandwidth": 1.0}.items()
+    assert parameters["instances"] == 3
+    wrapped = account_kde(bitsum, ScaledFeatures(Identity(2), 1, 0.5), 1, delta=1e-6).to_dict()["parameters"]
+    assert json.loads(json.dumps(wrapped))["features"]["base"]["name"] == "identity"
+    assert "every draw of the features" in twice.notes[0]
+
+
+def test_the_adversary_is_that_of_the_bitsum() -> None:
+    family, pure = GaussianFeatures(2), Pure(40, 0.9, 0.1, 5.0, 0.9)
+    assert account_kde(CentralGaussian(40, 9.0), family, 3, delta=1e-6).guarantee.threat_model is ThreatModel.CENTRAL
+    model, both = (account_kde(pure, family, 3, delta=0, threat_model=seen).epsilon for seen in ("model", None))
+    assert model.upper < both.upper
+    with pytest.raises(ValueError, match=r"^threat_model='central' must be one of communication, model for kde"):
+        account_kde(pure, family, 3, delta=0, threat_model="central")
+    with pytest.raises(ValueError, match=r"^threat_model='model' must be one of communication for kde"):
+        account_kde(pure, LaplacianBinning(2), 3, delta=0, threat_model="model")
 
 
 def test_sure_bits_with_next_to_no_flips_have_an_answer() -> None:

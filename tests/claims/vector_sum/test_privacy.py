@@ -12,11 +12,13 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
+from dpverify.changes import Full
 from dpverify.claims.theorem import Verdict
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import vector_sum as formulas
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Side
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.planning.account import account
 from dpverify.privacy_loss.blanket import report_in_view
 from dpverify.privacy_loss.family import FamilyComposition
 from protocols.vector_sum import VectorSum
@@ -101,6 +103,50 @@ def test_interval_holds_the_enumerated_divergence(name: str) -> None:
         assert interval.lower - 1e-12 <= truth <= interval.upper + 1e-12
         if name != "two-of-three":
             assert (interval.lower > 0.0) == (truth > 1e-12)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_largest_loss_is_the_enumerated_one(name: str) -> None:
+    protocol = TINY[name]
+    grid = list(itertools.product(range(protocol.levels + 1), repeat=protocol.dimension))
+    laws = {x: message_law(protocol, x) for x in grid}
+    truth = 0.0
+    for others in itertools.combinations_with_replacement(grid, protocol.users - 1):
+        views = {x: shuffled([laws[x], *(laws[other] for other in others)]) for x in grid}
+        for x, y in itertools.permutations(grid, 2):
+            truth = max(truth, *(math.log(mass / views[y][view]) for view, mass in views[x].items()))
+    assert account(protocol, delta=0).epsilon.upper == pytest.approx(truth, rel=1e-12)
+    assert account(protocol, delta=0).epsilon.width <= 1e-14
+    assert account(protocol, instances=3, delta=0).epsilon.upper == pytest.approx(3.0 * truth, rel=1e-12)
+    assert account(protocol, epsilon=truth * (1.0 + 1e-12)).delta.upper == 0.0
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_account_inverts_the_curve_and_adds_up_runs(name: str) -> None:
+    protocol = TINY[name]
+    found = account(protocol, epsilon=0.5)
+    assert found.delta.upper == pytest.approx(CLAIMS.delta(protocol, 0.5).upper, rel=1e-6)
+    assert (found.name, found.users, found.parameters["levels"]) == ("vector-sum", protocol.users, protocol.levels)
+    back = account(protocol, delta=found.delta.upper).epsilon
+    assert back.lower <= 0.5 + 1e-9
+    assert back.upper == pytest.approx(0.5, rel=1e-3)
+    # Two runs of t reports, or one of twice as many that are as independent.
+    two = account(protocol, instances=2, delta=1e-3).epsilon
+    one = account(protocol, delta=1e-3).epsilon
+    assert one.upper < two.upper <= account(protocol, instances=2, delta=0).epsilon.upper
+    if name == "one-coordinate":
+        pair = CLAIMS.dominating_pair(protocol)
+        assert two.upper <= FamilyComposition([pair], 2).epsilon(1e-3).upper
+
+
+def test_a_shortage_of_others_is_charged() -> None:
+    protocol = VectorSum(4000, 3, 1, 0.3, sampled=2)
+    curve = CLAIMS.curve(protocol, Full(1), ThreatModel.COMMUNICATION)
+    more = CLAIMS.curve(protocol, Full(1), ThreatModel.COMMUNICATION, reference_delta=1e-20)
+    # For one reference what is missing counts for nothing; below it the largest loss alone is left.
+    assert curve.epsilon(1e-20).upper == pytest.approx(CLAIMS.pure_epsilon(protocol, ThreatModel.COMMUNICATION).upper)
+    assert more.epsilon(1e-20).upper < 0.8 * curve.epsilon(1e-20).upper
+    assert "counted as revealed" in account(protocol, delta=1e-6).notes[0]
 
 
 @pytest.mark.parametrize("name", ["one-of-two", "one-of-three", "both-of-two"])
