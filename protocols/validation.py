@@ -142,7 +142,7 @@ def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(value)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
-    bad = ~np.isin(array, (0, 1))
+    bad = (array != 0) & (array != 1)
     if bad.any():
         raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be 0 or 1.")
     return array.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -162,6 +163,47 @@ def test_loss_rows_are_for_a_plot_where_the_law_is_known() -> None:
         assert row["exact"] == pytest.approx(exact, rel=1e-12)
         assert row["lower"] <= row["empirical"] <= row["upper"]
     assert thrown(dice(DIE), known=False, trials=500).loss_rows == ()
+
+
+def test_the_power_of_a_loss_is_against_one_that_varies_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[np.ndarray, np.ndarray, int]] = []
+
+    def record(claimed: np.ndarray, other: np.ndarray, trials: int, level: float) -> float:
+        asked.append((np.asarray(claimed), np.asarray(other), trials))
+        return 0.5
+
+    monkeypatch.setattr(engine, "g_test_power", record)
+    report = thrown(dice(DIE), claim=(0.6, 0.0), detect=0.25)
+    (result,) = (result for result in report.results if result.check.startswith("privacy loss"))
+    assert (result.power, result.fault) == (0.5, "loss with standard deviation 25 % smaller")
+    # One bin for each of three losses; in order of the loss, or against it.
+    claimed, other, trials = next(entry for entry in asked if entry[0].size == 3)
+    losses = np.unique(np.round(np.log(DIE.pmf / LOADED.pmf), 9))
+    losses = losses if claimed[0] == pytest.approx(1 / 2) else losses[::-1]
+    spread = [math.sqrt(masses @ losses**2 - (masses @ losses) ** 2) for masses in (claimed, other)]
+    assert sorted(claimed) == pytest.approx([1 / 6, 1 / 3, 1 / 2])
+    assert other.sum() == pytest.approx(1.0)
+    assert spread[1] == pytest.approx(0.75 * spread[0], rel=1e-6)
+    assert trials == 4000
+
+
+def test_a_view_whose_law_is_known_is_tested_in_place_of_its_columns() -> None:
+    points = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    both = [DiscreteLaw.of(points, pmf) for pmf in ([0.4, 0.1, 0.1, 0.4], [0.25, 0.25, 0.25, 0.25])]
+
+    def draw(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
+        view = both[inputs[0]].sample(trials, rng)
+        return np.column_stack([view.sum(axis=1), view])
+
+    coin = DiscreteLaw.of([0, 1], [0.5, 0.5])
+    bits = {1: ("first bit", coin), 2: ("second bit", coin)}
+    datasets = [Dataset("ab"[i], np.array([i]), bits, (slice(1, 3), both[i])) for i in (0, 1)]
+    subject = Subject("bits", Target(draw, True, (3,), "bits"), datasets, [Neighbours(0, 1)])
+    report = audit(subject, claim=(0.1, 0.0), trials=4000, level=1e-3)
+    # Each bit alone is fair in both: only together do they tell the two apart.
+    assert "privacy of the view, a against b" in refuted(report)
+    assert not any("bit" in check for check in refuted(report) if check.startswith("privacy"))
+    assert "privacy loss of the view, a against b" in [result.check for result in report.results]
 
 
 def test_the_size_of_the_fault_is_in_range() -> None:

@@ -106,8 +106,10 @@ def test_bits() -> None:
         assert found.dtype == np.int64
         assert found.tolist() == [1, 0]
     assert check_bits("bits", []).shape == (0,)
-    with pytest.raises(ValueError, match=r"^bits\[2\]=3 must be 0 or 1\.$"):
-        check_bits("bits", [0, 1, 3, 4])
+    for bad in ([0, 1, 3, 4], [1, 1, 0.5], [0, 0, math.nan], ["0", "1", "x"], [0, 1, None]):
+        with pytest.raises(ValueError, match=r"^bits\[\d\]=.* must be 0 or 1\.$") as caught:
+            check_bits("bits", bad)
+        assert str(caught.value).startswith("bits[2]=" if bad[0] == 0 or bad[0] == 1 else "bits[0]=0 ")
     with pytest.raises(ValueError, match=r"^bits has shape \(1, 2\), but must have shape \(users,\)\.$"):
         check_bits("bits", [[0, 1]])
 
