@@ -170,6 +170,11 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.features_, self.densities_ = features, densities
         return self
 
+    def class_protocols(self) -> list[KernelDensityProtocol]:
+        """Return the protocol that each of `classes_` has run, with the users who reported it; for a fitted one."""
+        check_is_fitted(self)
+        return [KernelDensityProtocol(self._bitsum(int(count)), self.features_) for count in self.reported_counts_]
+
     def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the density estimate of every class at every query.
 

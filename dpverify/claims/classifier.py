@@ -9,14 +9,23 @@ docs/classifier.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any, ClassVar
 
-from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from dpverify.changes import Change as Changed
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.kde.privacy import KernelDensityClaims
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.classifier import CLASSIFIER
+from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side, ThreatModel
 from dpverify.rounding import sum_above
+from protocols.classifier import HighestDensityClassifier
+from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
 
-__all__ = ["Change", "classifier_guarantee", "counts_reveal"]
+__all__ = ["Change", "ClassifierClaims", "classifier_guarantee", "counts_reveal"]
 
 
 class Change(StrEnum):
@@ -103,3 +112,112 @@ def counts_reveal(epsilon: float, label_epsilon: float, classes: int) -> float:
     if classes < 2:
         raise ValueError(f"classes={classes} must be an integer in [2, inf).")
     return max(0.0, -math.expm1(epsilon - label_epsilon) * response.keep_probability)
+
+
+class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
+    """The twin of a fitted `HighestDensityClassifier`: given the published labels, for a replaced point and label.
+
+    Her label may be replaced too, so that the label's epsilon is added to that of the worst class. The classes have the
+    numbers of users who reported them; what holds before the labels are published needs every other number as well.
+    """
+
+    name: ClassVar[str] = "classifier"
+    protocol: ClassVar[type[HighestDensityClassifier]] = HighestDensityClassifier
+    theorems: ClassVar[tuple[Theorem, ...]] = CLASSIFIER
+    pure: ClassVar[bool] = True
+
+    def adversaries(self, protocol: HighestDensityClassifier) -> tuple[ThreatModel, ...]:
+        """Return those of the classes' bitsum; with communication also model, as the corollary is the same for both."""
+        known = KernelDensityClaims().adversaries(protocol.class_protocols()[0])
+        return (known[0], ThreatModel.MODEL) if known[0] is ThreatModel.COMMUNICATION else known
+
+    def curve(
+        self,
+        protocol: HighestDensityClassifier,
+        changes: Changed,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-4,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of the one fit: the worst class's, moved by the label's epsilon."""
+        runs = self.in_full(changes)
+        if runs > 1:
+            raise ValueError(f"instances={runs} must be 1: in another run the same user may report another class.")
+        classes, claims = _distinct(protocol), KernelDensityClaims()
+        curves = [
+            claims.curve(
+                made,
+                changes,
+                _seen(made, threat_model),
+                relative_width=relative_width,
+                reference_delta=reference_delta,
+            )
+            for made in classes
+        ]
+        return _LabelledCurve(curves, _label_loss(protocol))
+
+    def pure_epsilon(self, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> Interval:
+        """Return the largest loss of the worst class, with the label's added above."""
+        claims = KernelDensityClaims()
+        losses = [claims.pure_epsilon(made, _seen(made, threat_model)) for made in _distinct(protocol)]
+        most = max(loss.upper for loss in losses)
+        return Interval.proved(max(loss.lower for loss in losses), sum_above(most, _label_loss(protocol)))
+
+    def note(self, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> str:
+        """Return what is given, and what may change."""
+        counts = protocol.reported_counts_
+        return (
+            f"given the published labels, with classes of {counts.min():,} to {counts.max():,} users; her point and "
+            "her label may change, and the lower end is for the point alone"
+        )
+
+    def parameters(self, protocol: HighestDensityClassifier) -> dict[str, Any]:
+        """Return the label's epsilon, the number of classes, and the smallest class's protocol."""
+        smallest = min(protocol.class_protocols(), key=lambda made: made.users)
+        return {
+            "label_epsilon": protocol.label_epsilon,
+            "classes": len(protocol.classes_),
+            "smallest_class": {"name": "kde", "users": smallest.users, **KernelDensityClaims().parameters(smallest)},
+        }
+
+    def messages_per_user(self, protocol: HighestDensityClassifier) -> float:
+        """Return the expected number of messages in the class that needs most, if all bits are 1, and the label."""
+        claims = KernelDensityClaims()
+        return 1.0 + max(claims.messages_per_user(made) for made in protocol.class_protocols())
+
+
+class _LabelledCurve:
+    """The worst of several curves, where a published label may cost some epsilon more.
+
+    A label that stays is a neighbour's too, so that the lower ends need no label.
+    """
+
+    def __init__(self, classes: Sequence[PrivacyCurve], label: float) -> None:
+        self._classes, self._label = classes, label
+
+    def delta(self, epsilon: float) -> Interval:
+        lower = max(curve.delta(epsilon).lower for curve in self._classes)
+        left = math.nextafter(epsilon - self._label, -math.inf)
+        upper = max(curve.delta(left).upper for curve in self._classes) if left >= 0.0 else 1.0
+        return Interval.proved(lower, upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        found = [curve.epsilon(delta) for curve in self._classes]
+        return Interval.proved(max(one.lower for one in found), sum_above(max(one.upper for one in found), self._label))
+
+
+def _distinct(protocol: HighestDensityClassifier) -> list[KernelDensityProtocol]:
+    """Return the protocols of the classes, each bitsum once: the features are the same."""
+    return list({made.bitsum: made for made in protocol.class_protocols()}.values())
+
+
+def _seen(made: KernelDensityProtocol, threat_model: ThreatModel) -> ThreatModel:
+    """Return whose view of a class counts: that of all that is sent, where no other is known."""
+    known = KernelDensityClaims().adversaries(made)
+    return threat_model if threat_model in known else known[0]
+
+
+def _label_loss(protocol: HighestDensityClassifier) -> float:
+    """Return what a label costs: all, where it is published in the clear."""
+    return math.inf if protocol.label_epsilon is None else float(protocol.label_epsilon)

@@ -2,7 +2,8 @@
 
 The words of a class are a function of the published model, the public features and the public vocabulary, ties broken
 by the vocabulary's order. So whatever the model guarantees, model and words together guarantee, for every vocabulary,
-number of words and sequence of vocabularies, each chosen after seeing the words of those before.
+number of words and sequence of vocabularies, each chosen after seeing the words of those before. So `account` of the
+density protocol or classifier that is decoded is the account of the words too.
 """
 
 from __future__ import annotations

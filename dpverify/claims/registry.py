@@ -61,6 +61,7 @@ _OWN: dict[Group, dict[str, str]] = {
     },
     Group.MECHANISMS: {
         "kde": "kde.privacy:KernelDensityClaims",
+        "classifier": "classifier:ClassifierClaims",
         "histogram": "histogram:HistogramClaims",
         "selection": "selection:SelectionClaims",
         "vector-sum": "vector_sum.privacy:VectorSumClaims",

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,6 +13,10 @@ from dpverify.claims.classifier import Change, classifier_guarantee, counts_reve
 from dpverify.claims.theorem import Verdict
 from dpverify.claims.theorems.classifier import CLASSIFIER
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from dpverify.planning.account import account
+from protocols.bitsum import BitsumProtocol, CentralGaussian, RandomizedResponse
+from protocols.bitsum.exact import ExactSum
+from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 
 FLIP, LABEL_EPSILON = 0.2, 1.0
@@ -121,3 +127,57 @@ def test_bad_arguments() -> None:
         classifier_guarantee(weaker, 1.0, ThreatModel.COMMUNICATION, Change.POINT)
     with pytest.raises(ValueError, match=r"^label_epsilon=0\.0 must be a finite number in \(0, inf\)\.$"):
         classifier_guarantee(guarantee(1.0, 0.0), 0.0, ThreatModel.MODEL, Change.POINT_AND_LABEL)
+
+
+# ---------------------------------------------------------------------- account
+
+
+def fitted(label_epsilon: float | None, bitsum: Callable[[int], BitsumProtocol]) -> HighestDensityClassifier:
+    rng = np.random.default_rng(5)
+    points, labels = rng.normal(size=(60, 2)), np.repeat([0, 0, 1, 2], 15)
+    made = HighestDensityClassifier(
+        instances=4, bitsum=bitsum, label_epsilon=label_epsilon, random_state=3, classes=[0, 1, 2]
+    )
+    return made.fit(points, labels)
+
+
+@pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
+def test_account_is_the_corollary_for_the_worst_class(threat_model: ThreatModel) -> None:
+    model = fitted(2.0, lambda users: RandomizedResponse(users, 0.3))
+    at = {"threat_model": threat_model, "relative_width": 1e-4}
+    found = account(model, delta=1e-3, **at)
+    classes = [account(made, delta=1e-3, relative_width=1e-4) for made in model.class_protocols()]
+    worst = max(classes, key=lambda made: made.epsilon.upper)
+    whole = classifier_guarantee(worst.guarantee, 2.0, threat_model, Change.POINT_AND_LABEL)
+    assert found.guarantee.epsilon == whole.epsilon == found.epsilon.upper
+    assert found.guarantee.threat_model is threat_model
+    assert found.epsilon.lower == max(made.epsilon.lower for made in classes)
+    # The fewest users hide least.
+    assert worst.users == model.reported_counts_.min() == found.parameters["smallest_class"]["users"]
+    assert sum(made.users for made in classes) == 60
+    json.dumps(found.to_dict())
+    for epsilon in (1.0, 2.5, 3.5):
+        delta = account(model, epsilon=epsilon, **at).delta
+        expected = max(account(made, epsilon=max(epsilon - 2.0, 0.0)).delta.upper for made in model.class_protocols())
+        assert delta.upper == (1.0 if epsilon < 2.0 else pytest.approx(expected, rel=1e-3))
+    assert account(model, delta=0, **at).epsilon.upper == pytest.approx(2.0 + 4.0 * math.log(7.0 / 3.0))
+
+
+def test_labels_in_the_clear_cost_everything() -> None:
+    model = fitted(None, lambda users: RandomizedResponse(users, 0.3))
+    found = account(model, delta=1e-3)
+    assert found.epsilon.upper == math.inf
+    assert 0.0 < found.epsilon.lower < 10.0
+    assert account(model, epsilon=50).delta.upper == 1.0
+
+
+def test_what_a_classifier_needs_for_an_account() -> None:
+    with pytest.raises(ValueError, match="not fitted yet"):
+        account(HighestDensityClassifier(), delta=1e-3)
+    model = fitted(2.0, lambda users: RandomizedResponse(users, 0.3))
+    with pytest.raises(ValueError, match=r"^instances=2 must be 1: in another run the same user may report another"):
+        account(model, instances=2, delta=1e-3)
+    with pytest.raises(TypeError, match=r"^protocol=ExactSum\(.*\) has no claims"):
+        account(fitted(2.0, ExactSum), delta=1e-3)
+    central = fitted(2.0, lambda users: CentralGaussian(users, 3.0))
+    assert account(central, delta=1e-3).guarantee.threat_model is ThreatModel.CENTRAL
