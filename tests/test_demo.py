@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 import io
 import math
 from dataclasses import replace
@@ -11,18 +10,9 @@ from rich.console import Console
 
 from dpverify import demo
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError, Side, ThreatModel
-from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.plan import PlanRow
 from dpverify.report import plots, tables
-
-cached_plan = functools.cache(plan)
-
-
-@pytest.fixture(scope="session")
-def small_demo() -> demo.DemoResult:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "plan", cached_plan)
-        patch.setattr(demo, "_COUNT_STEP", 100)  # one search per bitsum
-        return demo.run(repeats=1, instances=256)
+from tests.conftest import cached_plan
 
 
 def text_of(result: demo.DemoResult) -> str:

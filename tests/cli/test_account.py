@@ -1,14 +1,15 @@
-"""`account` and `plan` for the protocols beyond rr and 3nb."""
+"""`account`: every protocol, at delta or at epsilon, as an interval in a table or in strict JSON."""
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
 from dpverify import cli
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.guarantee import Interval
+from tests.cli.words import RR, THREE_NB, Run
 
 ACCOUNTED = {
     "nb": ["--shape", "40", "--p", "0.8"],
@@ -21,18 +22,13 @@ ACCOUNTED = {
 }
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
-    assert cli.main(arguments) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
 def test_every_protocol_can_be_accounted() -> None:
     assert {*ACCOUNTED, "rr", "3nb"} == set(BITSUM_CLAIMS)
 
 
 @pytest.mark.parametrize("name", ACCOUNTED)
-def test_account(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run(capsys, "account", name, *ACCOUNTED[name], "--instances", "2", "--delta", "1e-4", "--json")
+def test_account(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run("account", name, *ACCOUNTED[name], "--instances", "2", "--delta", "1e-4", "--json")
     assert found["protocol"] == name
     epsilon = found["epsilon"]
     assert isinstance(epsilon, dict)
@@ -41,7 +37,7 @@ def test_account(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["rr", *ACCOUNTED])
-def test_account_of_a_joint_change(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_account_of_a_joint_change(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     parameters = ["--users", "200", "--flip-probability", "0.2"] if name == "rr" else ACCOUNTED[name]
     words = ["account", name, *parameters, "--instances", "4", "--squared-change", "1.5", "--delta", "1e-4"]
     if name == "central-gaussian":
@@ -49,7 +45,7 @@ def test_account_of_a_joint_change(name: str, capsys: pytest.CaptureFixture[str]
         said = "--squared-change=1.5 must be omitted: central-gaussian is accounted for full changes only.\n"
         assert capsys.readouterr().err == said
         return
-    found = run(capsys, *words, "--json")
+    found = run(*words, "--json")
     assert found["change"] == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
     assert cli.main(words) == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -71,17 +67,38 @@ def test_a_squared_change_out_of_range(typed: str, said: str, capsys: pytest.Cap
     assert capsys.readouterr().err == f"{said}\n"
 
 
-def test_the_two_views_of_pure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_two_views_of_pure(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["account", "pure", "--p", "0.5", "--drop-probability", "0.1", "--instances", "2", "--delta", "0", "--json"]
     for threat_model, loss in (("communication", math.log(10)), ("model", math.log(0.1 + 0.9 / 0.5))):
-        found = run(capsys, *words, "--threat-model", threat_model)
-        assert found["epsilon"]["upper"] == pytest.approx(2 * loss)  # type: ignore[index]
-        assert found["guarantee"]["threat_model"] == threat_model  # type: ignore[index]
+        found = run(*words, "--threat-model", threat_model)
+        assert found["epsilon"]["upper"] == pytest.approx(2 * loss)
+        assert found["guarantee"]["threat_model"] == threat_model
     assert cli.main([*words, "--threat-model", "nobody"]) == 2
     assert "--threat-model='nobody' must be one of communication, model" in capsys.readouterr().err
 
 
-def test_plan_prints_every_kind_of_parameter(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", "--epsilon", "1", "--delta", "1e-4", "--users", "100", "--instances", "1", "--method", "exact"]
-    assert cli.main([*words, "--bitsum", "nb"]) == 0
-    assert "estimate=debiased" in capsys.readouterr().out
+def test_account_contains_the_closed_form(run: Run) -> None:
+    # One user: delta(eps) = (1 - p) - e^eps p.
+    at_delta = run(*RR, "--delta", "0.1", "--json")
+    assert math.log(0.65 / 0.25) in Interval(**at_delta["epsilon"])
+    assert at_delta["epsilon"]["upper"] - at_delta["epsilon"]["lower"] < 1e-3
+    # A tenth lies between two floats.
+    assert at_delta["delta"]["lower"] < 0.1 <= at_delta["delta"]["upper"] < 0.1 + 1e-15
+    assert at_delta["guarantee"]["epsilon"] == at_delta["epsilon"]["upper"]
+    at_epsilon = run(*RR, "--epsilon", "0", "--json")
+    assert 0.5 in Interval(**at_epsilon["delta"])
+    assert at_epsilon["epsilon"] == {"lower": 0.0, "upper": 0.0}
+
+
+def test_an_infinite_epsilon_is_strict_json(run: Run) -> None:
+    # No count of ones at all, probability 0.45, happens for the bit 0 only: no epsilon is enough.
+    assert run(*THREE_NB, "--delta", "1e-6", "--json")["epsilon"]["upper"] == "inf"
+    assert "inf" in run(*THREE_NB, "--delta", "1e-6")
+
+
+def test_integers_may_be_written_in_any_exact_way(run: Run) -> None:
+    texts = ("1000", "1e3", "1_000", "1000.0", "100e1")
+    words = ["account", "gaussian", "--sigma", "7", "--instances", "1", "--delta", "0.1"]
+    tables = {run(*words, "--users", text) for text in texts}
+    assert len(tables) == 1
+    assert "n = 1,000 users" in tables.pop()

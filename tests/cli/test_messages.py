@@ -1,0 +1,67 @@
+"""The library's messages in the words that were typed, and which command the words lead to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import typer
+
+from dpverify import cli
+from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
+
+
+@pytest.fixture(scope="module")
+def program() -> Any:
+    return typer.main.get_command(cli.app)
+
+
+def test_the_librarys_messages_name_what_was_typed() -> None:
+    options = {"p": "--p", "flood_p": "--flood-p", "as_json": "--json", "adversary": "--threat-model"}
+    said = "flood_p=1 is more than p=0.5, unlike xp=3 and epsilon0=2; threat_model=<ThreatModel.MODEL: 'model'> is one."
+    options["threat_model"] = options["adversary"]
+    assert as_typed(said, options) == (
+        "--flood-p=1 is more than --p=0.5, unlike xp=3 and epsilon0=2; --threat-model='model' is one."
+    )
+    # What is an option already stays one, and a name without a value is a word.
+    assert as_typed("--p=1 and the p of it", {"p": "--p"}) == "--p=1 and the p of it"
+
+
+def test_words_lead_to_a_command_in_any_case(program: Any) -> None:
+    command, words = invoked(program, ["Account", "RR", "--users", "ACCOUNT"])
+    assert (command.name, words) == ("rr", ["account", "rr", "--users", "ACCOUNT"])
+    # An option of a group, before any command of it.
+    command, words = invoked(program, ["account", "--help"])
+    assert (command.name, words) == ("account", ["account", "--help"])
+    assert invoked(program, []) == (program, [])
+    # What follows a command is no command.
+    assert invoked(program, ["ledger", "account"])[1] == ["ledger", "account"]
+
+
+def test_words_that_lead_nowhere(program: Any) -> None:
+    for words, said in (
+        (["acount"], r"^'acount' must be a command of `dpverify`: budget, plan, "),
+        (["account", "4nb"], r"^'4nb' must be a command of `dpverify account`: rr, 3nb, nb, "),
+        (["account"], r"^`dpverify account` must be followed by a command: rr, 3nb, nb, "),
+    ):
+        with pytest.raises(ValueError, match=said):
+            invoked(program, words)
+
+
+def test_options_go_by_the_librarys_names(program: Any) -> None:
+    plan = options_of(invoked(program, ["plan"])[0])
+    assert plan["max_messages_per_user"] == plan["max_messages"] == "--max-messages"
+    assert plan["threat_model"] == "--threat-model"
+    audit = options_of(invoked(program, ["audit", "rr"])[0])
+    assert (audit["checkpoint"], audit["implementation"]) == ("--resume", "--target")
+    # Arguments without a name are no options, and only options that are there have another name.
+    ledger = options_of(invoked(program, ["ledger"])[0])
+    assert "name" not in ledger
+    assert not {"checkpoint", "threat_model"} & set(ledger)
+
+
+def test_an_option_is_given_once() -> None:
+    refuse_repeated(["--p", "1", "--users=2", "--pp", "3", "--pp=3"], ["--p", "--users", "--json"])
+    for words in (["--p", "1", "--p=2"], ["--p=1", "--p=1"], ["--p", "--p"]):
+        with pytest.raises(ValueError, match=r"^--p must be given once, not 2 times\.$"):
+            refuse_repeated(words, ["--users", "--p"])

@@ -1,0 +1,92 @@
+"""How results are printed: strict JSON, tables of a known width, figures that never cost a report."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from dpverify.cli.output import console, print_result, show, write_figure
+from dpverify.report.tables import WIDTH
+
+
+def wide() -> Table:
+    table = Table()
+    for name in range(12):
+        table.add_column(f"a column {name}")
+    table.add_row(*map(str, range(12)))
+    return table
+
+
+def test_infinity_is_a_word_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {"a": math.inf, "b": [1.5, {"c": math.inf}], "d": "inf", "e": None, "f": True}
+    print_result(result, "", True)
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"a": "inf", "b": [1.5, {"c": "inf"}], "d": "inf", "e": None, "f": True}
+    assert printed.endswith("}\n")
+    # There is no word for what no result may be.
+    for bad in (math.nan, -math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            print_result({"a": bad}, "", True)
+
+
+@pytest.mark.parametrize("columns", [None, "300", "20"])
+def test_a_pipe_has_one_width(
+    columns: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if columns is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert console().width == console(stderr=True).width == WIDTH == 80
+    print_result({"unseen": 1}, wide(), False)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) == WIDTH
+    assert "unseen" not in printed
+    assert "\x1b" not in printed  # no colour where there is no terminal
+
+
+def test_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    show("[bold]a[/bold] 12", wide(), "end")
+    printed = capsys.readouterr()
+    assert printed.out.startswith("[bold]a[/bold] 12\n")
+    assert printed.out.endswith("end\n")
+    assert printed.err == ""
+
+
+def test_a_closed_pipe_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: Any, **__: Any) -> NoReturn:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("dpverify.cli.output.typer.echo", closed)
+    with pytest.raises(BrokenPipeError):
+        show("text")
+
+
+def test_a_figure_that_cannot_be_drawn_costs_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.png"
+
+    def failing(error: Exception) -> Any:
+        def draw() -> NoReturn:
+            raise error
+
+        return draw
+
+    for error, reason in (
+        (RuntimeError("no font."), "no font."),
+        (OSError(28, "No space left on device"), "No space left on device."),
+        (KeyError(), "KeyError."),
+    ):
+        assert not write_figure("--plot", path, failing(error))
+        printed = capsys.readouterr()
+        assert printed.err == f"--plot='{path}' cannot be written: {reason}\n"
+        assert printed.out == ""
+    assert list(tmp_path.iterdir()) == []
+    assert write_figure("--plot", path, Figure)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,99 @@
+"""`plan`: every option reaches the library, and every row is printed, those without a plan too."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from dpverify import cli
+from dpverify.guarantee import Budget
+from dpverify.planning import comparison
+from dpverify.planning.plan import plan
+from tests.cli.words import PLAN, Run, replaced
+
+
+def test_plan_prints_what_the_library_returns(run: Run) -> None:
+    found = run(*PLAN, "--bitsum", "3nb", "--json")
+    expected = [
+        plan("3nb", Budget("2", "1e-6"), users=1000, instances=8, method=method).to_dict()
+        for method in ("published", "exact")
+    ]
+    checks = [row.pop("check") for row in found["rows"]]
+    assert all(check.startswith("dpverify account 3nb ") for check in checks)
+    assert found == {"budget": {"epsilon": 2.0, "delta": 1e-6}, "users": 1000, "instances": 8, "rows": expected}
+    needed = "bitsum method composition epsilon0 delta0 parameters bitsum_rmse messages_per_user guarantee"
+    assert set(needed.split()) <= set(found["rows"][0])
+    assert {"epsilon", "delta", "adjacency", "threat_model", "side"} <= set(found["rows"][0]["guarantee"])
+
+
+def test_every_option_of_plan_reaches_the_library(run: Run) -> None:
+    options = ["--composition", "optimal", "--sparsity", "3", "--max-messages", "1e5", "--method", "published"]
+    rows = run(*PLAN, "--bitsum", "3nb", *options, "--json")["rows"]
+    budget = Budget("2", "1e-6")
+    expected = plan(
+        "3nb",
+        budget,
+        users=1000,
+        instances=8,
+        method="published",
+        composition="optimal",
+        sparsity=3,
+        max_messages_per_user=1e5,
+    )
+    assert "--instances 24 " in rows[0].pop("check")  # three bitsums of each of the eight
+    assert rows == [expected.to_dict()]
+    # Each of them changes something, or the comparison would say nothing.
+    assert rows != [plan("3nb", budget, users=1000, instances=8, method="published").to_dict()]
+
+
+def test_budgets_are_exact_decimals(run: Run) -> None:
+    # The float nearest to 0.1 is above it, so the largest float within the budget is the one before.
+    words = ["plan", "--epsilon", "0.1", "--delta", "1e-6", "--users", "1000", "--instances", "4"]
+    assert run(*words, "--bitsum", "3nb", "--method", "published", "--json")["budget"]["epsilon"] == math.nextafter(
+        0.1, 0
+    )
+
+
+def test_a_failed_plan_is_a_row_with_its_reason(run: Run) -> None:
+    words = [
+        "plan",
+        "--epsilon",
+        "200",
+        "--delta",
+        "1e-6",
+        "--users",
+        "30",
+        "--instances",
+        "10",
+        "--method",
+        "published",
+    ]
+    rows = {row["bitsum"]: row for row in run(*words, "--json")["rows"]}
+    failed, worked = rows["rr"], rows["3nb"]
+    assert failed["method"] == worked["method"] == "published"
+    assert "epsilon0" in failed["error"]
+    assert "error" not in worked
+    text = run(*words)
+    assert f"[1] no plan: {failed['error']}" in " ".join(text.split())
+
+
+def test_nothing_works_every_reason_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "BITSUMS", ("3nb", "nb"))
+    assert cli.main(replaced(PLAN, "--delta", "0")) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert [line.split()[0] for line in printed.err.splitlines()] == ["--delta=0", "--delta=0"]
+    assert cli.main([*replaced(PLAN, "--delta", "0"), "--json"]) == 2
+    printed = capsys.readouterr()
+    assert all("error" in row for row in json.loads(printed.out)["rows"])
+    assert len(printed.err.splitlines()) == 2
+
+
+def test_plan_prints_every_kind_of_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--epsilon", "1", "--delta", "1e-4", "--users", "100", "--instances", "1", "--method", "exact"]
+    assert cli.main([*words, "--bitsum", "nb"]) == 0
+    assert "estimate=debiased" in capsys.readouterr().out
