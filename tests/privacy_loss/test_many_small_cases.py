@@ -1,4 +1,4 @@
-"""Extremes of `benchmarks/violations.py`, which draws 10,000 cases: the grid far too coarse, the divergence tiny."""
+"""Extremes of `tests/privacy_loss/hunt_compositions.py`: the grid far too coarse, the divergence tiny."""
 
 from __future__ import annotations
 
