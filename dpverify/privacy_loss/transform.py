@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss
-from dpverify.privacy_loss.lower_end import lower_bound
+from dpverify.privacy_loss.lower_end import lower_bound, shifted_bound
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.saddle import TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, norm
@@ -38,6 +38,8 @@ _NEGLIGIBLE = 1e-20
 _TILT_REACH = 2.0
 """A tilted law serves queries within this many of its standard deviations."""
 _BYTES_PER_CELL = 64
+_WIDELY_SPLIT = 1e-3
+"""From this variance of the splits on, a shifted profile may be the better lower bound."""
 _UNDERFLOW = 1e-280
 """Charged to every scaled value for products that may have fallen out of the float range."""
 
@@ -116,6 +118,16 @@ class Composition:
             self._loss_error += count * (grid.loss_error + 2.0 * UNIT * self._largest(grid))
             self._relative_error += count * grid.relative_error
             self._split_variance += count * grid.split_width**2 / 4.0
+
+    @property
+    def loss_error(self) -> float:
+        """Bound on the error of the total loss."""
+        return self._loss_error
+
+    @property
+    def unbounded_mass(self) -> float:
+        """Upper bound on the P-mass whose total loss is infinite or unknown."""
+        return -math.expm1(self._log_survival) * (1.0 + 4.0 * UNIT)
 
     @staticmethod
     def _largest(grid: GridPrivacyLoss) -> float:
@@ -302,8 +314,7 @@ class Composition:
     def _delta_upper(self, epsilon: float) -> float:
         if Bounds.UPPER not in self._bounds:
             return 1.0
-        unbounded = -math.expm1(self._log_survival) * (1.0 + 4.0 * UNIT)
-        return min(1.0, (self._finite_delta(epsilon)[1] + unbounded) * (1.0 + 2.0 * UNIT))
+        return min(1.0, (self._finite_delta(epsilon)[1] + self.unbounded_mass) * (1.0 + 2.0 * UNIT))
 
     def _delta_lower(self, epsilon: float) -> float:
         # H_eps >= 1 - e^eps holds for every pair.
@@ -312,8 +323,10 @@ class Composition:
             return floor
         known = -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT)
         lower = self._finite_delta(epsilon)[0]
-        if self._split_variance > 0:
+        if self._split_variance > 0.0:
             lower = lower_bound(epsilon, lower, lambda e: self._finite_delta(e)[1], self._split_variance)
+        if self._split_variance > _WIDELY_SPLIT:
+            lower = max(lower, shifted_bound(epsilon, lambda e: self._finite_delta(e)[0], self._split_variance))
         return min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0)
 
     def epsilon(self, delta: float) -> Interval:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.lower_end import excess_bound, lower_bound
+from dpverify.privacy_loss.lower_end import excess_bound, lower_bound, shifted_bound
 from dpverify.privacy_loss.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
@@ -90,3 +90,22 @@ def test_never_above_the_truth_from_the_exact_computed_profile(
     exact = truth([pair], [count], epsilon).upper - (1 - (1 - Fraction(grid.infinite_mass)) ** count)
     found = lower_bound(epsilon, computed(epsilon), computed, count * grid.split_width**2 / 4.0)
     assert found <= float(exact) + 1e-12
+
+
+@pytest.mark.parametrize("split_variance", [1e-3, 0.1, 1.0, 30.0, 1e4])
+def test_what_splitting_alone_pretends_is_taken_back(split_variance: float) -> None:
+    # Equal laws, split: normal losses of that variance have the moments that the bound is made for.
+    split = GaussianPrivacyLoss(math.sqrt(split_variance))
+    for epsilon in (0.0, 0.5, 20.0, 0.5 * split_variance, 2.0 * split_variance):
+        assert shifted_bound(epsilon, lambda x: split.delta(x).lower, split_variance) == 0.0
+
+
+@pytest.mark.parametrize("split_variance", [0.01, 4.0, 100.0])
+def test_splits_of_any_variance_leave_a_lower_bound(split_variance: float) -> None:
+    law, count = GaussianPrivacyLoss(1.0), 10**4
+    composed = Composition([(law.on_grid(2.0 * math.sqrt(split_variance / count)), count)])
+    exact = law.composed(count).epsilon(1e-6)
+    found = composed.epsilon(1e-6)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+    assert found.width <= split_variance + 8.0 * math.sqrt(split_variance)
