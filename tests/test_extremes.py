@@ -45,11 +45,16 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     ("protocol", "instances", "delta", "transforms"),
     [
-        (Poisson(1, 30.0), 10**6, 1e-6, 80),
-        (ThreeNB(1, 0.984, 10.0, 0.9936), 10**6, 1e-6, 80),
+        (Poisson(1, 30.0), 10**6, 1e-6, 0),
+        (RandomizedResponse(30_000, 0.1), 10**6, 1e-6, 0),
+        (NegativeBinomial(1, 40.0, 0.98), 10**6, 1e-6, 0),
+        (ThreeNB(1, 0.984, 10.0, 0.9936), 10**6, 1e-6, 0),
         (NegativeBinomial(1, 40.0, 0.98), 768, 1e-30, 40),
         (Pure(1, 0.9, 1.0 - 1e-16, 10.0, 0.99), 768, 1e-6, 8),
+        (Poisson(1, 1e3), 10**9, 1e-6, 0),
+        (NegativeBinomial(1, 40.0, 0.98), 10**9, 1e-6, 0),
         (RandomizedResponse(20, 0.4), MANY, 1e-6, 0),
+        (RandomizedResponse(10**6, 0.4), MANY, 1e-6, 0),
         (NegativeBinomial(1, 40.0, 0.98), MANY, 1e-6, 0),
         (ThreeNB(1, 0.984, 10.0, 0.9936), MANY, 1e-6, 0),
         (Pure(1, 0.984, 1e-3, 50.0, 0.99), MANY, 1e-6, 0),
@@ -63,7 +68,9 @@ def test_extremes_answer_with_bounded_work(
 ) -> None:
     found = account(protocol, instances=instances, delta=delta).epsilon
     assert 0.0 <= found.lower <= found.upper < math.inf
-    assert found.lower >= 0.75 * found.upper or found.upper < 1e-6
+    # The chord over the other users' bits costs more where few reports are flipped.
+    loose = isinstance(protocol, RandomizedResponse) and protocol.users < 100
+    assert found.lower >= (0.97 if loose else 0.995) * found.upper or found.upper < 1e-6
     assert len(work) <= transforms
 
 

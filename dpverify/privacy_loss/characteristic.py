@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from dpverify.rounding import SUBNORMAL, UNIT
 
 __all__ = ["Line", "LossAtoms", "Nodes"]
+
+_KEPT = 8
+"""How many lines are kept: many mixes of the same losses share one."""
 
 
 class Nodes(NamedTuple):
@@ -73,6 +76,7 @@ class LossAtoms:
 
     losses: NDArray[np.float64]
     log_masses: NDArray[np.float64]
+    _kept: dict[Nodes, Line] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, losses: NDArray[np.float64], masses: NDArray[np.float64]) -> LossAtoms:
@@ -93,7 +97,15 @@ class LossAtoms:
         return shift + math.log(float(np.sum(np.exp(exponents - shift))))
 
     def along(self, nodes: Nodes) -> Line:
-        """Return `sum_i m_i e^(x l_i)` at every node x.
+        """Return `sum_i m_i e^(x l_i)` at every node x."""
+        line = self._kept.pop(nodes, None) or self._line(nodes)
+        self._kept[nodes] = line
+        if len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return line
+
+    def _line(self, nodes: Nodes) -> Line:
+        """Return the values at the nodes, and what they are off by.
 
         A node is a multiple of the square root of their number and a rest, so that few exponentials and one product of
         matrices do. With N and F those of a rest and of a multiple, less 1, `e^(i s l) - 1 = N F + N + F`.

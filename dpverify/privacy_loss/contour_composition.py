@@ -19,14 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.characteristic import Nodes
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.grid import GridPrivacyLoss
+from dpverify.privacy_loss.saddle import rounded_tilt
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from dpverify.search import crossing
 
-__all__ = ["ContourComposition"]
+__all__ = ["ContourComposition", "MixesBound"]
 
 _SMOOTHING = 1e-6
 """The extra variance of the total loss, relatively."""
@@ -66,11 +67,11 @@ class ContourComposition(Composition):
 
     def __init__(self, factors: Sequence[tuple[GridPrivacyLoss, int]]) -> None:
         super().__init__(factors)
-        self._atoms = [(LossAtoms.of(grid.losses, grid.masses), count) for grid, count in self._factors]
+        self._atoms = [(grid.atoms, count) for grid, count in self._factors]
         self._smoothing = 0.0
         self._lines: list[_Line] = []
         if not self._singular:
-            self._smoothing = _SMOOTHING * max(self._total.moments(0.0)[2], self.step**2)
+            self._smoothing = _rounded(_SMOOTHING * max(self._total.moments(0.0)[2], self.step**2))
             self._split_variance += self._smoothing
 
     def tilt_at(self, epsilon: float) -> float:
@@ -78,8 +79,9 @@ class ContourComposition(Composition):
         if self._singular:
             return 0.0
         tilt = self._total.tilt_at(epsilon)
-        _, mean, variance = self._total.moments(tilt)
-        return tilt + 1.0 / (math.sqrt(max(variance, self.step**2)) + max(mean - epsilon, 0.0))
+        moments = self._total.moments(tilt)
+        right = 1.0 / (math.sqrt(max(moments[2], self.step**2)) + max(moments[1] - epsilon, 0.0))
+        return rounded_tilt(tilt + right, moments)
 
     def _line_for(self, epsilon: float) -> _Line:
         for known in self._lines:
@@ -90,10 +92,30 @@ class ContourComposition(Composition):
             self._lines = [made, *self._lines[: _KEPT - 1]]
         return made
 
+    def contour_at(self, epsilon: float) -> Contour:
+        """Return a contour at which moduli alone bound the profile best near epsilon.
+
+        A modulus is about `e^(K(t) - t epsilon) / (t (1 + t))`, least where the tilted mean exceeds epsilon by 1/t.
+        """
+        right = 1.0 / max(self._total.tilt_at(epsilon), 1.0 / math.sqrt(max(self._total.moments(0.0)[2], self.step**2)))
+        tilt = self._total.tilt_at(epsilon + right)
+        variance = self._total.moments(tilt)[2]
+        return Contour.at(tilt, _rounded(math.sqrt(max(variance, self.step**2))), self._smoothing)
+
+    def log_integral(self, contour: Contour) -> float:
+        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x, finite losses as they are listed."""
+        log_moduli, size = np.zeros(contour.count), np.zeros(contour.count)
+        for atoms, count in self._atoms:
+            part = count * atoms.along(contour.nodes).log_moduli
+            log_moduli += part
+            size += np.abs(part)
+        log_moduli += (len(self._atoms) + 1.0) * UNIT * size
+        return contour.log_integral(log_moduli) + self._relative_error * (1.0 + 2.0 * UNIT)
+
     def _line(self, tilt: float) -> _Line:
         _, mean, variance = self._total.moments(tilt)
         deviation = math.sqrt(max(variance, self.step**2))
-        contour = Contour.at(tilt, deviation, self._smoothing)
+        contour = Contour.at(tilt, _rounded(deviation), self._smoothing)
         log_moduli, phases, turned, errors = (np.zeros(contour.count) for _ in range(4))
         log_scale = size = 0.0
         for atoms, count in self._atoms:
@@ -177,3 +199,46 @@ class ContourComposition(Composition):
             return self._line_for(epsilon).contour.tilt
 
         return crossing(profile, delta, guess, slope=slope, above=above, scale=self.step)
+
+
+class MixesBound:
+    """An upper bound on every mix of two mechanisms over a number of instances, from both ends alone.
+
+    At each node the modulus of a mix, m times the first and the rest the second, is an exponential of a linear function
+    of m. So a sum of moduli is convex in m, and the larger of both ends' sums bounds all between: without phases, but
+    with no search over m.
+
+    Parameters
+    ----------
+    ends : sequence of ContourComposition
+        Compositions of one number of instances, each of one mechanism.
+    epsilon : float
+        Where the bound shall be sharp, in nats, positive.
+    """
+
+    def __init__(self, ends: Sequence[ContourComposition], epsilon: float) -> None:
+        contours = [end.contour_at(epsilon) for end in ends]
+        found = [(contour.tilt, max(end.log_integral(contour) for end in ends)) for contour in contours]
+        self._tilt, self._log_integral = min(found, key=lambda line: line[1] - line[0] * epsilon)
+        self._loss_error = max(end.loss_error for end in ends)
+        self._unbounded = max(end.unbounded_mass for end in ends)
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on the divergence of every mix."""
+        reached = self._tilt * (epsilon - self._loss_error)
+        exponent = self._log_integral - reached + 8.0 * UNIT * (abs(self._log_integral) + abs(reached))
+        return min(1.0, (math.exp(min(exponent, 0.0)) + self._unbounded) * (1.0 + 8.0 * UNIT))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on the epsilon >= 0 of every mix."""
+        left = (delta - self._unbounded) * (1.0 - 4.0 * UNIT)
+        if left <= 0.0:
+            return math.inf
+        size = abs(self._log_integral) - math.log(left)
+        epsilon = (self._log_integral - math.log(left) + 8.0 * UNIT * size) / self._tilt + self._loss_error
+        return max(epsilon * (1.0 + 8.0 * UNIT), 0.0)
+
+
+def _rounded(size: float) -> float:
+    """Return one of few numbers, a little larger: so that mixes of the same factors share their nodes."""
+    return float(2.0 ** (math.ceil(4.0 * math.log2(size)) / 4.0))

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.concentration import Concentration, total_loss
+from dpverify.privacy_loss.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
@@ -30,8 +31,10 @@ _MOST_BLOCKS = 48
 _COARSEST_CELLS = 64
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
-_USELESS = 0.05
-"""How much of the total's variance the splitting of losses may add before a grid is not worth its while."""
+_USELESS = 1e-5
+"""How much of the total's variance the splitting of losses may add before no window of cells is worth its while."""
+_CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
+"""Of one loss, along contours."""
 
 
 def choose_step(
@@ -134,6 +137,7 @@ class FamilyComposition:
             most = _MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
             self._mix_step = min(choose_step(pair, instances, most_length=most, **coarse) for pair in trimmed)
             self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
+        self._along_contours = step is None and self._widely_split()
         self._built = False
 
     def _trimmed(self, pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:
@@ -142,14 +146,24 @@ class FamilyComposition:
             return list(pairs)
         return [pair.trimmed(_CUT * self._reference / self.instances) for pair in pairs]
 
-    def _hopeless(self) -> bool:
-        """Return whether no grid that fits in memory says more than the moments do."""
-        if self._step_given:
+    def _widely_split(self) -> bool:
+        """Return whether no window of cells that fits resolves the total loss, and set steps for contours if so.
+
+        The cost of contours grows with the cells of one loss, and does not depend on the instances.
+        """
+        listed = [pair for pair in self._attained if pair.losses.size]
+        totals = [total_loss(pair, self.instances).saddle_point(self._reference)[2] for pair in listed]
+        deviations = [total / math.sqrt(self.instances) for total in totals]
+        if not listed or self.step <= 2.0 * math.sqrt(_USELESS) * max(deviations):
             return False
-        listed = [total_loss(pair, self.instances) for pair in self._attained if pair.losses.size]
-        spread = max((total.moments(0.0)[2] for total in listed), default=0.0)
+        most = max(pair.largest_loss for pair in self._trimmed(listed))
+        self.step = self._mix_step = max(min(deviations) / _CELLS_PER_DEVIATION, most / _MOST_CELLS)
+        return True
+
+    def _hopeless(self) -> bool:
+        """Return whether no listed loss is known well enough to say more than the moments do."""
         error = max(pair.loss_error for pair in self._every) * self.instances
-        return self.instances * self.step**2 / 4.0 > _USELESS * spread or self._bounds.basic <= 8.0 * error
+        return not self._step_given and self._bounds.basic <= 8.0 * error
 
     def _build(self) -> None:
         """Put everything on grids: `step` for the lower bounds, `mix_step` for the search over mixes."""
@@ -158,6 +172,8 @@ class FamilyComposition:
         self._ends = [dominating_grid(group, self._mix_step) for group in groups] if two else []
         every = [pair for group in groups for pair in group]
         self._supremum = dominating_grid(self._ends or every, self._mix_step)
+        if self._along_contours:
+            self._ends, self._supremum = [end.capped() for end in self._ends], self._supremum.capped()
         self._mixes: dict[tuple[int, int], Composition] = {}
         self._lower_compositions: list[Composition] = []
         self._built = True
@@ -180,6 +196,8 @@ class FamilyComposition:
                 self._build()
 
     def _composition(self, parts: list[tuple[GridPrivacyLoss, int]]) -> Composition:
+        if self._along_contours:
+            return ContourComposition(parts)
         return Composition(parts) if self._step_given else Composition(parts, max_bytes=_MOST_BYTES)
 
     def _lower(self) -> list[Composition]:
@@ -210,14 +228,23 @@ class FamilyComposition:
         gap = max(self._mix_gap, 0.0 if decide is None or attained == 0.0 else decide / attained - 1.0)
         if whole.delta(attained * (1.0 + gap)).upper <= delta:
             return whole.epsilon_upper(delta)
+        rough = self._mixes_bound(ends, attained)
+        if rough is not None and rough.epsilon(delta) <= attained * (1.0 + gap):
+            return rough.epsilon(delta)
         tilt = max(end.saddle_point(delta)[1] for end in ends)
         blocks, gap = self._partition(tilt, tilt * attained, gap)
-        return self._raised(
+        level = self._raised(
             attained * (1.0 + gap),
             blocks,
             lambda mix, level: mix.delta(level).upper > delta,
             lambda mix: mix.epsilon_upper(delta),
         )
+        return level if rough is None else min(level, rough.epsilon(delta))
+
+    def _mixes_bound(self, ends: Sequence[Composition], epsilon: float) -> MixesBound | None:
+        """Return a bound on every mix that needs no search; None where it is too rough."""
+        contours = [end for end in ends if isinstance(end, ContourComposition)]
+        return MixesBound(contours, epsilon) if contours and epsilon > 0.0 else None
 
     def _worst_delta(self, epsilon: float) -> float:
         """Return an upper bound on the largest divergence at an epsilon over all mixes."""
@@ -226,6 +253,8 @@ class FamilyComposition:
             return whole
         ends = [self._mix(m, m) for m in (0, self.instances)]
         attained = max(end.delta(epsilon).upper for end in ends)
+        rough = self._mixes_bound(ends, epsilon)
+        whole = whole if rough is None else min(whole, rough.delta(epsilon))
         if whole <= attained * (1.0 + self._mix_gap):
             return whole
         blocks, gap = self._partition(max(end.tilt_at(epsilon) for end in ends), 1.0, self._mix_gap)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
+from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.privacy_loss.saddle import LossMoments
@@ -93,9 +95,41 @@ class GridPrivacyLoss:
         return LossMoments(self.losses, np.log(self.masses))
 
     @cached_property
+    def atoms(self) -> LossAtoms:
+        """The finite losses, for moments at complex arguments."""
+        return LossAtoms.of(self.losses, self.masses)
+
+    @cached_property
     def transforms(self) -> FactorTransforms:
         """The tilted Fourier transforms of the loss."""
         return FactorTransforms(self.indices, self.moments)
+
+    def capped(self) -> GridPrivacyLoss:
+        """Return a grid that dominates this one and, instead of a relative error, has finite masses of 1 at most.
+
+        Masses that are as large as they may be give a profile that is never below. Where they add up to more than 1,
+        the smallest losses go until 1 is left. Above the least loss that stays that changes nothing; from there to
+        e^eps = 0 the profile is a line up to 1, and the true one is convex and ends at 1 or less. So many copies count
+        what the error moves, and not the error once each. For upper bounds only.
+        """
+        if not self.relative_error < 1.0:
+            return replace(self, bounds=self.bounds & Bounds.UPPER)
+        masses, indices = self.masses * ((1.0 + 4.0 * UNIT) / (1.0 - self.relative_error)), self.indices
+        # A running sum of n terms is off by n roundings: far less than this margin.
+        excess = (math.fsum(masses) - 1.0) * (1.0 - 1e-9) - 4.0 * UNIT
+        if excess > 0.0:
+            above = np.cumsum(masses) - excess
+            first = int(np.searchsorted(above, 0.0, side="right"))
+            masses, indices = np.append(above[first], masses[first + 1 :]), indices[first:]
+        return replace(
+            self,
+            indices=indices,
+            masses=masses,
+            infinite_mass=0.0,
+            missing_mass=self.unbounded_mass,
+            relative_error=0.0,
+            bounds=self.bounds & Bounds.UPPER,
+        )
 
     def profile(self, first: int, last: int) -> NDArray[np.float64]:
         """Return `H_eps(P||Q)`, without infinite mass, at eps = first*step, ..., last*step, shape (last - first + 1,).

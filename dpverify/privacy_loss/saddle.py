@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossMoments", "Moments", "TotalLoss"]
+__all__ = ["LossMoments", "Moments", "TotalLoss", "rounded_tilt"]
 
 Moments = tuple[float, float, float]
 """The logarithm of a moment generating function, and its first two derivatives."""
@@ -108,7 +108,7 @@ class TotalLoss:
         steepest = 1.0 / self._resolution
         low, high = 0.0, math.inf
         tilt = gaussian(start) / max(start[2], self._resolution**2)
-        tilt = _rounded(min(tilt if tilt > 0.0 else 1.0, steepest), start)
+        tilt = rounded_tilt(min(tilt if tilt > 0.0 else 1.0, steepest), start)
         for _ in range(100):
             moments = self.moments(tilt)
             value, deviation = condition(tilt, moments), math.sqrt(max(moments[2], self._resolution**2))
@@ -120,7 +120,7 @@ class TotalLoss:
                 proposed = min(proposed, 4.0 * tilt, steepest)
             elif not low < proposed < high:
                 proposed = 0.5 * (low + high)
-            nearest = _rounded(proposed, moments)
+            nearest = rounded_tilt(proposed, moments)
             proposed = nearest if low < nearest < high else proposed
             # The second condition for laws of two scales, whose deviation jumps with the tilt.
             if abs(proposed - tilt) <= min(_NEAR / deviation, 0.05 * tilt):
@@ -129,8 +129,8 @@ class TotalLoss:
         return tilt
 
 
-def _rounded(tilt: float, moments: Moments) -> float:
-    """Return a multiple of a power of two that is near enough to a tilt, for a law of these moments."""
+def rounded_tilt(tilt: float, moments: Moments) -> float:
+    """Return a multiple of a power of two that is near enough to a positive tilt, for a law of these moments."""
     quantum = _NEAR / math.sqrt(max(moments[2], 1e-280))
     quantum = 2.0 ** math.floor(math.log2(min(quantum, tilt / 4.0)))
     return quantum * round(tilt / quantum)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss import contour, contour_composition
 from dpverify.privacy_loss.characteristic import Line, LossAtoms, Nodes
-from dpverify.privacy_loss.contour_composition import ContourComposition
+from dpverify.privacy_loss.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.pairs import binomial_randomized_response
+from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial, poisson
 from dpverify.privacy_loss.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
@@ -46,9 +46,9 @@ def holds(interval: Interval, exact: float) -> bool:
     return interval.lower <= exact <= interval.upper
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
-    st.lists(st.tuples(rational_pairs(5), st.integers(1, 6)), min_size=1, max_size=2),
+    st.lists(st.tuples(rational_pairs(5), st.integers(1, 10)), min_size=1, max_size=2),
     st.floats(-2.0, 4.0),
     st.sampled_from([0.02, 0.3]),
 )
@@ -69,6 +69,66 @@ def test_transforms_and_contours_agree(delta: float) -> None:
     assert other.lower <= one.upper
     assert one.upper == pytest.approx(other.upper, rel=1e-5, abs=1e-5)
     assert one.width <= 1.2 * other.width + 1e-4 * other.upper
+
+
+PAIRS = {
+    "reports": binomial_randomized_response(300, 0.2, 1e-150),
+    "counts": negative_binomial(5.0, 0.9, 1e-150),
+    "poisson": poisson(40.0, 1e-150),
+    "laplace": discrete_laplace(0.05),
+}
+
+
+@pytest.mark.parametrize("copies", [(1, 0), (30, 0), (7, 11), (400, 300), (20_000, 1)])
+@pytest.mark.parametrize("delta", [0.2, 1e-4, 1e-30])
+@pytest.mark.parametrize("kinds", [("reports", "reports"), ("counts", "poisson"), ("laplace", "counts")])
+def test_transforms_and_contours_overlap_on_mixes(
+    kinds: tuple[str, str], delta: float, copies: tuple[int, int]
+) -> None:
+    pairs = (PAIRS[kinds[0]].up, PAIRS[kinds[1]].down)
+    step = max(one.trimmed(1e-40).largest_loss for one in pairs) / 500.0
+    factors = [(connect_the_dots(one, step), count) for one, count in zip(pairs, copies, strict=True) if count]
+    one, other = ContourComposition(factors), Composition(factors)
+    first, second = one.epsilon(delta), other.epsilon(delta)
+    assert first.lower <= second.upper
+    assert second.lower <= first.upper
+    at = min(0.9 * second.upper, 50.0)
+    first, second = one.delta(at), other.delta(at)
+    assert first.lower <= second.upper
+    assert second.lower <= first.upper
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-15])
+@pytest.mark.parametrize("copies", [40, 3000])
+def test_both_ends_bound_every_mix(copies: int, delta: float) -> None:
+    grids = [connect_the_dots(one, 5e-3) for one in PAIRS["counts"]]
+    every = MixesBound([ContourComposition([(grid, copies)]) for grid in grids], epsilon=6.0)
+    found, largest = every.epsilon(delta), 0.0
+    for share in (0.0, 0.1, 0.5, 0.8, 1.0):
+        first = round(share * copies)
+        parts = [(grid, count) for grid, count in zip(grids, (first, copies - first), strict=True) if count]
+        mix = Composition(parts)
+        largest = max(largest, mix.epsilon(delta).lower)
+        assert largest <= found
+        assert mix.delta(6.0).lower <= every.delta(6.0)
+    close = MixesBound([ContourComposition([(grid, copies)]) for grid in grids], epsilon=largest).epsilon(delta)
+    assert largest <= close <= 1.1 * largest
+
+
+@pytest.mark.parametrize("error", ["loss_error", "relative_error", "missing_mass"])
+def test_a_bound_on_mixes_charges_what_a_composition_does(error: str) -> None:
+    exact, off = (
+        MixesBound([ContourComposition([(connect_the_dots(one, LOSS), COPIES)])], epsilon=1.2)
+        for one in (pair(), pair(**{error: 0.01}))
+    )
+    grown = {
+        "loss_error": binomial(1.2, shift=0.01),
+        "relative_error": binomial(1.2, scale=1.01),
+        "missing_mass": binomial(1.2) + 1.0 - 0.99**COPIES,
+    }
+    charge = grown[error] - binomial(1.2)
+    assert off.delta(1.2) >= exact.delta(1.2) + 0.9 * charge > exact.delta(1.2)
+    assert off.epsilon(0.1) > exact.epsilon(0.1)
 
 
 def test_any_number_of_copies_is_a_matter_of_one_line() -> None:

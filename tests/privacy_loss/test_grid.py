@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.two_valued import TwoValuedCurve
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
+MASSES = np.array([1.0, np.exp(0.1)]) / (1.0 + np.exp(0.1))
 STEPS = st.sampled_from([1e-3, 0.01, 0.1, 0.7])
 
 
@@ -101,3 +105,32 @@ def test_bad_input_is_refused() -> None:
     far = PrivacyLossDistribution(np.array([-700.0, 700.0]), np.array([1e-300, 1.0]))
     with pytest.raises(ValueError, match="grid cells"):
         dominating_grid([far, pair], 1e-6)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1e-3, 1.0), st.floats(-1.0, 1.0)), min_size=2, max_size=8),
+    st.sampled_from([1e-12, 1e-3, 0.3]),
+    st.floats(-30.0, 30.0),
+)
+def test_a_capped_grid_dominates_all_that_its_errors_allow(
+    atoms: list[tuple[float, float]], error: float, epsilon: float
+) -> None:
+    # True masses of sum 1, listed with errors at will; `epsilon` is in steps.
+    true, off = (np.array(column) for column in zip(*atoms, strict=True))
+    true /= true.sum()
+    indices = np.arange(true.size, dtype=np.int64) - 3
+    listed = GridPrivacyLoss(0.1, indices, true * (1.0 + error * off), 0.0, 0.0, error, 0.0, 0.1)
+    capped = listed.capped()
+    exact = float(np.sum(true * np.maximum(-np.expm1(0.1 * (epsilon - indices)), 0.0)))
+    assert exact <= finite(capped, 0.1 * epsilon) * (1.0 + 1e-14)
+    assert capped.masses.sum() <= 1.0 + 2e-9 * error / (1.0 - error) + 1e-14
+    assert capped.relative_error == 0.0
+    assert capped.bounds is Bounds.UPPER
+
+
+def test_many_copies_of_a_capped_grid_count_its_error_as_what_it_moves() -> None:
+    listed = connect_the_dots(PrivacyLossDistribution(np.array([-0.1, 0.1]), MASSES, relative_error=1e-6), 0.1)
+    upper, capped = (ContourComposition([(grid, 10**7)]).epsilon(1e-6).upper for grid in (listed, listed.capped()))
+    exact = TwoValuedCurve(Interval(0.1, 0.1), 10**7).epsilon(1e-6)
+    assert exact.lower <= capped <= 1.0001 * exact.upper
+    assert upper > capped
