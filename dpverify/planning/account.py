@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,6 +55,10 @@ class AccountResult:
         The privacy curve's point: one is the value that was asked at, the other contains the truth.
     guarantee : Guarantee
         The upper ends, as an (epsilon, delta)-DP statement.
+    asked : {"epsilon", "delta"}
+        Which of both was given.
+    at : Fraction
+        The number that was given, exactly.
     notes : tuple of str
         How the supremum over datasets was taken.
     """
@@ -65,6 +70,8 @@ class AccountResult:
     epsilon: Interval
     delta: Interval
     guarantee: Guarantee
+    asked: Literal["epsilon", "delta"]
+    at: Fraction
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,15 +149,18 @@ def account(
     def curve(reference_delta: float) -> PrivacyCurve:
         return claims.curve(protocol, change, adversary, relative_width=relative_width, reference_delta=reference_delta)
 
+    asked: Literal["epsilon", "delta"]
     with within_limits(claims.name):
         if delta is None:
             assert epsilon is not None
-            at = Interval(*enclosing_floats(exact_number("epsilon", epsilon)))
+            asked, exact = "epsilon", exact_number("epsilon", epsilon)
+            at = Interval(*enclosing_floats(exact))
             check_real("epsilon", at.lower, low=0.0)
             made, found = _delta_between(curve, at)
             point, statement = (at, found), (at.lower, found.upper)
         else:
-            at = Interval(*enclosing_floats(exact_number("delta", delta)))
+            asked, exact = "delta", exact_number("delta", delta)
+            at = Interval(*enclosing_floats(exact))
             check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
             made = (
                 curve(max(at.upper, _LEAST_GUESS))
@@ -168,6 +178,8 @@ def account(
         change,
         *point,
         upper_bound(*statement, adversary, "exact law, exact composition", PROOF),
+        asked,
+        exact,
         notes,
     )
 

@@ -179,10 +179,12 @@ def account_table(result: AccountResult) -> RenderableType:
     title = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
     table = _table("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
-        # What was given is one number; what was computed is rounded outwards.
-        known = interval.lower == interval.upper
-        low = unrounded(interval.lower) if known else rounded_down(interval.lower, 10)
-        table.add_row(name, low, low if known else rounded_up(interval.upper, 10))
+        # What was given is one number, not the floats next to it; what was computed is rounded outwards.
+        if name == result.asked or interval.lower == interval.upper:
+            known = unrounded(result.at if name == result.asked else interval.lower)
+            table.add_row(name, known, known)
+        else:
+            table.add_row(name, rounded_down(interval.lower, 10), rounded_up(interval.upper, 10))
     return Group(
         _title(title),
         table,

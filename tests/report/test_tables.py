@@ -78,6 +78,18 @@ def test_what_was_accounted_is_printed_in_full(sigma: float) -> None:
     assert float(at_least) <= result.epsilon.lower <= result.epsilon.upper <= float(at_most)
 
 
+@pytest.mark.parametrize("asked", ["1e-3", "0.1", "1e-300", "0.123456789012"])
+def test_an_account_shows_the_point_that_was_asked(asked: str) -> None:
+    """Most decimals lie between two floats, which the result holds: the table shows the decimal."""
+    protocol = CentralGaussian(1, 20.0)
+    for text, name in (
+        (printed(account_table(account(protocol, delta=asked))), "delta"),
+        (printed(account_table(account(protocol, epsilon=asked))), "epsilon"),
+    ):
+        ((at_least, at_most),) = re.findall(rf"^ *{name} +(\S+) +(\S+)", text, flags=re.MULTILINE)
+        assert Fraction(at_least) == Fraction(at_most) == Fraction(asked)
+
+
 def test_ends_of_an_account_are_rounded_outwards() -> None:
     result = account(CentralGaussian(1, 20.0), delta=1e-6)
     ends = replace(result, epsilon=type(result.epsilon)(1.00000000001, 1.00000000019))
