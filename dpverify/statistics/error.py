@@ -89,15 +89,16 @@ class ErrorNull:
         check_integer("simulations", self.simulations, low=1)
 
     @cached_property
-    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-        """Return means and mean squares of every simulated audit, each (simulations, queries), and its trials."""
-        means, squares, trials = [], [], 0
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+        """Return means, mean squares and deviations, (simulations, queries), of every audit, and its trials."""
+        means, squares, deviations, trials = [], [], [], 0
         for _ in range(self.simulations):
             errors = self._check("simulate's result", self.claim.simulate(self.rng))
             means.append(errors.mean(axis=0))
             squares.append((errors**2).mean(axis=0))
+            deviations.append(errors.std(axis=0))
             trials = len(errors)
-        return np.array(means), np.array(squares), trials
+        return np.array(means), np.array(squares), np.array(deviations), trials
 
     def _check(self, name: str, errors: ArrayLike, trials: int | None = None) -> NDArray[np.float64]:
         array = np.asarray(errors, dtype=np.float64)
@@ -136,7 +137,7 @@ class ErrorNull:
         fault : float
             The relative error of scale that the power refers to.
         """
-        _, squares, trials = self._moments
+        _, squares, _, trials = self._moments
         observed = self._check("errors", errors, trials)
         null = self._rmse_statistic(squares)
         measured = np.sqrt((observed**2).mean(axis=0))
@@ -159,7 +160,7 @@ class ErrorNull:
 
         The parameters are those of `test_rmse`; here `fault` is a shift in standard deviations.
         """
-        means, _, trials = self._moments
+        means, _, _, trials = self._moments
         observed = self._check("errors", errors, trials).mean(axis=0)
         null = self._bias_statistic(means)
         worst = int(np.argmax(np.abs(observed - self.claim.bias) / self.claim.deviation))
@@ -181,16 +182,21 @@ class ErrorNull:
         Raises
         ------
         ValueError
-            If there are too few simulations for the level: at least `2 / level` are needed.
+            If there are too few simulations for the level: at least `2 / level` are needed. If so many of them have
+            errors without any spread that no band is finite.
         """
         check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
-        means, squares, trials = self._moments
+        means, squares, deviations, trials = self._moments
         observed = self._check("errors", errors, trials)
-        mean, square = observed.mean(axis=0), (observed**2).mean(axis=0)
-        spread = np.sqrt(square - mean**2)
-        pivots = np.abs((means - self.claim.bias) / np.sqrt(squares - means**2)).max(axis=1)
-        width, ratio = (self._critical(null, level / 2.0) for null in (pivots, self._rmse_statistic(squares)))
-        if math.isinf(width):
+        mean, square, spread = observed.mean(axis=0), (observed**2).mean(axis=0), observed.std(axis=0)
+        # Errors without any spread say nothing about their bias in units of it.
+        pivots = np.full(means.shape, math.inf)
+        np.divide(np.abs(means - self.claim.bias), deviations, out=pivots, where=deviations > 0.0)
+        null = pivots.max(axis=1)
+        width, ratio = (self._critical(each, level / 2.0) for each in (null, self._rmse_statistic(squares)))
+        if math.ceil((1.0 - level / 2.0) * (null.size + 1)) > null.size:
             raise ValueError(f"simulations={self.simulations} must be at least {math.ceil(2 / level)} for this level.")
+        if math.isinf(width) or math.isinf(ratio):
+            raise ValueError(f"trials={trials} must be more: all errors at a query are equal in too many simulations.")
         rmse, factor = np.sqrt(square), math.exp(ratio)
         return ErrorBands(mean - width * spread, mean + width * spread, rmse / factor, rmse * factor, level)

@@ -57,6 +57,23 @@ def test_bands_cover_all_queries_at_once() -> None:
     assert (missed > 0).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("offset", [0.0, 0.1, 0.3, 1e-9, -12345.678])
+def test_errors_without_any_spread_have_bands(offset: float) -> None:
+    bands = ErrorNull(CLAIM, np.random.default_rng(44), simulations=39).bands(np.full((60, 3), offset), 0.1)
+    assert bands.bias_lower == pytest.approx(offset, rel=1e-12)
+    assert bands.bias_upper == pytest.approx(offset, rel=1e-12)
+    assert ((bands.rmse_lower <= abs(offset)) & (abs(offset) <= bands.rmse_upper)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_simulations_without_any_spread_give_no_band() -> None:
+    rare = ErrorClaim(lambda rng: (rng.random((4, 1)) < 0.01).astype(float), np.array([0.1]), np.array([0.01]))
+    null = ErrorNull(rare, np.random.default_rng(45), simulations=39)
+    with pytest.raises(ValueError, match=r"^trials=4 must be more: all errors at a query are equal in too many sim"):
+        null.bands(np.zeros((4, 1)), 0.1)
+
+
 def test_bad_input() -> None:
     null = ErrorNull(CLAIM, np.random.default_rng(1), simulations=19)
     with pytest.raises(ValueError, match=r"^errors has shape \(5, 2\), but must have shape \(60, 3\)\.$"):
