@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -27,50 +29,91 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def environment(site: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)]), "COLUMNS": "200"}
+
+
 def run(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(ROOT), str(site)])
-    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
     return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, env=environment, cwd=site, timeout=120, check=False
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        env=environment(site),
+        cwd=site,
+        timeout=120,
+        check=False,
     )
 
 
-def command(site: Path, *words: str, status: int = 0) -> dict:
-    done = run(site, "-m", "dpverify", *words, "--json")
-    assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+@dataclass(frozen=True)
+class Shell:
+    """A process that has the package installed and runs one command after the other: starting takes the longest."""
+
+    process: subprocess.Popen[str]
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        """Return the exit status, the standard output and the standard error output of a command."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(words), file=self.process.stdin, flush=True)
+        status, out, err = json.loads(self.process.stdout.readline())
+        return status, out, err
+
+    def json(self, *words: str, status: int = 0) -> dict:
+        found, out, err = self.run(*words, "--json")
+        assert found == status, err
+        return json.loads(out)
 
 
-def test_a_bitsum_is_planned_and_the_plan_is_confirmed(site: Path) -> None:
+LOOP = """
+import contextlib, io, json, sys
+from dpverify.cli import main
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(json.loads(line))
+    print(json.dumps([status, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def shell(site: Path) -> Iterator[Shell]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", LOOP], env=environment(site), cwd=site, **pipes) as process:
+        yield Shell(process)
+        process.kill()
+
+
+def test_a_bitsum_is_planned_and_the_plan_is_confirmed(shell: Shell) -> None:
     budget = ["--epsilon", "1", "--delta", "1e-3", "--users", "30", "--instances", "2"]
-    (row,) = command(site, "plan", *budget, "--bitsum", "tosses", "--method", "exact")["rows"]
+    (row,) = shell.json("plan", *budget, "--bitsum", "tosses", "--method", "exact")["rows"]
     coins = row["parameters"]["coins"]
     assert coins > 1
     words = ["account", "tosses", "--users", "30", "--instances", "2", "--delta", "1e-3", "--coins"]
-    assert command(site, *words, str(coins))["epsilon"]["upper"] <= 1.0
-    assert command(site, *words, str(coins - 1))["epsilon"]["lower"] > 1.0
+    assert shell.json(*words, str(coins))["epsilon"]["upper"] <= 1.0
+    assert shell.json(*words, str(coins - 1))["epsilon"]["lower"] > 1.0
 
 
-def test_a_bitsum_is_audited_with_the_further_test(site: Path) -> None:
+def test_a_bitsum_is_audited_with_the_further_test(site: Path, shell: Shell) -> None:
     words = ["audit", "tosses", "--users", "20", "--coins", "3", "--trials", "500", "--level", "0.1"]
-    report = command(site, *words, status=3)  # too few trials to be consistent
+    report = shell.json(*words, status=3)  # too few trials to be consistent
     checks = {result["check"]: result["verdict"] for result in report["results"]}
     assert {"support of estimate, no ones", "message count, per user"} <= set(checks)
     assert "violates" not in checks.values()
     faulty = "def target(bits, rng):\n    return float(bits.sum()) + 0.25\n"
     (site / "faulty.py").write_text(faulty, encoding="utf-8")
-    report = command(site, *words, "--target", "faulty:target", status=1)
+    report = shell.json(*words, "--target", "faulty:target", status=1)
     checks = {result["check"]: result["verdict"] for result in report["results"]}
     assert checks["support of estimate, no ones"] == "violates"
 
 
-def test_a_mechanism_is_accounted_and_audited(site: Path) -> None:
-    found = command(site, "account", "truth", "--probability", "0.75", "--delta", "0", "--instances", "2")
+def test_a_mechanism_is_accounted_and_audited(shell: Shell) -> None:
+    found = shell.json("account", "truth", "--probability", "0.75", "--delta", "0", "--instances", "2")
     assert found["epsilon"]["lower"] <= 2.1972245773362196 <= found["epsilon"]["upper"]
     audited = ["audit", "truth", "--probability", "0.75", "--trials", "500", "--level", "0.1", "--claim-delta", "0"]
-    checks = command(site, *audited, "--claim-epsilon", "1.2", status=3)["results"]
+    checks = shell.json(*audited, "--claim-epsilon", "1.2", status=3)["results"]
     assert {"conformance of report, input 0", "support of report, input 1"} <= {result["check"] for result in checks}
-    refuted = command(site, *audited, "--claim-epsilon", "1", status=1)
+    refuted = shell.json(*audited, "--claim-epsilon", "1", status=1)
     assert next(r["check"] for r in refuted["results"] if r["verdict"] == "violates") == "privacy of the parameters"
 
 
@@ -100,13 +143,17 @@ print(claims_named("Own-Identity").protocol is OwnIdentity)
     assert done.stdout.split()[2] == "True"
 
 
-def test_what_is_installed_is_listed(site: Path) -> None:
-    listed = run(site, "-m", "dpverify", "account", "--help").stdout
+def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
+    _, listed, _ = shell.run("account", "--help")
     assert "tosses" in listed
     assert "truth" in listed
-    shown = run(site, "-m", "dpverify", "account", "tosses", "--help").stdout
+    _, shown, _ = shell.run("account", "tosses", "--help")
     assert "--coins" in shown
     assert "Coins that each user tosses." in shown
-    refused = run(site, "-m", "dpverify", "account", "tosses", "--users", "9", "--coins", "0", "--delta", "1e-3")
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("--coins='0' must be an integer in [1, inf)")
+    words = ["account", "tosses", "--users", "9", "--coins", "0", "--delta", "1e-3"]
+    status, _, refused = shell.run(*words)
+    assert status == 2
+    assert refused.startswith("--coins='0' must be an integer in [1, inf)")
+    # A process of its own says the same.
+    alone = run(site, "-m", "dpverify", *words)
+    assert (alone.returncode, alone.stderr) == (status, refused)
