@@ -166,6 +166,13 @@ def test_a_killed_audit_resumes_to_the_same_bits(tmp_path: Path) -> None:
     assert len(results[0]) == 400 * 16 + 1
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("audit") / "audit.npz"
+    run(ONE, checkpoint=file)
+    return file
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -176,15 +183,16 @@ def test_a_killed_audit_resumes_to_the_same_bits(tmp_path: Path) -> None:
         ({"block_size": 50}, "block_size"),
     ],
 )
-def test_a_checkpoint_of_another_audit_is_refused_and_kept(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
-    file = tmp_path / "audit.npz"
-    run(ONE, checkpoint=file)
-    before = file.read_bytes()
+def test_a_checkpoint_of_another_audit_is_refused_and_kept(kept: Path, changes: dict[str, Any], named: str) -> None:
+    before = kept.read_bytes()
     arguments = {"target": ONE.target, "datasets": ONE.datasets, "trials": 250, "seed": 7, "block_size": 40}
     with pytest.raises(CheckpointError, match=rf"another {named}; it is left as it is"):
-        run(Trials(**{**arguments, **changes}), checkpoint=file)
-    assert file.read_bytes() == before
-    assert_array_equal(run(ONE, checkpoint=file), run(ONE))
+        run(Trials(**{**arguments, **changes}), checkpoint=kept)
+    assert kept.read_bytes() == before
+
+
+def test_its_own_checkpoint_is_read(kept: Path) -> None:
+    assert_array_equal(run(ONE, checkpoint=kept), run(ONE))
 
 
 def test_an_unwritable_checkpoint_is_known_before_the_work(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def test_both_paths_have_the_exact_law(features: LSQFeatures, points: np.ndarray
         return tuple(counts.round().astype(int).tolist())
 
     rng = np.random.default_rng(3)
-    assert_law([reports(by_messages(protocol, points, rng)) for _ in range(4000)], pmf)
-    assert_law([reports(protocol.simulate(points, rng, chunk_size=2)) for _ in range(4000)], pmf)
+    assert_law([reports(by_messages(protocol, points, rng)) for _ in range(2000)], pmf)
+    assert_law([reports(protocol.simulate(points, rng, chunk_size=2)) for _ in range(2000)], pmf)
 
 
 def test_both_paths_agree_for_many_messages_per_user() -> None:
