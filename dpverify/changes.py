@@ -96,16 +96,16 @@ Change = Full | L2Bounded
 
 @dataclass(frozen=True)
 class Sparse:
-    """Of the bits of one group all are fair coins, but for a few: not the same ones before and after the replacement.
+    """Of the bits of one instance all are fair coins, but for a few: not the same ones before and after the replacement.
 
     That is what replacing one point does to the randomly rounded features of it, of which few are not 0.
 
     Parameters
     ----------
     nonzeros : int
-        S, the largest number of bits of a group that are no coins, at least 1 and at most `coordinates`.
+        S, the largest number of bits of an instance that are no coins, at least 1 and at most `coordinates`.
     coordinates : int
-        Q, the number of bits of a group, at least 1.
+        Q, the number of bits of an instance, at least 1.
 
     Raises
     ------
@@ -122,12 +122,12 @@ class Sparse:
 
     @property
     def changed_bits(self) -> int:
-        """How many bits of a group may change, in law: min(2S, Q)."""
+        """How many bits of an instance may change, in law: min(2S, Q)."""
         return min(2 * self.nonzeros, self.coordinates)
 
     @property
     def full_changes(self) -> int:
-        """How many bits that change fully the replacement costs at most, in each group: S.
+        """How many bits that change fully the replacement costs at most, in each instance: S.
 
         Bits that are no coins only before, and only after, make pairs of one that leaves and one that enters, with some
         of either left over; with those that are no coins both times there are S at most. It is attained where these

@@ -51,7 +51,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     bandwidth : float
         The bandwidth of `features="gaussian"`, in the units of the points; it must stay 1 with other features.
     instances : int, optional
-        I, the number of pairs of features; by default the dimension, as in wagner2025's experiments (1 for a
+        I, the number of instances; by default the dimension, as in wagner2025's experiments (1 for a
         deterministic family).
     bitsum : callable, optional
         `bitsum(users)` returns the `BitsumProtocol` for a class with that public reported count, so that its parameters

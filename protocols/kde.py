@@ -182,7 +182,7 @@ class KernelDensityProtocol:
         return KernelDensity(published, self.bitsum.users, self.features, clipped_fraction)
 
     def randomize(self, points: ArrayLike, rng: np.random.Generator) -> UserMessages:
-        """Return every user's messages, each a row (symbol, i Q + j) for feature j of pair i, both counted from 0.
+        """Return every user's messages, each a row (symbol, i Q + j) for coordinate j of instance i, from 0.
 
         Message by message, this is for small runs; `simulate` is equal in law.
 

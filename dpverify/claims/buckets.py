@@ -107,16 +107,18 @@ class BucketAccount:
         return 2.0 * max(pair.delta(epsilon / 2.0).upper for pair in self.directions)
 
 
-def bucket_curve(noise: NegativeBinomial, runs: int, *, relative_width: float, reference_delta: float) -> PrivacyCurve:
-    """Return the privacy curve of many runs: in each, one bucket's count goes up and another's down."""
-    if runs == 1:
+def bucket_curve(
+    noise: NegativeBinomial, instances: int, *, relative_width: float, reference_delta: float
+) -> PrivacyCurve:
+    """Return the privacy curve of many instances: in each, one bucket's count goes up and another's down."""
+    if instances == 1:
         return BucketAccount(noise.shape, noise.p)
     directions = negative_binomial(noise.shape, noise.p)
     step = min(
-        choose_step(pair, 2 * runs, relative_width=relative_width, reference_delta=reference_delta)
+        choose_step(pair, 2 * instances, relative_width=relative_width, reference_delta=reference_delta)
         for pair in directions
     )
-    return Composition([(connect_the_dots(pair, step), runs) for pair in directions])
+    return Composition([(connect_the_dots(pair, step), instances) for pair in directions])
 
 
 def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:

@@ -1,6 +1,6 @@
 """Error bounds for kernel density estimation from bitsums: wagner2025, Theorem 3.2 and its variants (A.1.7).
 
-For a beta-approximate (Q, R, S) family, I pairs, n users and bitsums of RMSE E. All bounds are for queries y whose
+For a beta-approximate (Q, R, S) family, I instances, n users and bitsums of RMSE E. All bounds are for queries y whose
 g(y) keeps to Definition 2.1: at most S non-zero coordinates, each in [-R, R].
 """
 
@@ -34,7 +34,7 @@ def published_rmse_bound(ctx: Context, beta: Any, R: Any, S: int, instances: int
     beta, R : number
         The family's approximation error, at least 0, and range, positive.
     S, instances : int
-        The family's sparsity and the number of pairs, at least 1.
+        The family's sparsity and the number of instances, at least 1.
     error : number
         E, the bitsum's RMSE in users, at least 0.
     n : int

@@ -152,7 +152,7 @@ def plan(
     users : int
         n, public.
     instances : int
-        I: how many groups of instances each user takes part in.
+        I: how many instances each user takes part in.
     method : {"exact", "published"}
         The least error whose composed guarantee meets the budget, or the published formula at (epsilon0, delta0).
     composition : {"basic", "advanced", "optimal", "exact"}, optional
@@ -161,7 +161,7 @@ def plan(
         both at delta = 0. The exact method with a theorem looks for the least error of an (epsilon0, delta0)-DP
         instance.
     sparsity : int
-        S: how many bitsums of a group one user's replacement costs; of features, see `dpverify.changes.Sparse`.
+        S: how many bitsums of an instance one user's replacement costs; of features, see `dpverify.changes.Sparse`.
     delta_split : number, optional
         The share of delta that a theorem spends on its own slack; see `per_instance_budget`.
     max_messages_per_user : float, optional

@@ -45,9 +45,9 @@ class GaussianPrivacyLoss:
     def __post_init__(self) -> None:
         check_real("mu", self.mu, low=0.0, low_open=True)
 
-    def composed(self, count: int) -> _ComposedGaussian:
-        """Return the exact composition of `count` copies."""
-        return _ComposedGaussian(self.mu, check_integer("count", count, low=1))
+    def composed(self, instances: int) -> _ComposedGaussian:
+        """Return the exact composition of so many instances."""
+        return _ComposedGaussian(self.mu, check_integer("instances", instances, low=1))
 
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence at one real epsilon (balle2018, Theorem 8), enclosed by Arb."""
@@ -117,7 +117,7 @@ class GaussianPrivacyLoss:
 @dataclass(frozen=True)
 class _ComposedGaussian:
     mu: float
-    count: int
+    instances: int
 
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence at one real epsilon, enclosed by Arb."""
@@ -134,7 +134,7 @@ class _ComposedGaussian:
 
     def _balls(self, epsilon: arb) -> tuple[arb, arb]:
         """Return the mass of the losses above epsilon, and the divergence."""
-        mu = arb(self.mu) * arb(self.count).sqrt()
+        mu = arb(self.mu) * arb(self.instances).sqrt()
 
         def upper_tail(x: arb) -> arb:
             return (x / arb(2).sqrt()).erfc() / 2

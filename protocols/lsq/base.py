@@ -42,7 +42,7 @@ class LSQFamily(ABC):
     requires_unit_vectors : bool
         Whether f accepts only vectors of Euclidean norm 1; it refuses others.
     deterministic : bool
-        Whether the family is a single pair, so that repeating it would add cost and no accuracy.
+        Whether all instances are the same, so that a second one would add cost and no accuracy.
     """
 
     requires_unit_vectors: ClassVar[bool] = False
@@ -80,7 +80,7 @@ class LSQFamily(ABC):
 
     @abstractmethod
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:
-        """Draw `instances` independent pairs (f, g).
+        """Draw (f, g) of as many independent instances.
 
         Parameters
         ----------
@@ -159,14 +159,14 @@ def _within(points: NDArray[np.float64], radius: float, outside: Outside, name: 
 
 @dataclass(frozen=True, eq=False)
 class LSQFeatures(ABC):
-    """I public pairs (f, g), drawn by `LSQFamily.sample`.
+    """The public (f, g) of I instances, drawn by `LSQFamily.sample`.
 
     Parameters
     ----------
     family : LSQFamily
-        Where the pairs were drawn from.
+        Where they were drawn from.
     instances : int
-        I, the number of pairs.
+        I, their number.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class LSQFeatures(ABC):
         return 18 * self.coordinates
 
     def f(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
-        """Return the users' side of every pair.
+        """Return the users' side of every instance.
 
         Parameters
         ----------
@@ -226,11 +226,11 @@ class LSQFeatures(ABC):
         return self._shaped(name, self._f(self.family.accepted(x, name=name), name))
 
     def g(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
-        """Return the query side of every pair, shape (queries, instances, Q); as `f`, but with any norm allowed."""
+        """Return the query side of every instance, shape (queries, instances, Q); as `f`, but with any norm allowed."""
         return self._shaped(name, self._g(check_vectors(name, y, dimension=self.family.dimension), name))
 
     def nonzero(self, x: ArrayLike, *, name: str = "x") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the users' side of every pair without its zeros; for sparse features only.
+        """Return the users' side of every instance without its zeros; for sparse features only.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class LSQFeatures(ABC):
         Returns
         -------
         coordinates : ndarray of int64, shape (points, instances)
-            The coordinate i Q + j of the non-zero entry of pair i.
+            The coordinate i Q + j of the non-zero entry of instance i.
         values : ndarray of float64, shape (points, instances)
             The entries, in [-R, R].
         """

@@ -45,7 +45,7 @@ class ExponentialTessellation(HashedPartition):
 
     @property
     def mean_hyperplanes(self) -> float:
-        """The expected number of hyperplanes of a pair."""
+        """The expected number of hyperplanes of an instance."""
         # E|w_1| for w uniform on the sphere.
         log_mean = math.lgamma(self.dimension / 2) - math.lgamma((self.dimension + 1) / 2) - 0.5 * math.log(math.pi)
         return 2.0 * self.reach / (math.exp(log_mean) * self.bandwidth)
@@ -85,7 +85,7 @@ class _Tessellations(OneHotFeatures):
                 f"{self.family.radius:g} (within {_TOLERANCE:g})."
             )
         sides = x @ self.normals.T > self.thresholds
-        # Running sums, modulo 2^64: the difference at two ends is the sum of the pair's own hyperplanes.
+        # Running sums, modulo 2^64: the difference at two ends is the sum of the instance's own hyperplanes.
         running = np.zeros((len(x), len(self.normals) + 1), dtype=np.uint64)
         np.cumsum(np.where(sides, self.hash.multipliers, np.uint64(0)), axis=1, out=running[:, 1:])
         at_ends = running[:, self.ends]

@@ -110,7 +110,7 @@ class HashedPartition(LSQFamily):
 
 @dataclass(frozen=True, eq=False)
 class OneHotFeatures(LSQFeatures):
-    """Features with one non-zero coordinate per point and pair, kept as its index and value.
+    """Features with one non-zero coordinate per point and instance, kept as its index and value.
 
     The dense array of `f` has Q entries where this has one, so everything that streams over points uses `nonzero`.
     """

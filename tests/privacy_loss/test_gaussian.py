@@ -96,7 +96,7 @@ def test_bad_input_is_refused() -> None:
     for mu in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="mu="):
             GaussianPrivacyLoss(mu)
-    with pytest.raises(ValueError, match="count=0"):
+    with pytest.raises(ValueError, match="instances=0"):
         GaussianPrivacyLoss(1.0).composed(0)
     with pytest.raises(ValueError, match="step=-1"):
         GaussianPrivacyLoss(1.0).on_grid(-1.0)

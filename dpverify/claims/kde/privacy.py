@@ -169,7 +169,7 @@ class _SparseCurve:
 
 
 class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
-    """The twin of `KernelDensityProtocol`: an instance is a whole run, of all I pairs of features."""
+    """The twin of `KernelDensityProtocol`: an instance here is a whole run, with all of its I draws of features."""
 
     name: ClassVar[str] = "kde"
     protocol: ClassVar[type[KernelDensityProtocol]] = KernelDensityProtocol
