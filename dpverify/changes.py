@@ -96,7 +96,7 @@ Change = Full | L2Bounded
 
 @dataclass(frozen=True)
 class Sparse:
-    """Of the bits of one instance all are fair coins, but for a few: not the same ones before and after the replacement.
+    """All bits of an instance are fair coins, but for a few: not the same ones before and after the replacement.
 
     That is what replacing one point does to the randomly rounded features of it, of which few are not 0.
 
