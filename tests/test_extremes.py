@@ -7,6 +7,8 @@ import tracemalloc
 
 import pytest
 
+from dpverify.claims.bitsum import three_nb as twin
+from dpverify.laws import window
 from dpverify.planning.account import account
 from dpverify.privacy_loss.pairs import three_nb
 from dpverify.privacy_loss.transform import Composition
@@ -106,3 +108,20 @@ def test_a_heavy_flood_takes_the_memory_of_ten_lists_of_its_atoms() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 10 * up.losses.nbytes
+
+
+def test_a_budget_out_of_reach_needs_no_list_of_a_heavy_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Seven million atoms otherwise.
+    monkeypatch.delattr(twin, "three_nb")
+    found = account(ThreeNB(1, 0.9, 1e-3, 0.99999), instances=768, delta=1e-6).epsilon
+    assert found.lower == found.upper == math.inf
+
+
+@pytest.mark.parametrize("drop_probability", [1e-300, 0.5, 1.0 - 1e-9])
+def test_a_flood_too_heavy_to_sort_is_left_out_at_once(
+    monkeypatch: pytest.MonkeyPatch, drop_probability: float
+) -> None:
+    monkeypatch.delattr(window, "_anchored")
+    found = account(Pure(1, 0.9, drop_probability, 1e-3, 0.99999), instances=768, delta=1e-6)
+    assert 0.0 < found.epsilon.upper < math.inf
+    assert "atoms" in found.notes[-1]

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "LargestLossCurve", "times"]
+__all__ = ["BestCurve", "InfiniteLossCurve", "LargestLossCurve", "times"]
 
 
 class LargestLossCurve:
@@ -45,6 +46,34 @@ class LargestLossCurve:
         """Return the largest loss: exactly what is asked for at delta = 0, and an upper bound elsewhere."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
         return self._largest if delta == 0.0 else Interval(0.0, self._largest.upper)
+
+
+class InfiniteLossCurve:
+    """What is known from the P-mass of infinite loss alone: no law need be listed to see that a budget is out of reach.
+
+    Parameters
+    ----------
+    mass : float
+        A lower bound on what a dataset attains in every instance at once, in [0, 1].
+    change : Full or L2Bounded
+        What one user's replacement changes.
+    """
+
+    def __init__(self, mass: float, change: Change) -> None:
+        check_real("mass", mass, low=0.0, high=1.0)
+        copies = change.instances if isinstance(change, Full) else math.floor(change.squared_change)
+        whole = -math.expm1(copies * math.log1p(-mass)) if mass < 1.0 else float(copies > 0)
+        self._mass = whole * (1.0 - 8.0 * UNIT)
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the mass, a lower bound at every epsilon."""
+        check_real("epsilon", epsilon)
+        return Interval(self._mass, 1.0)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return inf where the mass exceeds delta, and nothing but [0, inf] elsewhere."""
+        check_real("delta", delta, low=0.0, high=1.0, high_open=True)
+        return Interval(math.inf if self._mass > delta else 0.0, math.inf)
 
 
 class BestCurve:

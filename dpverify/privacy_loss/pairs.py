@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.laws import noise as laws
-from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
+from dpverify.laws.window import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
+    "MOST_COUNTS",
     "Directions",
     "approximate_dp",
     "binomial_randomized_response",
@@ -35,6 +36,8 @@ __all__ = [
     "two_valued",
 ]
 
+MOST_COUNTS = 2**22
+"""The most atoms of a flood that are listed: a second, and 300 MB, for each list of the two counts."""
 _NEGLIGIBLE = 1e-16
 """What an entry of a sum may lack, relatively, and still be listed: charged with it."""
 
@@ -210,7 +213,9 @@ def _scaled(values: NDArray[np.float64], factor: float, last: float) -> NDArray[
     return found
 
 
-def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) -> Directions:
+def three_nb(
+    p: float, flood_shape: float, flood_p: float, tail: float = 1e-40, *, max_atoms: int = MOST_COUNTS
+) -> Directions:
     """Return the pair of the 3NB view (U, V) = (x + Z1 + Z3, Z2 + Z3) for r = 1, x = 1 against x = 0.
 
     Z1, Z2 are geometric, `(1-p) p^z`, and Z3 ~ NB(flood_shape, flood_p). With `H(u) = sum_{z<=u} f3(z) p^(2(u-z))`:
@@ -223,15 +228,15 @@ def three_nb(p: float, flood_shape: float, flood_p: float, tail: float = 1e-40) 
     check_real("p", p, low=0.0, low_open=True)
     check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
     # What the flood's window cuts must matter to no H that is kept down to a mass of about `tail`.
-    flood = laws.negative_binomial(flood_shape, flood_p, max(tail * _NEGLIGIBLE, SMALLEST_TAIL))
+    flood = laws.negative_binomial(flood_shape, flood_p, max(tail * _NEGLIGIBLE, SMALLEST_TAIL), max_atoms=max_atoms)
     rate = -2.0 * math.log(p)
     # H decays like p^(2u) beyond the flood's window: follow it until its mass is below the tail. What is as long as the
     # window is computed in place and dropped early: a heavy flood has millions of atoms.
     beyond = math.ceil(-math.log(tail) / rate) + 1
-    if flood.pmf.size + beyond > DEFAULT_MAX_ATOMS:
+    if flood.pmf.size + beyond > max_atoms:
         raise CapacityError(
             f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
-            f"{DEFAULT_MAX_ATOMS} are allowed; use a smaller p or a larger tail."
+            f"{max_atoms} are allowed; use a smaller p or a larger tail."
         )
     window = flood.pmf.size
     padded = np.append(flood.pmf, np.zeros(beyond))

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
@@ -104,3 +104,19 @@ def test_an_infinite_loss_stays_infinite_however_little_changes() -> None:
     infinite = Interval(math.inf, math.inf)
     assert LargestLossCurve(infinite, L2Bounded(0.5, 3)).epsilon(0.0) == Interval(0.0, math.inf)
     assert LargestLossCurve(infinite, L2Bounded(1.0, 3)).epsilon(0.0) == infinite
+
+
+@pytest.mark.parametrize("mass", [1e-20, 1e-6, 0.3, 1.0])
+def test_infinite_mass_of_many_instances_is_a_lower_bound(mass: float) -> None:
+    curve = InfiniteLossCurve(mass, Full(7))
+    exact = 1 - (1 - Fraction(mass)) ** 7
+    found = curve.delta(3.0)
+    assert 0.999999 * exact <= found.lower <= exact <= found.upper
+    assert curve.epsilon(found.lower * 0.999).lower == math.inf
+    if found.lower < 0.9:
+        assert curve.epsilon(found.lower * 1.001) == Interval(0.0, math.inf)
+
+
+def test_infinite_mass_counts_in_full_changes_only() -> None:
+    assert InfiniteLossCurve(0.5, L2Bounded(2.5, 7)).delta(0.0).lower == pytest.approx(0.75)
+    assert InfiniteLossCurve(1.0, L2Bounded(0.5, 7)).delta(0.0).lower == 0.0

@@ -14,7 +14,7 @@ from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -158,7 +158,18 @@ class BitsumClaims(MechanismClaims[P]):
                 reference_delta=reference_delta,
             )
 
-        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), exact)
+        return BestCurve(
+            LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
+            lambda: InfiniteLossCurve(self.infinite_mass(protocol, threat_model), changes),
+            exact,
+        )
+
+    def infinite_mass(self, protocol: P, threat_model: ThreatModel) -> float:
+        """Return a lower bound on the P-mass of infinite loss that a dataset attains, from the parameters alone.
+
+        It spares listing a law that is long and gives no finite epsilon; 0 says nothing.
+        """
+        return 0.0
 
     def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
         """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""

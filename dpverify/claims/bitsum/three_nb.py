@@ -21,6 +21,7 @@ from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims, ComposedEpsi
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
+from dpverify.formulas.contexts import arb_context, lower_float
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -122,6 +123,14 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             raise ValueError(f"shape={protocol.shape!r} must be 1: the exact law is for geometric Z1 and Z2 only.")
         directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail))
         return Pairs(directions, directions, note=_NOTE)
+
+    def infinite_mass(self, protocol: ThreeNB, threat_model: ThreatModel) -> float:
+        """Return the mass of no message +1 at all: Z1 = Z3 = 0, which a user's +1 rules out."""
+        if protocol.shape != 1.0:
+            return 0.0  # refused, where the law is asked for
+        with arb_context() as ctx:
+            p, flood_p = ctx.convert(protocol.p), ctx.convert(protocol.flood_p)
+            return max(lower_float((1 - p) * (1 - flood_p) ** protocol.flood_shape), 0.0)
 
     def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:  # noqa: D102
         return _NOTE

@@ -12,7 +12,7 @@ from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.privacy_loss.pairs import three_nb
@@ -115,3 +115,13 @@ def test_messages_trade_against_error() -> None:
 def test_other_shapes_have_no_exact_law() -> None:
     with pytest.raises(ValueError, match=r"shape=2\.0 must be 1"):
         account(ThreeNB(10, 0.5, 3.0, 0.5, shape=2.0), instances=1, delta=1e-6)
+
+
+@pytest.mark.parametrize(("p", "shape", "flood_p"), [(0.9, 2.0, 0.8), (1e-9, 1e-3, 0.99999), (1.0 - 1e-9, 7.0, 1e-12)])
+def test_the_infinite_mass_is_that_of_the_pair(p: float, shape: float, flood_p: float) -> None:
+    protocol = ThreeNB(1, p, shape, flood_p)
+    known = BITSUM_CLAIMS["3nb"].infinite_mass(protocol, ThreatModel.COMMUNICATION)
+    exact = (1 - mp.mpf(p)) * (1 - mp.mpf(flood_p)) ** mp.mpf(shape)
+    assert (1 - 1e-14) * exact <= known <= exact
+    if p < 0.99 and flood_p < 0.9:
+        assert known == pytest.approx(three_nb(p, shape, flood_p).down.infinite_mass, rel=1e-12)
