@@ -17,6 +17,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interva
 from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
 from dpverify.planning.plan import METHODS, PlanRow, plan
+from dpverify.shown import Shown
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.validation import check_integer
@@ -99,7 +101,7 @@ class DemoRow:
 
 
 @dataclass(frozen=True)
-class DemoResult:
+class DemoResult(Shown):
     """What `run` measured.
 
     Parameters
@@ -113,6 +115,8 @@ class DemoResult:
     rows : tuple of DemoRow
         One per classifier.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:demo_table"
 
     budget: Budget
     label_epsilon: float

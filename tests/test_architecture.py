@@ -33,6 +33,7 @@ LAYERS = (
     "dpverify.changes",
     "dpverify.guarantee",
     "dpverify.digits",
+    "dpverify.shown",
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""

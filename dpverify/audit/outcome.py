@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from dpverify.shown import Drawn
 from dpverify.statistics.family import AuditResult, Verdict, overall
 
 __all__ = ["EXIT_CODES", "AuditReport"]
@@ -15,7 +16,7 @@ EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
 
 
 @dataclass(frozen=True)
-class AuditReport:
+class AuditReport(Drawn):
     """All tests of one audit, decided together.
 
     Parameters
@@ -34,6 +35,9 @@ class AuditReport:
         The privacy loss of the outputs on the first dataset against its neighbour, and the exact one, for a plot: see
         `dpverify.statistics.loss.LossLaw.rows`. Finite losses only; empty where the law is not known.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.audits:audit_table"
+    figure_by: ClassVar[str] = "dpverify.report.audits:audit_evidence"
 
     subject: str
     claim: Mapping[str, float] | None

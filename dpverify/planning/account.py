@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from dpverify.guarantee import (
     exact_number,
 )
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["PROOF", "AccountResult", "account", "chosen_threat_model", "upper_bound", "within_limits"]
@@ -33,12 +34,14 @@ PROOF = "dpverify.privacy_loss"
 """The source of what the exact law proves."""
 _FIRST_GUESS, _LEAST_GUESS = 1e-6, 1e-250
 """For which delta a curve is made at first, and at the least, when delta is what is asked for."""
+_PROFILE_WIDTH = 1e-3
+"""What the eye can tell from a figure."""
 _CLOSE = 1.01
 """Ratio of the ends of delta up to which no other reference is tried."""
 
 
 @dataclass(frozen=True)
-class AccountResult:
+class AccountResult(Drawn):
     """What a protocol's composition really gives.
 
     Parameters
@@ -62,6 +65,9 @@ class AccountResult:
     notes : tuple of str
         How the supremum over datasets was taken.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:account_table"
+    figure_by: ClassVar[str] = "dpverify.report.plots:account_profile"
 
     name: str
     protocol: Any = field(repr=False)
@@ -97,6 +103,25 @@ class AccountResult:
             "guarantee": self.guarantee.to_dict(),
             "notes": list(self.notes),
         }
+
+    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
+        """Return epsilon at other deltas, enclosed: the privacy profile of the same composition.
+
+        Parameters
+        ----------
+        deltas : sequence of float
+            In (0, 1), at least one; the accuracy is set for the least.
+        """
+        claims = mechanism_claims_of(self.protocol)
+        with within_limits(self.name):
+            curve = claims.curve(
+                self.protocol,
+                self.change,
+                self.guarantee.threat_model,
+                relative_width=_PROFILE_WIDTH,
+                reference_delta=min(deltas),
+            )
+            return [curve.epsilon(delta) for delta in deltas]
 
 
 def account(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.composition.inverse import per_instance_budget
@@ -14,6 +14,7 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, enclosing_floats, printed_float
 from dpverify.planning.account import account
 from dpverify.planning.plan import EXACT, plan
+from dpverify.shown import Shown
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["InstanceBudgets", "Share", "per_instance_budgets"]
@@ -64,7 +65,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class InstanceBudgets:
+class InstanceBudgets(Shown):
     """The shares of one budget.
 
     Parameters
@@ -80,6 +81,8 @@ class InstanceBudgets:
     rows : tuple of Share
         One per composition theorem, and "exact" for a named protocol.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.budgets:budget_table"
 
     budget: Budget
     instances: int

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.plan import METHODS, PlanRow, plan
+from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
 __all__ = ["BITSUMS", "Comparison", "FailedPlan", "compare"]
@@ -48,7 +49,7 @@ class FailedPlan:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Drawn):
     """What one budget buys.
 
     Parameters
@@ -60,6 +61,9 @@ class Comparison:
     rows : tuple of PlanRow or FailedPlan
         One per bitsum and method, in the order asked.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:plan_table"
+    figure_by: ClassVar[str] = "dpverify.report.plots:plan_errors"
 
     budget: Budget
     users: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
@@ -26,6 +26,7 @@ from dpverify.guarantee import (
 from dpverify.planning.account import PROOF, chosen_threat_model, upper_bound, within_limits
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
+from dpverify.shown import Shown
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -39,7 +40,7 @@ _SEARCH_WIDTH = 3e-4
 
 
 @dataclass(frozen=True)
-class PlanRow:
+class PlanRow(Shown):
     """Parameters of one protocol that meet a budget.
 
     Parameters
@@ -61,6 +62,8 @@ class PlanRow:
     notes : tuple of str
         What a reader must know, for instance hypotheses of the published theorem that do not hold.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"
 
     bitsum: str
     method: str

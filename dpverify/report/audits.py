@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,7 +14,7 @@ from dpverify.report.plots import _STYLES, _figure
 from dpverify.report.tables import _number, _table, _title
 from dpverify.statistics.family import AuditResult, Verdict
 
-__all__ = ["audit_figure", "audit_table"]
+__all__ = ["audit_evidence", "audit_figure", "audit_table"]
 
 _SHOWN = 1e-12
 """The smallest p-value that the figure tells from 0."""
@@ -50,19 +51,22 @@ def _adjusted(result: AuditResult) -> float:
     return float(result.details.get("adjusted_p_value", result.p_value))
 
 
-def audit_figure(report: AuditReport) -> Figure:
-    """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known.
+def _height(report: AuditReport) -> float:
+    return 1.6 + 0.22 * max(12, len(report.results))
+
+
+def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
+    """Draw the evidence of every test: its p-value, adjusted for all of them.
 
     Parameters
     ----------
     report : AuditReport
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
     """
-    losses = report.loss_rows
-    height = 1.6 + 0.22 * max(12, len(report.results))
-    figure, axes = _figure(11.0 if losses else 7.0, height, 2 if losses else 1)
+    evidence = _figure(7.0, _height(report))[1][0] if axes is None else axes
     colours = {verdict: style[0] for verdict, style in zip(_ORDER, _STYLES, strict=False)}
-    evidence = axes[0]
     for place, result in enumerate(report.results):
         colour = colours[result.verdict]
         evidence.plot(max(_adjusted(result), _SHOWN), place, _MARKERS[result.verdict], color=colour, markersize=5)
@@ -79,6 +83,20 @@ def audit_figure(report: AuditReport) -> Figure:
     for verdict in seen:
         evidence.plot([], [], _MARKERS[verdict], color=colours[verdict], label=verdict.value)
     evidence.legend(frameon=False, fontsize="small", loc="lower left")
+    return evidence
+
+
+def audit_figure(report: AuditReport) -> Figure:
+    """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known.
+
+    Parameters
+    ----------
+    report : AuditReport
+        As `dpverify.audit.bitsum.audit_bitsum` returns it.
+    """
+    losses = report.loss_rows
+    figure, axes = _figure(11.0 if losses else 7.0, _height(report), 2 if losses else 1)
+    audit_evidence(report, axes[0])
     if losses:
         axis = axes[1]
         x = [row["loss"] for row in losses]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -17,11 +18,16 @@ from dpverify.guarantee import Budget, Interval
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
+    from dpverify.planning.account import AccountResult
+    from dpverify.planning.comparison import Comparison
 
-__all__ = ["Curve", "check_path", "demo_figure", "privacy_profile", "save"]
+__all__ = ["Curve", "account_profile", "check_path", "demo_figure", "plan_errors", "privacy_profile", "save"]
 
 # Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
 _STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
+
+_AROUND = [0.5 * step for step in range(-6, 7)]
+"""Decades from the point that was asked for at which its profile is drawn."""
 
 _METADATA: dict[str, dict[str, str | None]] = {
     ".png": {"Software": None},
@@ -101,6 +107,82 @@ def privacy_profile(curves: Sequence[Curve], *, budget: Budget | None = None, ti
     if title is not None:
         axis.set_title(title, loc="left", fontsize="medium")
     return figure
+
+
+def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
+    """Draw the privacy profile around the point that was asked for, as a band between its two ends.
+
+    Parameters
+    ----------
+    result : AccountResult
+        As `dpverify.planning.account.account` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    drawn = _figure(6.4, 4.0)[1][0] if axes is None else axes
+    at = result.delta.upper
+    centre = math.log10(at) if 1e-200 < at < 0.5 else -6.0
+    deltas = [10.0 ** (centre + shift) for shift in _AROUND if centre + shift < math.log10(0.5)]
+    known = [(delta, end) for delta, end in zip(deltas, result.epsilons(deltas), strict=True) if end.upper < math.inf]
+    (colour, dash, _), (other, other_dash, _) = _STYLES[:2]
+    if known:
+        shown, ends = zip(*known, strict=True)
+        lower, upper = [end.lower for end in ends], [end.upper for end in ends]
+        drawn.fill_betweenx(shown, lower, upper, color=colour, alpha=0.25, linewidth=0)
+        drawn.plot(upper, shown, color=colour, linestyle=dash, label="at most (proved)")
+        drawn.plot(lower, shown, color=other, linestyle=other_dash, label="at least")
+    point = result.epsilon.upper
+    if 0.0 < at < 1.0 and point < math.inf:
+        drawn.plot(point, at, "o", color="black", markersize=5, label=f"({point:.4g}, {at:.3g})")
+    drawn.set_yscale("log")
+    drawn.set_xlabel(r"$\varepsilon$ (nats)")
+    drawn.set_ylabel(r"$\delta$")
+    drawn.grid(which="major", alpha=0.3)
+    if drawn.get_legend_handles_labels()[0]:
+        drawn.legend(frameon=False)
+    drawn.set_title(f"{result.name}, {result.guarantee.threat_model.value} threat model", loc="left", fontsize="medium")
+    return drawn
+
+
+def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
+    """Draw the error of every plan, and the messages that it needs above its mark.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As `dpverify.planning.comparison.compare` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    bitsums = list(dict.fromkeys(row.bitsum for row in comparison.plans))
+    drawn = _figure(6.4, 1.4 + 0.42 * max(len(bitsums), 3))[1][0] if axes is None else axes
+    methods = list(dict.fromkeys(row.method for row in comparison.plans))
+    for method, (colour, _, marker) in zip(methods, _STYLES, strict=False):
+        rows = [row for row in comparison.plans if row.method == method]
+        places = [bitsums.index(row.bitsum) for row in rows]
+        drawn.plot([row.bitsum_rmse for row in rows], places, marker, color=colour, markersize=5, label=method)
+        for row, place in zip(rows, places, strict=True):
+            drawn.annotate(
+                f"{row.messages_per_user:.3g}",
+                (row.bitsum_rmse, place),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                color=colour,
+                fontsize="x-small",
+            )
+    drawn.set_xscale("log")
+    drawn.margins(x=0.1)
+    drawn.set_yticks(range(len(bitsums)), bitsums)
+    drawn.set_ylim(len(bitsums) - 0.5, -0.8)
+    drawn.set_xlabel("RMSE in users (above: messages per user)")
+    drawn.grid(which="major", axis="x", alpha=0.3)
+    if methods:
+        drawn.legend(frameon=False)
+    drawn.set_title(
+        f"{comparison.budget}, n = {comparison.users:,}, I = {comparison.instances:,}", loc="left", fontsize="medium"
+    )
+    return drawn
 
 
 def demo_figure(result: DemoResult) -> Figure:

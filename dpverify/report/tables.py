@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from dpverify.changes import Full
@@ -25,12 +26,20 @@ if TYPE_CHECKING:
     from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
 
-__all__ = ["WIDTH", "account_table", "demo_table", "ledger_table", "plan_table"]
+__all__ = ["WIDTH", "account_table", "as_text", "demo_table", "ledger_table", "plan_row_table", "plan_table"]
 
 WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
 _LONG = 17
 """Columns that a name may take."""
+
+
+def as_text(table: RenderableType) -> str:
+    """Return a table as plain text, without spaces at the ends of lines."""
+    screen = Console(file=io.StringIO(), width=WIDTH, highlight=False, color_system=None, force_terminal=False)
+    with screen.capture() as captured:
+        screen.print(table, markup=False)
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
 
 
 def _number(value: float | None, digits: int = 4) -> str:
@@ -147,6 +156,18 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
     if checks:
         details = ["", "To check a row, with its parameters in full:", *checks]
     return Group(_title(title), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+
+
+def plan_row_table(row: PlanRow) -> RenderableType:
+    """Return one plan: its parameters, its error and messages, and what it guarantees."""
+    return Group(
+        _title(f"{row.bitsum}, {row.method}, n = {row.protocol.users:,} users"),
+        Text(_found(row)),
+        Text(f"RMSE of one bitsum: {_number(row.bitsum_rmse)} users"),
+        Text(f"messages per user and instance: {_number(row.messages_per_user)} expected"),
+        Text(f"the whole: {row.guarantee}"),
+        *(Text(f"{note}.") for note in row.notes),
+    )
 
 
 def _name(bitsum: str) -> str:

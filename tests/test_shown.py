@@ -1,0 +1,118 @@
+"""Results as text, in notebooks and as figures."""
+
+from __future__ import annotations
+
+import html
+import math
+import subprocess
+import sys
+from typing import ClassVar
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.audit.outcome import AuditReport
+from dpverify.guarantee import Budget
+from dpverify.planning.account import account
+from dpverify.planning.budgets import per_instance_budgets
+from dpverify.planning.comparison import compare
+from dpverify.shown import Shown
+from dpverify.statistics.family import AuditResult
+from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, RandomizedResponse, ThreeNB
+from protocols.local.labels import LabelRandomizedResponse
+
+
+class Nasty(Shown):
+    table_by: ClassVar[str] = "tests.test_shown:nasty_table"
+
+
+def nasty_table(result: Nasty) -> str:
+    return "<script src='x'>alert(1)</script> [bold]&amp;[/bold]"
+
+
+def test_the_text_is_that_of_the_table_and_the_repr_is_as_it_was() -> None:
+    found = account(RandomizedResponse(100, 0.25), instances=2, delta=1e-3)
+    lines = str(found).split("\n")
+    assert lines[0] == "rr (flip_probability=0.25), n = 100 users, I = 2 instances"
+    assert all(line == line.rstrip() and len(line) <= 80 for line in lines)
+    assert "\x1b" not in str(found)
+    assert repr(found).startswith("AccountResult(name='rr'")
+
+
+def test_html_is_escaped_and_small() -> None:
+    page = Nasty()._repr_html_()
+    assert page == f"<pre>{html.escape(str(Nasty()))}</pre>"
+    assert "<script" not in page
+    assert "[bold]" in page  # no markup of the terminal's either
+    found = account(RandomizedResponse(100, 0.25), delta=1e-3)._repr_html_()
+    assert "http" not in found
+    assert len(found) < 1000
+
+
+def test_plans_budgets_and_audits_have_texts() -> None:
+    bitsums, methods = ["central-gaussian", "local-rr"], ["published", "exact"]
+    plans = compare((2, "1e-6"), users=100, instances=2, bitsums=bitsums, methods=methods)
+    assert str(plans).startswith("Budget (2, 1e-06), n = 100 users, I = 2 instances")
+    row = plans.plans[1]
+    assert str(row).startswith("central-gaussian, exact, n = 100 users\nsigma=")
+    assert f"the whole: {row.guarantee}".replace(" ", "") in str(row).replace("\n", "").replace(" ", "")
+    assert str(per_instance_budgets((2, "1e-6"), 10)).startswith("Budget (2, 1e-06) of the whole, I = 10 instances")
+    test = AuditResult("a check", 0.5, 100, "exact", "nothing", "a fault", 1.0)
+    report = AuditReport("something", None, (test,), 0.01, 100, 0)
+    assert str(report).startswith("Audit of something: 100 runs per dataset")
+    axes = report.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a check"]
+    assert axes.lines[0].get_xydata().tolist() == [[0.5, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "at"),
+    [
+        (RandomizedResponse(100, 0.25), {"delta": 1e-6, "instances": 4}),
+        (ThreeNB(50, 0.9, 12.0, 0.8), {"epsilon": 1}),
+        (CentralGaussian(9, 7.0), {"delta": 0.3}),
+        (CentralGaussian(9, 7.0), {"delta": 0}),
+        (LocalRandomizedResponse(9, 0.3), {"epsilon": 5}),
+        (LabelRandomizedResponse(3, 1.0), {"delta": 0}),
+    ],
+)
+def test_the_profile_encloses_the_point(protocol: object, at: dict[str, float]) -> None:
+    found = account(protocol, **at)
+    axes = found.plot()
+    upper, lower = axes.lines[:2]
+    epsilons, deltas = upper.get_xdata(), upper.get_ydata()
+    assert list(deltas) == sorted(deltas)
+    assert list(epsilons) == sorted(epsilons, reverse=True)
+    assert all(low <= high for low, high in zip(lower.get_xdata(), epsilons, strict=True))
+    if len(axes.lines) > 2:
+        ((x, y),) = axes.lines[2].get_xydata()
+        assert (x, y) == (found.epsilon.upper, found.delta.upper)
+        nearest = min(range(len(deltas)), key=lambda i: abs(math.log(deltas[i] / y)))
+        assert epsilons[nearest] == pytest.approx(x, rel=0.01, abs=1e-9)
+    else:
+        assert found.delta.upper == 0.0
+
+
+def test_a_figure_may_be_drawn_on_given_axes() -> None:
+    axes = Figure().add_subplot()
+    assert isinstance(axes, Axes)
+    assert account(CentralGaussian(9, 7.0), delta=1e-3).plot(axes) is axes
+    plans = compare(Budget(2, "1e-6"), users=100, instances=2, bitsums=["local-rr", "central-gaussian"])
+    assert plans.plot(Figure().add_subplot()).get_yticklabels()[1].get_text() == "central-gaussian"
+    drawn = sorted(x for line in plans.plot().lines for x in line.get_xdata())
+    assert drawn == sorted(row.bitsum_rmse for row in plans.plans)
+
+
+def test_nothing_is_imported_before_it_is_shown() -> None:
+    code = """
+import sys
+import dpverify
+found = dpverify.account(dpverify.CentralGaussian(users=9, sigma=7.0), delta=1e-3)
+assert not {"matplotlib", "rich", "dpverify.report"} & set(sys.modules)
+str(found)
+assert "matplotlib" not in sys.modules
+found.plot()
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
