@@ -78,3 +78,17 @@ def test_what_folds_over_is_charged(monkeypatch: pytest.MonkeyPatch, alias: floa
         interval, truth = found.delta(epsilon), float(binomial_sum(count, epsilon0, epsilon))
         assert interval.lower <= truth * (1 + 1e-13)
         assert truth * (1 - 1e-13) <= interval.upper
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("count", [60, 3000])
+def test_the_rounding_of_phases_is_charged(monkeypatch: pytest.MonkeyPatch, count: int, sign: float) -> None:
+    """Ten units of each phase are in the masses' error by themselves, whatever else an answer is charged with."""
+    unit, length = 1e-9, 128
+    exact = np.angle
+    composed = Composition([(connect_the_dots(approximate_dp(20.0, 0.0), 20.0), count)])
+    masses, _, _ = composed._convolve(0.0, count - length // 2, length)
+    monkeypatch.setattr(compose, "UNIT", unit)
+    monkeypatch.setattr(np, "angle", lambda values: exact(values) * (1.0 + sign * 10.0 * unit))
+    moved, error, _ = composed._convolve(0.0, count - length // 2, length)
+    assert 1e-3 * error < float(np.linalg.norm(moved - masses)) <= error

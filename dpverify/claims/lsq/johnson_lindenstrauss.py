@@ -8,8 +8,8 @@ mean of k of them, sampled without replacement. Each sqrt(D) u_i is a sum of the
 
 **Tails.** Chebyshev's, and for small chances: `|sqrt(D) u_i| <= s` for all i but with probability `2 D e^(-s^2/2)`
 (Hoeffding), and then v_i in [0, s^2] has population variance at most s^2 - 1, so that the mean of k of them is off by
-more than eta with probability at most `2 exp(-k eta^2 / (2 (s^2-1) + 2/3 max(s^2-1, 1) eta))` (Bernstein, which holds
-without replacement too: Hoeffding 1963, section 6). All is for a fixed x and the randomness of the map.
+more than eta with a probability that `bernstein` bounds, no v_i being further than max(s^2-1, 1) from 1. All is for a
+fixed x and the randomness of the map.
 
 **The Gaussian kernel.** Let squared distances a become a (1 + eta). Then `|e^(-a(1+eta)) - e^(-a)| <= |eta|` for every
 a (at most |eta| / e for small eta), so the kernel's root mean squared distortion is at most sqrt(2/k), and so is that
@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.lsq.johnson_lindenstrauss import FastProjection
 from protocols.validation import check_real, check_vectors
 
-__all__ = ["distortion_chance", "gaussian_distortion", "squared_norm_variance"]
+__all__ = ["bernstein", "distortion_chance", "gaussian_distortion", "squared_norm_variance"]
 
 
 def squared_norm_variance(projection: FastProjection, x: ArrayLike) -> NDArray[np.float64]:
@@ -51,6 +51,15 @@ def squared_norm_variance(projection: FastProjection, x: ArrayLike) -> NDArray[n
     return np.asarray(2.0 * left_out * spread)
 
 
+def bernstein(draws: int, variance: float, farthest: float, eta: float) -> float:
+    """Return `2 exp(-k eta^2 / (2 v + 2/3 m eta))`, which bounds P(|mean of k draws - mean| > eta).
+
+    With replacement or without (Hoeffding 1963, section 6), for values of variance v, none further than m from their
+    mean.
+    """
+    return 2.0 * math.exp(-draws * eta**2 / (2.0 * variance + 2.0 / 3.0 * farthest * eta))
+
+
 def distortion_chance(projection: FastProjection, eta: float) -> float:
     """Return an upper bound on P(| ||y||^2 / ||x||^2 - 1 | > eta) over the maps, for every fixed x.
 
@@ -69,14 +78,13 @@ def distortion_chance(projection: FastProjection, eta: float) -> float:
         return 0.0
     chebyshev = 2.0 * (d - k) / (k * (d - 1)) / eta**2
 
-    def bernstein(square: float) -> float:
+    def unless_large(square: float) -> float:
         spread = square - 1.0
-        bound = 2.0 * spread + 2.0 / 3.0 * max(spread, 1.0) * eta
-        return 2.0 * d * math.exp(-square / 2.0) + 2.0 * math.exp(-k * eta**2 / bound)
+        return 2.0 * d * math.exp(-square / 2.0) + bernstein(k, spread, max(spread, 1.0), eta)
 
     # Every s gives a valid bound. Beyond s^2 = D nothing is excluded: |sqrt(D) u_i| <= sqrt(D) always.
     squares = np.geomspace(1.5, d, 200) if d > 2 else np.array([2.0])
-    best = min(chebyshev, *map(bernstein, squares.tolist()))
+    best = min(chebyshev, *map(unless_large, squares.tolist()))
     return min(1.0, best * (1.0 + 1e-12))
 
 

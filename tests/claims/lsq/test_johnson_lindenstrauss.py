@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.claims.lsq.johnson_lindenstrauss import distortion_chance, gaussian_distortion, squared_norm_variance
+from dpverify.claims.lsq.johnson_lindenstrauss import (
+    bernstein,
+    distortion_chance,
+    gaussian_distortion,
+    squared_norm_variance,
+)
 from protocols.lsq import FastProjection
 from tests.samples import FALSE_ALARM, assert_mean
 
@@ -61,6 +66,27 @@ def test_tails_hold(target: int, eta: float) -> None:
     beyond = int((np.abs(squared_norms(x, target, 3) - 1.0) > eta).sum())
     assert stats.binomtest(beyond, RUNS, bound, alternative="greater").pvalue > FALSE_ALARM
     assert 0.0 < bound < 1.0
+
+
+@pytest.mark.parametrize(("draws", "rare"), [(2000, 0.01), (10_000, 0.01), (20_000, 1e-4), (400, 0.4)])
+@pytest.mark.parametrize("eta", [0.05, 0.3, 1.0, 3.0, 12.0])
+def test_rare_large_values_keep_to_the_tail_bound(draws: int, rare: float, eta: float) -> None:
+    """1/p with probability p, else 0: at eta = 3 a constant of 1/3 for 2/3, or of 1 for 2, is exceeded by 1e3."""
+    count = stats.binom(draws, rare)
+    mean = draws * rare
+    # More than eta away from the mean, strictly.
+    beyond = count.sf(math.floor(mean * (1.0 + eta))) + count.cdf(math.ceil(mean * (1.0 - eta)) - 1)
+    assert beyond <= bernstein(draws, 1.0 / rare - 1.0, max(1.0 / rare - 1.0, 1.0), eta)
+
+
+def test_the_chance_is_that_of_the_bound_for_the_best_cut() -> None:
+    projection = FastProjection.sample(2**14, 2**12, np.random.default_rng(0))
+    eta, squares = 0.9, np.geomspace(1.5, 2**14, 100_000)
+    chances = [
+        2.0**15 * math.exp(-square / 2.0) + bernstein(2**12, square - 1.0, max(square - 1.0, 1.0), eta)
+        for square in squares
+    ]
+    assert min(chances) <= distortion_chance(projection, eta) <= 1.1 * min(chances)
 
 
 def test_tails_are_exponential_and_exact_at_the_ends() -> None:
