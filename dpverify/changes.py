@@ -22,7 +22,7 @@ from typing import Any
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Change", "Full", "L2Bounded", "Sparse"]
+__all__ = ["Change", "Full", "L2Ball", "L2Bounded", "Sparse"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,24 @@ class L2Bounded:
 
     def __str__(self) -> str:
         return f"the squared changes of the bits' probabilities add up to {self.squared_change!r} at most"
+
+
+@dataclass(frozen=True)
+class L2Ball(L2Bounded):
+    """An `L2Bounded` change of bits that come from a point in a ball around 0, before and after.
+
+    With b_j the probability that bit j is 1, `sum_j (2 b_j - 1)^2 <= squared_change` holds for either point: features
+    of norm at most T R, R their range, whatever they are. As t_j = b'_j - b_j and the midpoint c_j = b_j + b'_j - 1
+    have `t_j^2 + c_j^2 = ((2 b_j - 1)^2 + (2 b'_j - 1)^2) / 2`, sum t_j^2 + c_j^2 <= T^2: a bit that is sure before or
+    after uses up some of the norm, which is what this adds to `L2Bounded`.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, and which kind of change this is."""
+        return {**super().to_dict(), "kind": "ball"}
+
+    def __str__(self) -> str:
+        return f"the squares of 2b - 1, b the probabilities of her bits, add up to {self.squared_change!r} at most"
 
 
 Change = Full | L2Bounded

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.changes import Full, L2Bounded, Sparse
+from dpverify.changes import Full, L2Ball, L2Bounded, Sparse
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
@@ -142,4 +142,5 @@ def test_a_change_says_what_it_is() -> None:
     assert Full(3).to_dict() == {"kind": "full", "instances": 3}
     joint = L2Bounded(1.5, 4)
     assert joint.to_dict() == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
+    assert L2Ball(1.5, 4).to_dict() == {"kind": "ball", "squared_change": 1.5, "coordinates": 4}
     assert joint.instances == 4

@@ -35,7 +35,7 @@ from dpverify.rounding import UNIT, summation_error
 __all__ = ["Contour"]
 
 _PERIOD = 9.0
-"""In standard deviations of the total loss: how far from its mean the nearest other terms of Poisson's sum are."""
+"""In standard deviations of the total loss: how far apart the terms of Poisson's sum are, unless told otherwise."""
 _POLE = 0.4
 """The largest spacing in units of the tilt."""
 _LOG_TAIL = -16.0
@@ -65,10 +65,13 @@ class Contour:
     smoothing: float
 
     @classmethod
-    def at(cls, tilt: float, deviation: float, smoothing: float) -> Contour:
-        """Return nodes that suit a total loss of this standard deviation, tilted; any give a bound."""
+    def at(cls, tilt: float, deviation: float, smoothing: float, *, period: float | None = None) -> Contour:
+        """Return nodes that suit a total loss of this standard deviation, tilted; any give a bound.
+
+        The nearest other terms of Poisson's sum are `period` standard deviations away.
+        """
         # The kernel 1/(z (z-1)) has a pole `tilt` away from the line, which the nodes must resolve, too.
-        spacing = min(2.0 * math.pi / (_PERIOD * deviation), _POLE * tilt)
+        spacing = min(2.0 * math.pi / ((_PERIOD if period is None else period) * deviation), _POLE * tilt)
         count = math.ceil(math.sqrt(-2.0 * _LOG_TAIL / smoothing) / spacing) + 1
         return cls(tilt, spacing, min(count, _MOST_NODES), smoothing)
 
@@ -105,18 +108,18 @@ class Contour:
         parts = abs(math.log(self.spacing)) + abs(math.log(self.tilt)) + math.log(2.0 + self.tilt)
         return UNIT * (16.0 * (largest + parts + abs(math.log(self.spacing * self.count))) + 64.0)
 
-    def log_integral(self, log_moduli: NDArray[np.float64]) -> float:
-        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x.
+    def log_integral(self, log_moduli: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return upper bounds on ln J, where `H_x <= J e^(-tilt x)` for every x, shape (...).
 
         Parameters
         ----------
-        log_moduli : ndarray, shape (count,)
+        log_moduli : ndarray, shape (..., count)
             Upper bounds on `ln |phi|` at the nodes; that at the first holds beyond the last one, too.
         """
-        exponents = np.append(log_moduli + self.log_weights, log_moduli[0] + self.log_tail)
-        shift = float(exponents.max())
-        if shift == math.inf:
-            return math.inf
-        largest = float(np.abs(log_moduli).max()) + abs(shift)
-        rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.size) + self.rounding
-        return self.gain + shift + math.log(float(np.sum(np.exp(exponents - shift)))) + rounding
+        exponents = np.append(log_moduli + self.log_weights, log_moduli[..., :1] + self.log_tail, axis=-1)
+        shift = exponents.max(axis=-1)
+        finite = np.where(shift < math.inf, shift, 0.0)
+        largest = np.abs(log_moduli).max(axis=-1) + np.abs(shift)
+        rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.shape[-1]) + self.rounding
+        total = np.sum(np.exp(np.minimum(exponents - finite[..., None], 0.0)), axis=-1)
+        return np.asarray(self.gain + shift + np.log(total) + rounding)

@@ -110,7 +110,7 @@ class ContourComposition(Composition):
             log_moduli += part
             size += np.abs(part)
         log_moduli += (len(self._atoms) + 1.0) * UNIT * size
-        return contour.log_integral(log_moduli) + self._relative_error * (1.0 + 2.0 * UNIT)
+        return float(contour.log_integral(log_moduli)) + self._relative_error * (1.0 + 2.0 * UNIT)
 
     def _line(self, tilt: float) -> _Line:
         _, mean, variance = self._total.moments(tilt)
