@@ -74,6 +74,11 @@ class ContourComposition(Composition):
             self._smoothing = _rounded(_SMOOTHING * max(self._total.moments(0.0)[2], self.step**2))
             self._split_variance += self._smoothing
 
+    @property
+    def singular(self) -> bool:
+        """Whether some mechanism has no finite loss, so that there is no contour."""
+        return self._singular
+
     def tilt_at(self, epsilon: float) -> float:
         """Return the tilt of the line for an epsilon: positive, at most about one deviation right of the mean's."""
         if self._singular:
@@ -98,7 +103,8 @@ class ContourComposition(Composition):
         A modulus is about `e^(K(t) - t epsilon) / (t (1 + t))`, least where the tilted mean exceeds epsilon by 1/t.
         """
         right = 1.0 / max(self._total.tilt_at(epsilon), 1.0 / math.sqrt(max(self._total.moments(0.0)[2], self.step**2)))
-        tilt = self._total.tilt_at(epsilon + right)
+        # Left of the mean that is 0, which is no contour.
+        tilt = self._total.tilt_at(epsilon + right) or self.tilt_at(epsilon)
         variance = self._total.moments(tilt)[2]
         return Contour.at(tilt, _rounded(math.sqrt(max(variance, self.step**2))), self._smoothing)
 

@@ -243,8 +243,8 @@ class FamilyComposition:
 
     def _mixes_bound(self, ends: Sequence[Composition], epsilon: float) -> MixesBound | None:
         """Return a bound on every mix that needs no search; None where it is too rough."""
-        contours = [end for end in ends if isinstance(end, ContourComposition)]
-        return MixesBound(contours, epsilon) if contours and epsilon > 0.0 else None
+        contours = [end for end in ends if isinstance(end, ContourComposition) and not end.singular]
+        return MixesBound(contours, epsilon) if len(contours) == len(ends) and epsilon > 0.0 else None
 
     def _worst_delta(self, epsilon: float) -> float:
         """Return an upper bound on the largest divergence at an epsilon over all mixes."""

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition, choose_step
 from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.pairs import binomial_randomized_response, discrete_laplace, negative_binomial, poisson
+from dpverify.privacy_loss.pairs import (
+    approximate_dp,
+    binomial_randomized_response,
+    discrete_laplace,
+    negative_binomial,
+    poisson,
+)
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
@@ -119,3 +125,21 @@ def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
         assert choose_step(pair, 2, reference_delta=1e-4) > 1e-12
     everything = FamilyComposition(negative_binomial(1e-300, 0.5), 2)
     assert everything.epsilon(1e-4).lower == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+def test_far_left_of_the_mean_two_directions_have_a_bound(epsilon: float) -> None:
+    # So large losses are composed along contours, and the tilt there is 0.
+    first, second = [1e-4, 1e-4, 0.9998], [0.9997, 2e-4, 1e-4]
+    pairs = [PrivacyLossDistribution.from_pmfs(first, second), PrivacyLossDistribution.from_pmfs(second, first)]
+    p, q = np.ones(1), np.ones(1)
+    for _ in range(4):
+        p, q = np.outer(p, first).ravel(), np.outer(q, second).ravel()
+    exact = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+    assert exact <= FamilyComposition(pairs, 4, reference_delta=1e-3).delta(epsilon).upper <= exact + 1e-3
+
+
+def test_a_pair_without_finite_losses_has_no_contour() -> None:
+    disjoint = PrivacyLossDistribution(np.zeros(0), np.zeros(0), 1.0)
+    other = approximate_dp(200.0, 0.0)
+    assert FamilyComposition([other, disjoint], 4, reference_delta=1e-3).delta(1.0).upper == 1.0
