@@ -23,9 +23,9 @@ KINDS: tuple[Kind, ...] = ("haar", "hadamard", "signs")
 
 @dataclass(frozen=True)
 class LinearMap(LSQFamily):
-    """`k(x, y) = x . y` by the single pair f(x) = clip(G x), g(y) = (D/Q) G y, G a public random matrix.
+    """`k(x, y) = x . y` by the single pair f(x) = clip(G x), g(y) = (a D/Q) G y, G a public random matrix.
 
-    G has Q rows of norm 1 and D columns, the dimension; `E[G^T G] = (Q/D) I`, so that `E[(G x) . g(y)] = x . y`:
+    G has Q rows of norm 1 and D columns, the dimension; `E[G^T G] = (Q/D) I`, so that `E[(G x) . g(y)] = x . y` with a = 1:
 
     - "haar": rows of an orthogonal matrix that is uniform on all of them. With Q = D it is a rotation: exact.
     - "hadamard": rows of the orthonormal Walsh-Hadamard matrix after random signs, the dimension padded with zeros to a
@@ -34,7 +34,7 @@ class LinearMap(LSQFamily):
 
     **Each user clips her own features** to [-R, R]. A random G spreads every point over the coordinates: those of a
     unit vector are about normal of variance 1/D, so that R = 3 / sqrt(D) clips almost nothing, whatever the points are.
-    The estimate is then one of `clip(G x) . g(y)`, shrunk a little. `LSQFeatures.clipped_coordinates` counts what is
+    The estimate is then one of `clip(G x) . g(y)`: shrunk a little, which the gain a makes up for. `LSQFeatures.clipped_coordinates` counts what is
     clipped, `KernelDensityProtocol.simulate` reports its fraction, and `dpverify.claims.lsq.linear` has the bias.
 
     Parameters
@@ -47,6 +47,9 @@ class LinearMap(LSQFamily):
         R, in (0, inf): public, and fixed without looking at the users' points.
     rows : int, optional
         Q, at least 1; at most D unless the kind is "signs". D when omitted.
+    gain : float
+        a, in (0, inf): public. `1 / dpverify.claims.lsq.linear.kept_share(R, D)` makes up for clipping, for unit
+        vectors on average over G.
     seed : int
         **Public**: it fixes G, which the density is exact for. It must not be a seed of private randomness.
     """
@@ -56,12 +59,14 @@ class LinearMap(LSQFamily):
     kind: Kind = "haar"
     limit: float = 1.0
     rows: int | None = None
+    gain: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("kind", self.kind, KINDS)
         check_real("limit", self.limit, low=0.0, low_open=True)
+        check_real("gain", self.gain, low=0.0, low_open=True)
         check_integer("seed", self.seed, low=0)
         if self.rows is not None:
             check_integer("rows", self.rows, low=1, high=None if self.kind == "signs" else self.columns)
@@ -90,8 +95,8 @@ class LinearMap(LSQFamily):
 
     @property
     def weight(self) -> float:
-        """What g multiplies G y by: D/Q."""
-        return self.columns / self.Q
+        """What g multiplies G y by: a D/Q."""
+        return self.gain * self.columns / self.Q
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(x @ y.T)

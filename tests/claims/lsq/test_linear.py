@@ -16,7 +16,7 @@ class TestLinearMap(FamilyContract):
         LinearMap(3),
         LinearMap(3, "hadamard", 0.4),
         LinearMap(5, "haar", 0.6, rows=3),
-        LinearMap(2, "signs", 0.5, rows=7),
+        LinearMap(2, "signs", 0.5, rows=7, gain=1.2),
     )
 
 

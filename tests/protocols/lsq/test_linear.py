@@ -63,6 +63,7 @@ def test_bad_arguments() -> None:
         ({"kind": "gauss"}, r"^kind='gauss' must be one of haar, hadamard, signs\.$"),
         ({"limit": 0.0}, r"^limit=0\.0 must be a finite number in \(0, inf\)\.$"),
         ({"rows": 5}, r"^rows=5 must be an integer in \[1, 4\]\.$"),
+        ({"gain": 0.0}, r"^gain=0\.0 must be a finite number in \(0, inf\)\.$"),
         ({"seed": -1}, r"^seed=-1 must be an integer in \[0, inf\)\.$"),
     ):
         with pytest.raises(ValueError, match=message):
