@@ -25,7 +25,8 @@ KINDS: tuple[Kind, ...] = ("haar", "hadamard", "signs")
 class LinearMap(LSQFamily):
     """`k(x, y) = x . y` by the single pair f(x) = clip(G x), g(y) = (a D/Q) G y, G a public random matrix.
 
-    G has Q rows of norm 1 and D columns, the dimension; `E[G^T G] = (Q/D) I`, so that `E[(G x) . g(y)] = x . y` with a = 1:
+    G has Q rows of norm 1 and D columns, the dimension; `E[G^T G] = (Q/D) I`, so that `E[(G x) . g(y)] = x . y` at the
+    gain a = 1:
 
     - "haar": rows of an orthogonal matrix that is uniform on all of them. With Q = D it is a rotation: exact.
     - "hadamard": rows of the orthonormal Walsh-Hadamard matrix after random signs, the dimension padded with zeros to a
@@ -34,8 +35,9 @@ class LinearMap(LSQFamily):
 
     **Each user clips her own features** to [-R, R]. A random G spreads every point over the coordinates: those of a
     unit vector are about normal of variance 1/D, so that R = 3 / sqrt(D) clips almost nothing, whatever the points are.
-    The estimate is then one of `clip(G x) . g(y)`: shrunk a little, which the gain a makes up for. `LSQFeatures.clipped_coordinates` counts what is
-    clipped, `KernelDensityProtocol.simulate` reports its fraction, and `dpverify.claims.lsq.linear` has the bias.
+    The estimate is then one of `clip(G x) . g(y)`: shrunk a little, which the gain a makes up for.
+    `LSQFeatures.clipped_coordinates` counts what is clipped, `KernelDensityProtocol.simulate` reports its fraction, and
+    `dpverify.claims.lsq.linear` has the bias.
 
     Parameters
     ----------

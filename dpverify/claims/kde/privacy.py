@@ -1,26 +1,28 @@
-"""What `protocols.kde` gives in privacy when one user's point is replaced, for families with S < Q too.
+"""What `protocols.kde` gives in privacy when one user's point is replaced, for the public features that were drawn.
 
-All is for every draw of the public features: the worst one counts, which is what attains the lower ends. If S = Q, all
-Q bits of an instance may change fully; if S < Q, up to min(2S, Q) bits change, all but S of them by half, and an
-instance costs at most S full changes. What is returned is the lesser of that bound and of one that counts the half
-changes as they are. The proofs are in docs/densities.md.
+A user holds one point, which cannot change all her bits: their squared changes add up to T^2 at most, which the twin of
+the features' family states (docs/features.md). Where that is all her bits (T^2 = I Q), all Q bits of an instance may
+change fully, for some draw. If S < Q, up to min(2S, Q) bits of an instance change, all but S of them by half, and an
+instance costs at most S full changes; half changes are also counted as they are. What is returned is the least of these
+bounds. The proofs are in docs/densities.md and docs/joint_changes.md.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpverify.changes import Change, Full, Sparse
+from dpverify.changes import Change, Full, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.kde import PRIVACY
+from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.privacy_loss.bounds import times
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
@@ -30,7 +32,7 @@ from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import BitsumProtocol, RandomizedResponse
 from protocols.kde import KernelDensityProtocol
-from protocols.lsq import LSQFamily
+from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.lsq.hashing import HashedPartition
 
 __all__ = ["KdePairs", "KernelDensityClaims", "kde_pairs"]
@@ -168,6 +170,22 @@ class _SparseCurve:
         return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
 
 
+@dataclass(frozen=True)
+class _OneEnd:
+    """One end of a curve, which is for other datasets than the other end."""
+
+    curve: PrivacyCurve
+    upper: bool
+
+    def delta(self, epsilon: float) -> Interval:
+        found = self.curve.delta(epsilon)
+        return Interval(0.0, found.upper) if self.upper else Interval(found.lower, 1.0)
+
+    def epsilon(self, delta: float) -> Interval:
+        found = self.curve.epsilon(delta)
+        return Interval(0.0, found.upper) if self.upper else Interval(found.lower, math.inf)
+
+
 class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
     """The twin of `KernelDensityProtocol`: an instance here is a whole run, with all of its I draws of features."""
 
@@ -178,8 +196,8 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
 
     def adversaries(self, protocol: KernelDensityProtocol) -> tuple[ThreatModel, ...]:
         """Return those of the bitsum; for S < Q the first, which `kde_pairs` are for."""
-        known = claims_of(protocol.bitsum).threat_models
-        return known if _all_may_change(protocol.features.family) else known[:1]
+        known, family = claims_of(protocol.bitsum).threat_models, protocol.features.family
+        return known if family.S == family.Q else known[:1]
 
     def curve(
         self,
@@ -190,38 +208,63 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         relative_width: float = 1e-4,
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
-        """Return the privacy curve of many runs, for every draw of the public features.
+        """Return the privacy curve of many runs with the same public features.
 
-        For S < Q the interval is wider: its ends are for different datasets, and the lower one is 0 for bitsums other
-        than randomized response.
+        Where not all bits may change fully the interval is wider: its ends are for different datasets, and the lower
+        one is 0 where no two points were worked out.
         """
-        bitsum, family = protocol.bitsum, protocol.features.family
-        instances = self.in_full(changes) * protocol.features.instances
-        full = claims_of(bitsum).curve(
-            bitsum,
-            Full(instances * Sparse(family.S, family.Q).full_changes),
-            threat_model,
-            relative_width=relative_width,
-            reference_delta=reference_delta,
-        )
-        if _all_may_change(family):
-            return full
-        return _SparseCurve(kde_pairs(bitsum, family), full, instances, relative_width, reference_delta)
+        bitsum, features = protocol.bitsum, protocol.features
+        family, runs = features.family, self.in_full(changes)
+        accuracy = {"relative_width": relative_width, "reference_delta": reference_delta}
+
+        def of(change: Change) -> PrivacyCurve:
+            return claims_of(bitsum).curve(bitsum, change, threat_model, **accuracy)
+
+        def in_full() -> PrivacyCurve:
+            return of(Full(runs * features.instances * Sparse(family.S, family.Q).full_changes))
+
+        if _all_may_change(features):
+            return in_full()
+        curves: list[Callable[[], PrivacyCurve]] = []
+        if family.S < family.Q:
+            curves.append(
+                lambda: _SparseCurve(
+                    kde_pairs(bitsum, family), in_full(), runs * features.instances, relative_width, reference_delta
+                )
+            )
+        if _joint_law(bitsum, threat_model):
+            curves.append(lambda: _OneEnd(of(_joint_change(features, runs)), upper=True))
+        elif not curves:
+            curves.append(lambda: _OneEnd(in_full(), upper=True))
+        attained = runs * claims_of(family).bits_in_full(features)
+        if attained:
+            curves.append(lambda: _OneEnd(of(Full(attained)), upper=False))
+        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), Full(runs)), *curves)
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
-        """Return the largest loss of the full changes that replacing a point costs; for S < Q only from above."""
+        """Return the largest loss of what replacing a point may change; only from above where not all bits may."""
         bitsum, features = protocol.bitsum, protocol.features
-        costs = features.instances * Sparse(features.family.S, features.family.Q).full_changes
-        largest = times(costs, claims_of(bitsum).pure_epsilon(bitsum, threat_model))
-        return largest if _all_may_change(features.family) else Interval(0.0, largest.upper)
+        loss = claims_of(bitsum).pure_epsilon(bitsum, threat_model)
+        largest = times(features.instances * Sparse(features.family.S, features.family.Q).full_changes, loss)
+        if _all_may_change(features):
+            return largest
+        joint = LargestLossCurve(loss, _joint_change(features, 1)).epsilon(0.0).upper
+        attained = claims_of(features.family).bits_in_full(features)
+        return Interval.proved(times(attained, loss).lower if attained else 0.0, min(largest.upper, joint))
 
     def note(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> str:
-        """Return which bits change, and how the datasets are covered."""
-        family = protocol.features.family
-        if _all_may_change(family):
-            bits = claims_of(protocol.bitsum).note(protocol.bitsum, threat_model)
+        """Return what may change, and how the datasets are covered."""
+        bitsum, features = protocol.bitsum, protocol.features
+        if _all_may_change(features):
+            bits = claims_of(bitsum).note(bitsum, threat_model)
             return f"every draw of the features, and all Q bits of an instance may change fully; {bits}"
-        return f"every draw of the features; {_changed(protocol.bitsum, family)}"
+        joint = (
+            f"with the features that were drawn, replacing one point moves the {features.coordinates:,} bits' "
+            f"probabilities by squares that add up to {rounded_up(_squared_change(features), 6)} at most"
+        )
+        if not _joint_law(bitsum, threat_model):
+            joint += ", but this bitsum is charged for full changes"
+        return f"{joint}; {_changed(bitsum, features.family)}" if features.family.S < features.family.Q else joint
 
     def parameters(self, protocol: KernelDensityProtocol) -> dict[str, Any]:
         """Return the bitsum, the family of the features, each by its name and parameters, and how many were drawn."""
@@ -246,8 +289,28 @@ def _described(part: BitsumProtocol | LSQFamily) -> dict[str, Any]:
     }
 
 
-def _all_may_change(family: LSQFamily) -> bool:
-    return family.S == family.Q
+@functools.lru_cache(maxsize=8)
+def _squared_change(features: LSQFeatures) -> float:
+    return claims_of(features.family).squared_change(features)
+
+
+def _joint_change(features: LSQFeatures, runs: int) -> L2Bounded:
+    """Return what replacing one point changes in all bits of many runs."""
+    bits = runs * features.coordinates
+    return L2Bounded(min(math.nextafter(runs * _squared_change(features), math.inf), float(bits)), bits)
+
+
+def _joint_law(bitsum: BitsumProtocol, threat_model: ThreatModel) -> bool:
+    """Return whether the bitsum's twin has a law of joint changes."""
+    try:
+        claims_of(bitsum).curve(bitsum, L2Bounded(1.0, 2), threat_model)
+    except ValueError:
+        return False
+    return True
+
+
+def _all_may_change(features: LSQFeatures) -> bool:
+    return _squared_change(features) >= features.coordinates
 
 
 def _changed(bitsum: BitsumProtocol, family: LSQFamily) -> str:

@@ -114,6 +114,10 @@ class LSQClaims(Claims[F]):
         """
         return float(features.instances * features.family.S)
 
+    def bits_in_full(self, features: LSQFeatures) -> int:
+        """Return how many bits two points that the features take change fully: 0 where none were worked out."""
+        return 0
+
     def query_norm(self, features: LSQFeatures) -> float:
         """Return an upper bound on `|g(y)|`, over all I Q coordinates and all queries of `domain`."""
         return features.family.R * math.sqrt(features.instances * features.family.S) * (1.0 + 4.0 * UNIT)

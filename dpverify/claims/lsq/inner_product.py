@@ -7,6 +7,7 @@ domain is the unit ball, which wagner2025 needs too (Definition 2.1 bounds g(y))
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,9 @@ from protocols.lsq import Identity, LSQFamily, LSQFeatures, RandomSigns
 from protocols.lsq.inner_product import Signs
 
 __all__ = ["IdentityClaims", "RandomSignsClaims"]
+
+_MARGIN = Fraction(1, 10**9)
+"""By how much the square of a norm is kept below the ball's, relatively: far more than it is off by as computed."""
 
 
 def _accuracy(size: float, x: Array) -> tuple[float, float]:
@@ -101,6 +105,13 @@ class IdentityClaims(LinearPairClaims[Identity]):
     def squared_change(self, features: LSQFeatures) -> float:
         """Return at most rho^2 / R^2: clipping is a contraction, and exact."""
         return squared_change_of(features, 2.0 * ball_radius(features))
+
+    def bits_in_full(self, features: LSQFeatures) -> int:
+        """Return rho^2 / R^2, rounded down: those of (R, ..., R, 0, ..., 0), well within the ball, and its opposite."""
+        family = features.family
+        if family.radius is None:
+            return family.Q
+        return min(family.Q, math.floor(Fraction(family.radius) ** 2 / Fraction(family.R) ** 2 * (1 - _MARGIN)))
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         return 1.0

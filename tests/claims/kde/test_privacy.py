@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 
 from dpverify.claims.kde.privacy import kde_pairs
+from dpverify.claims.registry import claims_of
 from dpverify.guarantee import ThreatModel
 from dpverify.planning.account import account
-from protocols.bitsum import CentralGaussian, Pure, RandomizedResponse, ThreeNB
-from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, ScaledFeatures
+from protocols.bitsum import CentralDiscreteLaplace, CentralGaussian, Poisson, Pure, RandomizedResponse, ThreeNB
+from protocols.lsq import (
+    FourierPairs,
+    GaussianFeatures,
+    Identity,
+    LaplacianBinning,
+    LinearMap,
+    LSQFamily,
+    ScaledFeatures,
+)
 from tests.claims.kde.densities import account_kde
 
+RNG = np.random.default_rng(0)
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
 
 
@@ -141,3 +151,40 @@ def test_the_adversary_is_that_of_the_bitsum() -> None:
 def test_sure_bits_with_next_to_no_flips_have_an_answer() -> None:
     found = account_kde(RandomizedResponse(2, 5.64e-299), LaplacianBinning(1, 1.0, 3, signed=True), 2, epsilon=0.7)
     assert found.delta.upper == 1.0
+
+
+BALL = {"radius": 1.0, "outside": "scale"}
+
+
+@pytest.mark.parametrize(
+    ("family", "pairs"), [(LinearMap(40, "haar", 0.4, **BALL), 1), (FourierPairs(9), 20)], ids=["map", "pairs"]
+)
+def test_one_point_costs_less_than_all_bits_in_full(family: LSQFamily, pairs: int) -> None:
+    bitsum = CentralDiscreteLaplace(300, 0.7)
+    found = account_kde(bitsum, family, pairs, instances=2, delta=1e-6)
+    square = claims_of(family).squared_change(family.sample(pairs, np.random.default_rng(0)))
+    joint = account(bitsum, instances=80, squared_change=2.0 * square, delta=1e-6).epsilon.upper
+    assert found.epsilon.lower == 0.0
+    assert found.epsilon.upper == pytest.approx(joint, rel=1e-6)
+    assert joint < 0.95 * account(bitsum, instances=80, delta=1e-6, relative_width=1e-3).epsilon.lower
+    assert f"the 40 bits' probabilities by squares that add up to {square:.3f}"[:-1] in found.notes[0]
+
+
+def test_coordinates_of_a_ball_attain_their_lower_end() -> None:
+    """11 coordinates at 0.3 have norm 0.995; the others of the 40 bits stay coins."""
+    bitsum = Poisson(300, 400.0)
+    found = account_kde(bitsum, Identity(40, 0.3, **BALL), 1, delta=1e-6).epsilon
+    attained = account(bitsum, instances=11, delta=1e-6).epsilon
+    assert found.lower == pytest.approx(attained.lower, rel=1e-3)
+    assert found.lower < found.upper < 1.03 * found.lower
+    # Twice the sizes of floats' errors decide whether the 25th coordinate at 0.2 fits in: it is not counted.
+    counts = [claims_of(Identity(1)).bits_in_full(Identity(40, r, **BALL).sample(1, RNG)) for r in (0.3, 0.2, 1.0, 0.1)]
+    assert counts == [11, 24, 0, 40]
+
+
+def test_the_largest_loss_of_a_joint_change() -> None:
+    bitsum = RandomizedResponse(300, 0.2)
+    found = account_kde(bitsum, LinearMap(40, "haar", 0.4, **BALL), 1, delta=0.0).epsilon
+    # m bits that move by T / sqrt(m) each, T = 2.5, with the loss ln 4.
+    spread = 40 * math.log1p(2.5 / math.sqrt(40.0) * 3.0)
+    assert (found.lower, found.upper) == (0.0, pytest.approx(spread, rel=1e-9))
