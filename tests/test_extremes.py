@@ -125,3 +125,8 @@ def test_a_flood_too_heavy_to_sort_is_left_out_at_once(
     found = account(Pure(1, 0.9, drop_probability, 1e-3, 0.99999), instances=768, delta=1e-6)
     assert 0.0 < found.epsilon.upper < math.inf
     assert "atoms" in found.notes[-1]
+
+
+def test_steep_noise_has_a_finite_bound_at_a_tiny_delta() -> None:
+    found = account(CentralDiscreteGaussian(1, 0.1), instances=10, delta=1e-50).epsilon
+    assert 500.0 < found.lower <= found.upper < 800.0

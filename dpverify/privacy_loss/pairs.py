@@ -49,24 +49,32 @@ class Directions(NamedTuple):
     down: PrivacyLossDistribution
 
 
+def _below(law: IntegerLaw) -> NDArray[np.float64]:
+    """Return the integers from one below the window to its last, as floats, shape (atoms + 1,)."""
+    return np.arange(law.start - 1, law.stop, dtype=np.float64)
+
+
 def _shifted(law: IntegerLaw, log_ratio: NDArray[np.float64], loss_error: float) -> Directions:
-    """Return the pair Z + 1 against Z, given `log_ratio[i] = ln f(start+i+1) / f(start+i)`, shape (atoms - 1,)."""
-    bounded_below, bounded_above = law.tail_below == 0.0, law.tail_above == 0.0
-    first, last = float(law.pmf[0]), float(law.pmf[-1])
-    grown = 1.0 + law.relative_error
+    """Return the pair Z + 1 against Z, given `log_ratio[i] = ln f(start+i) / f(start+i-1)`, shape (atoms + 1,).
+
+    The ratios beyond both ends are known, too, so that no atom of the window lacks its loss, however steeply the masses
+    fall there; where the support ends the loss is infinite, and the ratio not looked at.
+    """
+    first, last = int(law.tail_below == 0.0), law.pmf.size - int(law.tail_above == 0.0)
+    missing = law.tail_below + law.tail_above
     up = PrivacyLossDistribution.from_atoms(
-        -log_ratio,
-        law.pmf[:-1],
-        last if bounded_above else 0.0,
-        (0.0 if bounded_above else law.tail_above + last * grown) + law.tail_below,
+        -log_ratio[1 : last + 1],
+        law.pmf[:last],
+        float(law.pmf[last:].sum()),
+        missing,
         relative_error=law.relative_error,
         loss_error=loss_error,
     )
     down = PrivacyLossDistribution.from_atoms(
-        log_ratio,
-        law.pmf[1:],
-        first if bounded_below else 0.0,
-        (0.0 if bounded_below else law.tail_below + first * grown) + law.tail_above,
+        log_ratio[first:-1],
+        law.pmf[first:],
+        float(law.pmf[:first].sum()),
+        missing,
         relative_error=law.relative_error,
         loss_error=loss_error,
     )
@@ -79,16 +87,18 @@ def negative_binomial(shape: float, p: float, tail: float = DEFAULT_TAIL) -> Dir
     The loss `ln f(y-1)/f(y) = ln(y / (p (y + shape - 1)))` is closed; at y = 0 the other direction is infinite.
     """
     law = laws.negative_binomial(shape, p, tail)
-    z = law.support[:-1].astype(np.float64)
-    log_ratio = np.log(p * ((z + shape) / (z + 1.0)))
-    return _shifted(law, log_ratio, 4.0 * UNIT * (1.0 + float(np.abs(log_ratio).max(initial=0.0))))
+    z = np.maximum(_below(law), 0.0)
+    # In two logarithms, as the product may leave the floats. At p = 0 no ratio is looked at.
+    log_p = math.log(p) if p > 0.0 else 0.0
+    log_ratio = log_p + np.log((z + shape) / (z + 1.0))
+    return _shifted(law, log_ratio, 4.0 * UNIT * (1.0 + float(np.abs(log_ratio).max()) - log_p))
 
 
 def poisson(mean: float, tail: float = DEFAULT_TAIL) -> Directions:
     """Return the pair Z + 1 against Z for Poisson Z."""
     law = laws.poisson(mean, tail)
-    log_ratio = np.log(mean / (law.support[:-1] + 1.0))
-    return _shifted(law, log_ratio, 4.0 * UNIT * (1.0 + float(np.abs(log_ratio).max(initial=0.0))))
+    log_ratio = np.log(mean / (np.maximum(_below(law), 0.0) + 1.0))
+    return _shifted(law, log_ratio, 4.0 * UNIT * (1.0 + float(np.abs(log_ratio).max())))
 
 
 def discrete_laplace(epsilon: float) -> Directions:
@@ -104,8 +114,8 @@ def discrete_laplace(epsilon: float) -> Directions:
 def discrete_gaussian(sigma: float, tail: float = DEFAULT_TAIL) -> Directions:
     """Return the pair Z + 1 against Z for `P(Z = z)` proportional to `e^(-z^2 / (2 sigma^2))`."""
     law = laws.discrete_gaussian(sigma, tail)
-    log_ratio = -(2.0 * law.support[:-1] + 1.0) / (2.0 * sigma * sigma)
-    return _shifted(law, np.asarray(log_ratio), 4.0 * UNIT * float(np.abs(log_ratio).max(initial=0.0)))
+    log_ratio = -(2.0 * _below(law) + 1.0) / (2.0 * sigma * sigma)
+    return _shifted(law, np.asarray(log_ratio), 4.0 * UNIT * float(np.abs(log_ratio).max()))
 
 
 def approximate_dp(epsilon0: float, delta0: float) -> PrivacyLossDistribution:

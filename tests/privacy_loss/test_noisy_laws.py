@@ -88,8 +88,8 @@ def test_the_errors_of_the_law_are_charged(
 def wrong(law: Callable[..., IntegerLaw], pattern: str) -> Callable[..., IntegerLaw]:
     """Return a builder of laws that state, and have, a relative error of a per cent."""
 
-    def build(*arguments: float) -> IntegerLaw:
-        made = law(*arguments)
+    def build(*arguments: float, **limits: int) -> IntegerLaw:
+        made = law(*arguments, **limits)
         if made.pmf.size == 1:
             return made
         factor = (1.0 + REAL) ** PATTERNS[pattern](made.support)

@@ -155,3 +155,23 @@ def test_two_valued_is_randomized_response(epsilon: float) -> None:
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
     assert found.width <= 1e-14
+
+
+@pytest.mark.parametrize(
+    "directions", [pairs.discrete_gaussian(0.1), pairs.discrete_gaussian(0.03), pairs.poisson(1e-9, 1e-20)]
+)
+def test_the_last_atom_before_a_steep_fall_has_its_loss(directions: pairs.Directions) -> None:
+    # The next one is nothing beside it, and left out.
+    assert directions.up.missing_mass <= 1e-20
+    assert directions.up.losses[-1] > 20.0
+
+
+@pytest.mark.parametrize(("shape", "p"), [(1e-300, 1e-100), (1.0, 1e-300), (0.5, 0.0)])
+def test_products_below_the_floats_have_a_loss_all_the_same(shape: float, p: float) -> None:
+    up, down = pairs.negative_binomial(shape, p)
+    assert down.unbounded_mass >= 1.0
+    if p > 0.0:
+        assert up.losses[0] == pytest.approx(-math.log(shape) - math.log(p))
+        assert up.infinite_mass == 0.0
+    else:
+        assert up.infinite_mass == 1.0
