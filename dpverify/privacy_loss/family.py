@@ -33,6 +33,8 @@ _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _USELESS = 1e-5
 """How much of the total's variance the splitting of losses may add before no window of cells is worth its while."""
+_FINER = 1e-6
+"""Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
 
@@ -137,7 +139,7 @@ class FamilyComposition:
             most = _MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
             self._mix_step = min(choose_step(pair, instances, most_length=most, **coarse) for pair in trimmed)
             self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
-        self._along_contours = step is None and self._widely_split()
+        self._along_contours = step is None and self._widely_split(relative_width)
         self._built = False
 
     def _trimmed(self, pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:
@@ -146,7 +148,7 @@ class FamilyComposition:
             return list(pairs)
         return [pair.trimmed(_CUT * self._reference / self.instances) for pair in pairs]
 
-    def _widely_split(self) -> bool:
+    def _widely_split(self, relative_width: float) -> bool:
         """Return whether no window of cells that fits resolves the total loss, and set steps for contours if so.
 
         The cost of contours grows with the cells of one loss, and does not depend on the instances.
@@ -156,7 +158,12 @@ class FamilyComposition:
         deviations = [total / math.sqrt(self.instances) for total in totals]
         if not listed or self.step <= 2.0 * math.sqrt(_USELESS) * max(deviations):
             return False
-        most = max(pair.largest_loss for pair in self._trimmed(listed))
+        # Cells that are as small as was asked are enough, however wide they are: only the largest window is too coarse.
+        trimmed = self._trimmed(listed)
+        finer = {"relative_width": _FINER * relative_width, "reference_delta": self._reference}
+        if min(choose_step(pair, self.instances, **finer) for pair in trimmed) < self.step:
+            return False
+        most = max(pair.largest_loss for pair in trimmed)
         self.step = self._mix_step = max(min(deviations) / _CELLS_PER_DEVIATION, most / _MOST_CELLS)
         return True
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpverify.privacy_loss import family
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition, choose_step
 from dpverify.privacy_loss.grid import connect_the_dots
@@ -128,18 +129,30 @@ def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
-def test_far_left_of_the_mean_two_directions_have_a_bound(epsilon: float) -> None:
-    # So large losses are composed along contours, and the tilt there is 0.
+def test_far_left_of_the_mean_two_directions_have_a_bound(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
+    # As if no window had more cells: so large losses are then composed along contours, and the tilt there is 0.
+    monkeypatch.setattr(family, "_FINER", 1.0)
     first, second = [1e-4, 1e-4, 0.9998], [0.9997, 2e-4, 1e-4]
     pairs = [PrivacyLossDistribution.from_pmfs(first, second), PrivacyLossDistribution.from_pmfs(second, first)]
     p, q = np.ones(1), np.ones(1)
     for _ in range(4):
         p, q = np.outer(p, first).ravel(), np.outer(q, second).ravel()
     exact = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
-    assert exact <= FamilyComposition(pairs, 4, reference_delta=1e-3).delta(epsilon).upper <= exact + 1e-3
+    found = FamilyComposition(pairs, 4, reference_delta=1e-3)
+    assert found._along_contours
+    assert exact <= found.delta(epsilon).upper <= exact + 1e-3
 
 
 def test_a_pair_without_finite_losses_has_no_contour() -> None:
     disjoint = PrivacyLossDistribution(np.zeros(0), np.zeros(0), 1.0)
     other = approximate_dp(200.0, 0.0)
     assert FamilyComposition([other, disjoint], 4, reference_delta=1e-3).delta(1.0).upper == 1.0
+
+
+def test_contours_are_for_losses_that_no_window_resolves() -> None:
+    pairs = negative_binomial(40.0, 0.8)
+    # Cells wider than a hundredth of one loss's deviation, and as narrow as was asked.
+    for instances, width in ((16, 1e-3), (768, 1e-4), (768, 1e-6)):
+        few = FamilyComposition(pairs, instances, relative_width=width, reference_delta=1e-4)
+        assert not few._along_contours
+    assert FamilyComposition(pairs, 10**7, reference_delta=1e-5)._along_contours
