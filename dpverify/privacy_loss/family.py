@@ -160,8 +160,11 @@ class FamilyComposition:
             return False
         # Cells that are as small as was asked are enough, however wide they are: only the largest window is too coarse.
         trimmed = self._trimmed(listed)
-        finer = {"relative_width": _FINER * relative_width, "reference_delta": self._reference}
-        if min(choose_step(pair, self.instances, **finer) for pair in trimmed) < self.step:
+        finer = min(
+            choose_step(pair, self.instances, relative_width=_FINER * relative_width, reference_delta=self._reference)
+            for pair in trimmed
+        )
+        if finer < self.step:
             return False
         most = max(pair.largest_loss for pair in trimmed)
         self.step = self._mix_step = max(min(deviations) / _CELLS_PER_DEVIATION, most / _MOST_CELLS)
