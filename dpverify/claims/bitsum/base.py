@@ -75,7 +75,7 @@ def negligible(delta: float, instances: int) -> float:
 
 
 def noise_tail(left_out: float) -> float:
-    """Return where to cut noise for a shift by one to leave out no more than this: the atom next to the cut is too."""
+    """Return where to cut noise for a shift by one to leave out no more than this, with room to spare."""
     return min(1e-3 * left_out, DEFAULT_TAIL)
 
 
