@@ -51,6 +51,7 @@ def test_epsilon_inverts_delta() -> None:
 def test_noise_tail_against_scipy() -> None:
     for above in (0, 7, 40):
         assert noise_tail(5.5, 0.8, above) == pytest.approx(stats.nbinom.sf(above, 5.5, 0.2), rel=1e-10)
+    assert noise_tail(1e5, 0.9, 0) == 1.0  # as a probability, also where rounding up passes it
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
