@@ -7,6 +7,7 @@ Reporting only the bin is post-processing, which bounds it from below.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,44 @@ class BinnedPairs:
     ratio_error: Floats
     missing: Floats
     largest_loss: float
+
+    @classmethod
+    def listed(cls, pairs: Sequence[Directions]) -> BinnedPairs:
+        """Return pairs that are known outcome by outcome, every finite loss a bin, in the order of the losses.
+
+        Both directions of each must list the same outcomes. A row is filled up on the right with empty bins.
+        """
+        bins = max(pair.up.losses.size for pair in pairs)
+
+        def filled(rows: list[Floats], last: bool) -> Floats:
+            found = np.zeros((len(rows), bins + last))
+            for filling, row in zip(found, rows, strict=True):
+                filling[: row.size] = row
+                # After its last outcome a pair goes on as it ended.
+                filling[row.size :] = row[-1] if last else 0.0
+            return found
+
+        zero, one = [pair.down.masses[::-1] for pair in pairs], [pair.up.masses for pair in pairs]
+        if any((pair.down.losses[::-1] != -pair.up.losses).any() for pair in pairs):
+            raise ValueError("both directions of a pair must list the same outcomes.")
+        ratio = [np.expm1(pair.up.losses) for pair in pairs]
+        errors = [max(pair.up.relative_error, pair.down.relative_error) for pair in pairs]
+        return cls(
+            zero=filled(zero, False),
+            zero_error=filled([z * (e * 1.001) for z, e in zip(zero, errors, strict=True)], False),
+            gain=filled([b - a for a, b in zip(zero, one, strict=True)], False),
+            gain_error=filled([(a + b) * (1.001 * e + UNIT) for a, b, e in zip(zero, one, errors, strict=True)], False),
+            ratio=filled(ratio, True),
+            ratio_error=filled(
+                [
+                    (1.0 + r) * (1.001 * max(pair.up.loss_error, pair.down.loss_error) + 8.0 * UNIT)
+                    for r, pair in zip(ratio, pairs, strict=True)
+                ],
+                True,
+            ),
+            missing=np.array([max(pair.up.missing_mass, pair.down.missing_mass) for pair in pairs]),
+            largest_loss=max(pair.up.largest_loss + pair.up.loss_error for pair in pairs) * (1.0 + 8.0 * UNIT),
+        )
 
     def merged(self, number: int) -> Directions:
         """Return one pair with every bin reported as one outcome: never above the truth, as that is post-processing."""

@@ -10,11 +10,19 @@ then replacing one factor after the other bounds a product by an average over pr
 number of instances with a. Compared with the supremum of the profiles over s, which composes gains of different s at
 different eps that no dataset has at once, the chord loses only what is of second order in the skewness.
 
-Here b is the mirror image of a: with `g = h - max(1 - e^eps, 0)`, the pair with its directions exchanged has
+In `chord` b is the mirror image of a: with `g = h - max(1 - e^eps, 0)`, the pair with its directions exchanged has
 `e^eps g(-eps)`, and exchanging zeros and ones maps h_s to that of h_(1-s).
+
+A lift that makes a chord from s = 0 to s = 1 is of second order in the skewness; on a short piece next to the end it
+is of second order in the piece. `towards_end` lifts the end no more than that, and puts the members that are further
+away below their supremum. Where the end is worst by far, as it is for few flips, a supremum that composes to less than
+the end does costs nothing.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +32,10 @@ from dpverify.privacy_loss.pairs import Directions
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["chord"]
+__all__ = ["chord", "towards_end"]
 
 Floats = NDArray[np.float64]
-_NEARBY = 256
+_NEARBY, _MOST_STEPS = 1024, 100_000
 _ROUNDED = 1e-8
 
 
@@ -70,13 +78,67 @@ def chord(
     highest = cells.max(axis=0)
     lifted = (end + lift) * (1.0 + 32.0 * UNIT) + 32.0 * UNIT * (end + mirrored + highest)
     # The supremum over the cells is a bound too: a for one half of the family, b for the other. It is convex.
-    candidates = [_masses(np.expm1(losses), excess) for excess in (lifted, highest)]
+    candidates = [_masses(step, losses, excess) for excess in (lifted, highest)]
     spreads = [
         float(np.sum(masses * np.expm1(losses) ** 2)) if float(np.sum(masses)) <= 1.0 + _ROUNDED else np.inf
         for masses in candidates
     ]
-    smaller = candidates[int(np.argmin(spreads))]
-    larger: Floats = np.asarray(smaller * grown * (1.0 + 8.0 * UNIT), dtype=np.float64)
+    return _listed(losses, candidates[int(np.argmin(spreads))], missing_mass)
+
+
+def towards_end(
+    step: float,
+    end: Floats,
+    members: Floats,
+    distances: Floats,
+    missing_mass: float,
+    reaches: Sequence[tuple[float, float]],
+) -> list[tuple[PrivacyLossDistribution, PrivacyLossDistribution]]:
+    """Return pairs of profiles (a, b), one for each reach: every member of the family is below a chord of both.
+
+    a is the supremum of the members at least `reach` away from the end, and b the end, lifted so that each member
+    nearer than that, at a distance x, is below `(1 - t) a + t b` with `t = 1 - x / foot`. (Any t in (0, 1] would prove
+    as much.)
+
+    Parameters
+    ----------
+    step : float
+        Profiles are given at eps = step * (-m, ..., m), in nats.
+    end : ndarray, shape (2m + 1,)
+        Upper bound on the excess profile of the member at the end.
+    members : ndarray, shape (members, 2m + 1)
+        Upper bounds on the excess profiles of all others. At the ends of the grid all are 0 but for missing mass.
+    distances : ndarray, shape (members,)
+        How far from the end each is, in (0, 1].
+    missing_mass : float
+        What is missing in all the profiles, at most.
+    reaches : sequence of (float, float)
+        Reaches and feet, `0 < 1.25 reach <= foot`.
+    """
+    check_real("step", step, low=0.0, low_open=True)
+    if end[[0, -1]].any() or members[:, [0, -1]].any():
+        raise ValueError("end and members must be 0 at the ends of the grid.")
+    half = (end.size - 1) // 2
+    losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
+    found = []
+    for reach, foot in reaches:
+        check_real("foot", foot, low=1.25 * check_real("reach", reach, low=0.0, low_open=True))
+        near = distances < reach
+        supremum = members[~near].max(axis=0, initial=0.0)
+        weight = (distances[near] / foot)[:, None]
+        needed = (members[near] - weight * supremum) / (1.0 - weight)
+        lifted = np.maximum(end, needed.max(axis=0, initial=0.0))
+        # A handful of operations on numbers of this size, and a weight of the end of at least one fifth.
+        lifted += 64.0 * UNIT * (lifted + supremum + members[near].max(axis=0, initial=0.0))
+        lifted[[0, -1]] = 0.0
+        pairs = [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in (supremum, lifted)]
+        found.append((pairs[0], pairs[1]))
+    return found
+
+
+def _listed(losses: Floats, smaller: Floats, missing_mass: float) -> Directions:
+    """Return the pair with these Q-masses at the losses."""
+    larger: Floats = np.asarray(smaller * np.exp(losses) * (1.0 + 8.0 * UNIT), dtype=np.float64)
     # Masses were rounded upwards: their sums may exceed 1 by that much.
     above_one = max(float(np.sum(larger)), float(np.sum(smaller)), 1.0) - 1.0
     common = {"relative_error": 16.0 * UNIT + above_one, "loss_error": 8.0 * UNIT * float(losses[-1])}
@@ -86,39 +148,45 @@ def chord(
     )
 
 
-def _masses(ratios: Floats, excess: Floats) -> Floats:
-    """Return Q-masses of the pair whose excess profile is piecewise linear between these values at e^eps = 1 + ratios.
+def _masses(step: float, losses: Floats, excess: Floats) -> Floats:
+    """Return Q-masses of the pair whose excess profile is piecewise linear between these values at e^eps = e^loss.
 
     They are the changes of the slope of h, that of g, less 1 where eps < 0. Rounding every mass upwards only adds to h,
     as does putting none where the slope falls.
     """
-    width = np.diff(ratios)
+    # Not a difference of exponentials: for losses far below 0 nothing would be left of it.
+    width = np.exp(losses[:-1]) * np.expm1(step)
     slopes = np.diff(excess) / width
     sizes = (excess[1:] + excess[:-1]) / width
     # The end points take up the first and the last slope: the excess is 0 beyond.
     change = np.diff(slopes, prepend=0.0, append=0.0)
     error = 16.0 * UNIT * (np.append(sizes, 0.0) + np.append(0.0, sizes))
-    middle = (ratios.size - 1) // 2
+    middle = (losses.size - 1) // 2
     change[middle] += 1.0
     error[middle] += 16.0 * UNIT
-    _repair(change, error, ratios)
+    _repair(change, error, step)
     return np.asarray((np.maximum(change, 0.0) + error) * (1.0 + 8.0 * UNIT))
 
 
-def _repair(masses: Floats, error: Floats, ratios: Floats) -> None:
+def _repair(masses: Floats, error: Floats, step: float) -> None:
     """Remove negative masses, in place, so that the profile only grows: by spreading positive ones nearby.
 
     A mass at i is taken apart into a part at j, where some is missing, and the rest at 2i - j on the other side, so
     that its sum and mean (in e^eps) are kept: what such a spread adds to the profile is local. What finds no positive
-    mass nearby is left negative.
+    mass nearby, within a number of steps, is left negative.
     """
+    steps = 0
     for j in np.flatnonzero(masses < -error):
         for distance in range(1, _NEARBY):
+            steps += 1
+            if steps > _MOST_STEPS:
+                return
             for i in (j + distance, j - distance):
                 far = 2 * i - j
                 if masses[j] >= 0.0 or not (0 <= far < masses.size and i >= 0) or masses[i] <= 0.0:
                     continue
-                share = (ratios[far] - ratios[i]) / (ratios[far] - ratios[j])
+                # (x_far - x_i) / (x_far - x_j), x being evenly spaced in its logarithm.
+                share = 1.0 / (1.0 + math.exp(min((j - i) * step, 700.0)))
                 taken = min(masses[i], -masses[j] / share)
                 masses[i] -= taken
                 masses[far] += taken * (1.0 - share)

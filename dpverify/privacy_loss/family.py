@@ -6,21 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dpverify.guarantee import Interval
+from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.concentration import Concentration, total_loss
 from dpverify.privacy_loss.contour_composition import ContourComposition, MixesBound
+from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
-from dpverify.search import crossing
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Entry", "FamilyComposition", "choose_step"]
 
 Answer = TypeVar("Answer")
-Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
-"""One pair, or a group of pairs of which an instance may present any."""
-
 _MOST_LENGTH = 2**21
 _MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
@@ -29,6 +27,7 @@ _MOST_BYTES = 2**27
 _MOST_BLOCKS = 48
 """Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
 _COARSEST_CELLS = 64
+_ESTIMATE_LENGTH = 2**14
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _USELESS = 1e-5
@@ -112,16 +111,29 @@ class FamilyComposition:
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if not pairs:
             raise ValueError("pairs is empty, but must hold at least one distribution.")
-        groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
+        groups = [members(entry) for entry in pairs]
         if attained is None and any(len(group) > 1 for group in groups):
             raise ValueError("attained is None, but must be given when pairs holds groups.")
         every = _distinct([pair for group in groups for pair in group])
         lower_pairs = every if attained is None else _distinct(attained)
 
-        self._single = _OneInstance(every, lower_pairs) if instances == 1 else None
+        covers = pairs if isinstance(pairs, Covers) else Covers(pairs, ())
+        self._single = (
+            OneInstance([every, *map(list, covers.others)], [*lower_pairs, *covers.once]) if instances == 1 else None
+        )
         if self._single is not None:
             self.step = 0.0
             return
+        if covers.others:
+
+            def estimate(pair: PrivacyLossDistribution) -> float:
+                return _estimate(pair, instances, reference_delta)
+
+            groups = [members(entry) for entry in covers.likeliest(instances, estimate)]
+            every = _distinct([pair for group in groups for pair in group])
+            # What is attained, but better by far, would only ask for a finer grid.
+            found = [estimate(pair) for pair in lower_pairs]
+            lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.8 * max(found)]
         self._groups, self._every, self._attained = groups, every, lower_pairs
         self._bounds = Concentration(every, lower_pairs, instances)
         self._step_given, self._reference = step is not None, reference_delta
@@ -357,39 +369,14 @@ class FamilyComposition:
         return min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
 
 
-class _OneInstance:
-    """A family used once: the profiles themselves, without any grid."""
-
-    def __init__(self, every: list[PrivacyLossDistribution], attained: list[PrivacyLossDistribution]) -> None:
-        self._every, self._attained = every, attained
-        self._largest = max(pair.largest_loss + pair.loss_error for pair in every)
-
-    def _upper(self, epsilon: float) -> float:
-        return max(pair.delta(epsilon).upper for pair in self._every)
-
-    def _lower(self, epsilon: float) -> float:
-        return max(pair.delta(epsilon).lower for pair in self._attained)
-
-    def delta(self, epsilon: float) -> Interval:
-        return Interval.proved(self._lower(epsilon), self._upper(epsilon))
-
-    def epsilon(self, delta: float) -> Interval:
-        upper = self.epsilon_upper(delta)
-        if max(pair.infinite_mass * (1.0 - pair.relative_error) for pair in self._attained) > delta:
-            return Interval(math.inf, math.inf)
-        return Interval.proved(self._crossing(delta, min(upper, self._largest), self._lower, above=False), upper)
-
-    def epsilon_upper(self, delta: float) -> float:
-        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        if max(pair.unbounded_mass for pair in self._every) > delta:
-            return math.inf
-        return self._crossing(delta, 0.5 * self._largest, self._upper, above=True)
-
-    def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
-        scale = 1e-9 * max(self._largest, 1e-9)
-        return crossing(
-            profile, delta, guess, slope=lambda _: 8.0 / max(self._largest, scale), above=above, scale=scale
-        )
+def _estimate(pair: PrivacyLossDistribution, instances: int, delta: float) -> float:
+    """Return about the epsilon of many instances of one pair."""
+    try:
+        pair = pair.trimmed(_CUT * delta / instances)
+        step = choose_step(pair, instances, relative_width=1e-4, reference_delta=delta, most_length=_ESTIMATE_LENGTH)
+        return Composition([(connect_the_dots(pair, step), instances)]).epsilon_upper(delta)
+    except CapacityError:
+        return math.inf
 
 
 def _distinct(pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:

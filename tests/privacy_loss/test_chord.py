@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.chord import chord
+from dpverify.privacy_loss.chord import chord, towards_end
 
 HALF, STEP = 40, 0.05
 LOSSES = STEP * np.arange(-HALF, HALF + 1)
@@ -58,6 +58,21 @@ def test_every_member_is_below_the_chord_or_the_supremum(first: list, others: li
     # Both profiles belong to pairs: nothing was added to the masses but rounding.
     for pair in (up, down):
         assert abs(float(pair.masses.sum()) - 1.0) <= 1e-9
+
+
+@settings(max_examples=100, deadline=None)
+@given(MEMBERS, MEMBERS)
+def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list) -> None:
+    end = excess(balanced(*map(list, zip(*first[0], strict=True))))
+    rows = np.array([excess(balanced(*map(list, zip(*member, strict=True)))) for member in others])
+    distances = np.linspace(0.1, 0.9, len(rows))
+    reaches = [(0.5, 0.75), (0.3, 0.6), (1e-300, 1.0)]
+    floors = np.maximum(-np.expm1(LOSSES), 0.0)
+    for (reach, foot), pairs in zip(reaches, towards_end(STEP, end, rows, distances, 0.0, reaches), strict=True):
+        far, near = (np.array([pair.delta(float(e)).upper for e in LOSSES]) for pair in pairs)
+        for row, distance in ((end, 0.0), *zip(rows, distances, strict=True)):
+            weight = distance / foot if distance < reach else 1.0
+            assert (floors + row <= (weight * far + (1.0 - weight) * near) * (1 + 1e-12) + 1e-13).all()
 
 
 def test_the_chord_is_tighter_than_the_supremum_for_a_skewed_family() -> None:

@@ -9,7 +9,8 @@ are covered at once, by cells and a chord:
   number of coins. Fewer coins only lose privacy, so the pair with so few that less than 1e-42 of the mass has fewer
   dominates every dataset of the cell. Cells over [0, (n-1)/2] are enough: flipping all bits maps k to n-1-k and
   exchanges the directions.
-- The cells lie below the chord between k = 0 and k = n-1; see `dpverify.privacy_loss.chord`.
+- The cells lie below the chord between k = 0 and k = n-1, and below several others from k = n-1 to the supremum of all
+  that are far from it; see `dpverify.privacy_loss.chord`. Which is best depends on how often it is used.
 
 A flip probability nearer to 1/2 is more private: p' > p is p and then, for every report by itself, a flip with
 probability `(p' - p) / (1 - 2p)`.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,9 +36,13 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
-from dpverify.privacy_loss.chord import chord
+from dpverify.privacy_loss.binned import BinnedPairs
+from dpverify.privacy_loss.chord import chord, towards_end
+from dpverify.privacy_loss.covers import Covers
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
+from dpverify.rounding import UNIT
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
@@ -58,6 +63,16 @@ _LARGEST_LISTED_DEVIATION = 300.0
 _MOST_POINTS = 4000
 _FEWEST_FLIPS = 4.0
 """With fewer flipped reports in expectation every cell is listed."""
+_MOST_LISTED_CELLS = 64
+"""With few flips the end is worst by far, so that wide cells away from it do."""
+_GROWTH, _FINER = 0.04, 32
+"""The cells next to the end are this much narrower, and grow by this share of their distance from it."""
+_REACHES = ((0.5, 0.75), (0.2, 0.4), (0.05, 0.1), (0.02, 0.04), (0.005, 0.01), (1e-300, 1.0))
+"""Up to where, as a share of all users, members are put below a chord to the end; none, at last. And its other foot."""
+_MOST_LISTED_FLIPS = 64.0
+"""With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses."""
+_LEAST_BINNED = 1e-280
+"""Losses of smaller flip probabilities leave the floats in bins."""
 _LEAST_RMSE, _LARGEST_RMSE = 1e-9, 1e9
 
 
@@ -206,36 +221,75 @@ def _surely(users: int, p: float, tail: float) -> tuple[int, float]:
     return (coins, tail) if coins > 0 else (0, 0.0)
 
 
+def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
+    """Yield the least number of ones of each cell of [0, half], and how many more its largest has.
+
+    The end is a cell of its own, and those next to it are narrower: what a wide cell costs would matter there.
+    """
+    widest = math.ceil((half + 1) / most_cells)
+    first, width = 0, 1
+    while first <= half:
+        width = min(width, half + 1 - first)
+        yield first, width - 1
+        first += width
+        width = min(max(widest // _FINER, int(_GROWTH * first), 1), widest)
+
+
+def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistribution]:
+    """Return attained pairs that may exceed that of the end, whose losses have wide gaps if few reports are flipped."""
+    distances = np.append(np.geomspace(0.02, 3.0, 12) / (users * p), 0.5)
+    ones = {round(distance * (users - 1)) for distance in distances if distance <= 0.5} - {0}
+    return [pair for k in sorted(ones) for pair in mixed_reports(users, k, p, tail)]
+
+
 @functools.lru_cache(maxsize=4)
 def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
-    half = (users - 1) // 2
-    width = math.ceil((half + 1) / min(half + 1, most_cells))
-    firsts = range(0, half + 1, width)
-    crowds, shares, least_missing = [(users - 1, 0, 0)], [], 0.0
-    for first in firsts:
-        unsure = min(width - 1, half - first)
+    few = users * p < _FEWEST_FLIPS
+    crowds, least_missing, spans = [], 0.0, []
+    for first, unsure in _cells((users - 1) // 2, min(most_cells, _MOST_LISTED_CELLS) if few else most_cells):
         coins, missing = _surely(unsure, p, tail)
         least_missing = max(least_missing, missing)
         crowds.append((users - 1 - first - unsure, first, coins))
-        shares.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
+        spans.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
     note = (
-        f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(firsts)} "
-        f"cells of {width}"
+        f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(crowds)} cells"
     )
-    attained = tuple(_extreme(users, p, tail))
-    if users * p < _FEWEST_FLIPS or tail < _TAIL:
-        # So few reports are flipped that their sum is no bell, or so little may be left out: the supremum of the cells,
-        # each listed.
+    attained, shares = tuple(_extreme(users, p, tail)), np.array(spans)
+    once: list[PrivacyLossDistribution] = []
+    binned: tuple[BinnedPairs, ...]
+    if users * p < _MOST_LISTED_FLIPS or tail < _TAIL:
+        # So few reports are flipped that their sum is no bell, or so little may be left out: each cell is listed.
         listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
-        groups = tuple(tuple(pair[direction] for pair in listed) for direction in (0, 1))
-        return Pairs(groups, attained, note=note)
-    zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
-    binned = ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION)
+        if tail < _TAIL or p < _LEAST_BINNED:
+            groups = tuple(tuple(pair[direction] for pair in listed) for direction in (0, 1))
+            return Pairs(groups, attained, note=note)
+        once = _next_to_the_end(users, p, tail)
+        binned = (BinnedPairs.listed(listed), BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed]))
+    else:
+        zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
+        binned = (ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION),)
     # Points as dense as the bins, up to beyond the largest loss.
     deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
-    points = math.ceil(binned.largest_loss / deviation * _BINS_PER_DEVIATION)
+    # No loss is larger than that of a report by itself.
+    largest = min(binned[0].largest_loss, (math.log1p(-p) - math.log(p)) * (1.0 + 16.0 * UNIT))
+    points = math.ceil(largest / deviation * _BINS_PER_DEVIATION)
     points = min(max(points, _MOST_POINTS // 4), _MOST_POINTS)
-    step = binned.largest_loss / points * (1.0 + 1e-9)
-    excess = binned.excess(step * np.arange(-points, points + 1, dtype=np.float64))
-    every = chord(step, excess[0], excess[1:], np.array(shares), float(binned.missing.max()) + least_missing)
-    return Pairs(tuple(every), attained, note=f"{note} and the chord between both ends")
+    step = largest / points * (1.0 + 1e-9)
+    losses = step * np.arange(-points, points + 1, dtype=np.float64)
+    excess = binned[0].excess(losses)
+    grown = np.exp(losses) * (1.0 + 8.0 * UNIT)
+    if len(binned) == 2:
+        # A likelihood ratio near 0 is known from the other direction, where it is large, to all its digits.
+        other = binned[1].excess(losses[points:])
+        excess[:, :points] = grown[:points] * other[:, :0:-1]
+    if largest < binned[0].largest_loss:
+        excess[:, [0, -1]] = 0.0
+    missing = float(binned[0].missing.max()) + least_missing
+    # The end is k = n - 1, where the mirror image of k = 0 is.
+    mirrored = grown * excess[:, ::-1]
+    members = np.concatenate([excess, mirrored[1:]])
+    # Of the pairs that stand for the cells: they have as many ones, or zeros, as the least of the cell.
+    distances = np.concatenate([1.0 - shares[:, 1], shares[1:, 0]])
+    nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
+    every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
+    return Pairs(Covers(every, nearby, once), attained, note=f"{note} and a chord between two pairs")

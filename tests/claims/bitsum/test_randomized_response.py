@@ -19,6 +19,7 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from dpverify.privacy_loss.covers import members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
@@ -180,6 +181,61 @@ def test_a_budget_that_no_flip_probability_meets_is_refused() -> None:
 def test_the_interval_is_narrow_at_every_size(users: int, p: float, instances: int) -> None:
     found = account(RandomizedResponse(users, p), instances=instances, delta=1e-6, relative_width=1e-5).epsilon
     assert 0.0 < found.width <= 1e-3 * found.lower
+
+
+@pytest.mark.parametrize(
+    ("users", "flips", "instances", "width"),
+    [
+        (10**5, 0.1, 768, 2e-4),
+        (10**5, 1.0, 768, 5e-4),
+        (10**5, 3.0, 8, 5e-4),
+        (10**5, 3.0, 768, 1e-3),
+        (10**5, 10.0, 8, 5e-4),
+        (10**5, 30.0, 1, 5e-4),
+        (10**12, 10.0, 8, 1e-3),
+    ],
+)
+def test_the_interval_is_narrow_with_few_flipped_reports(
+    users: int, flips: float, instances: int, width: float
+) -> None:
+    found = account(RandomizedResponse(users, flips / users), instances=instances, delta=1e-6, relative_width=1e-5)
+    assert 0.0 <= found.epsilon.width <= width * found.epsilon.lower
+
+
+def test_the_worst_dataset_of_one_instance_is_next_to_the_end() -> None:
+    users, p = 10**5, 3e-4
+    end, near = (mixed_reports(users, users - 1 - zeros, p).up.delta(1.098) for zeros in (0, 300))
+    assert near.lower > end.upper
+    found = account(RandomizedResponse(users, p), instances=1, epsilon=1.098).delta
+    assert near.lower <= found.upper
+    assert found.lower > end.upper
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(1, 6), st.floats(math.log(1e-270), math.log(0.3)), st.lists(st.floats(-1, 1), min_size=4, max_size=4)
+)
+def test_every_number_of_ones_is_below_every_cover(users: int, log_p: float, places: list[float]) -> None:
+    p = math.exp(log_p)
+    every = CLAIMS.pairs(RandomizedResponse(users, p)).every
+    exact = Fraction(p)
+    for place in places:
+        epsilon = place * math.log((1 - p) / p)
+        growth = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**50))
+        bounds = [
+            max(Fraction(pair.delta(epsilon).upper) for entry in cover for pair in members(entry))
+            for cover in (every, *getattr(every, "others", ()))
+        ]
+        for ones in range(users):
+            others = [Fraction(1)]
+            for flip in (1 - exact,) * ones + (exact,) * (users - 1 - ones):
+                others = [x * (1 - flip) + y * flip for x, y in zip([*others, 0], [0, *others], strict=True)]
+            zero, one = (
+                [x * (1 - flip) + y * flip for x, y in zip([*others, 0], [0, *others], strict=True)]
+                for flip in (exact, 1 - exact)
+            )
+            truth = sum((max(y - growth * x, Fraction(0)) for x, y in zip(zero, one, strict=True)), Fraction(0))
+            assert truth <= min(bounds)
 
 
 @settings(max_examples=6, deadline=None)

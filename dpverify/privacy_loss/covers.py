@@ -1,0 +1,64 @@
+"""What covers the pairs of a family: entries for every instance, and other entries that would do as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+
+__all__ = ["Covers", "Entry", "members"]
+
+Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
+"""One pair, or a group of pairs of which an instance may present any."""
+
+_FEW_INSTANCES = 16
+"""Up to so many every mix can be looked at by itself."""
+_DISTINCT = 0.005
+"""How much better, relatively, the other pairs of a cover that is chosen for many instances must be than its worst."""
+
+
+class Covers(tuple[Entry, ...]):
+    """Entries for a `FamilyComposition`, and others that would do as well: each choice covers every pair by itself.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Good in general.
+    others : sequence of sequences of PrivacyLossDistribution
+        Better for some numbers of instances.
+    once : sequence of PrivacyLossDistribution
+        Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
+    """
+
+    others: tuple[tuple[PrivacyLossDistribution, ...], ...]
+    once: tuple[PrivacyLossDistribution, ...]
+
+    def __new__(
+        cls,
+        entries: Sequence[Entry],
+        others: Sequence[Sequence[PrivacyLossDistribution]],
+        once: Sequence[PrivacyLossDistribution] = (),
+    ) -> Covers:
+        """Make the tuple of the entries."""
+        made = super().__new__(cls, entries)
+        made.others = tuple(tuple(other) for other in others)
+        made.once = tuple(once)
+        return made
+
+    def likeliest(self, instances: int, estimate: Callable[[PrivacyLossDistribution], float]) -> Sequence[Entry]:
+        """Return the choice whose worst pair has the least epsilon, by an estimate for many instances of one pair.
+
+        The search over many mixes is quick only where one pair is worse by far: others must be better by so much.
+        """
+
+        def worst(entries: Sequence[Entry]) -> float:
+            found = sorted(estimate(pair) for entry in entries for pair in members(entry))
+            margin = 1.0 if entries is self or instances <= _FEW_INSTANCES else 1.0 + _DISTINCT
+            return max([found[-1], *(margin * value for value in found[:-1])])
+
+        return min((self, *self.others), key=worst)
+
+
+def members(entry: Entry) -> list[PrivacyLossDistribution]:
+    """Return the pairs of an entry."""
+    return [entry] if isinstance(entry, PrivacyLossDistribution) else list(entry)

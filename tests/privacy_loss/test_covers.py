@@ -1,0 +1,38 @@
+"""Choices of covers: the least bound is taken for one instance, and the likeliest for many."""
+
+from __future__ import annotations
+
+from dpverify.privacy_loss.covers import Covers, members
+from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.pairs import approximate_dp
+
+WEAK, STRONG = approximate_dp(0.5, 0.0), approximate_dp(1.0, 0.0)
+
+
+def test_members_of_a_pair_and_of_a_group() -> None:
+    assert members(WEAK) == [WEAK]
+    assert members((WEAK, STRONG)) == [WEAK, STRONG]
+
+
+def test_every_choice_is_a_bound_and_the_least_is_taken() -> None:
+    for covers in (Covers([STRONG], [[WEAK]]), Covers([WEAK], [[STRONG]])):
+        assert FamilyComposition(covers, 1, attained=[WEAK]).delta(0.2) == FamilyComposition([WEAK], 1).delta(0.2)
+        many = FamilyComposition(covers, 40, attained=[WEAK]).epsilon(1e-6)
+        alone = FamilyComposition([WEAK], 40).epsilon(1e-6)
+        assert many.lower <= alone.upper
+        assert many.upper <= alone.upper * (1.0 + 1e-3)
+
+
+def test_what_is_attained_once_is_no_bound_for_many() -> None:
+    covers = Covers([STRONG], [], once=[STRONG])
+    assert FamilyComposition(covers, 1, attained=[WEAK]).delta(0.2).lower > WEAK.delta(0.2).upper
+    assert FamilyComposition(covers, 2, attained=[WEAK]).delta(0.2).lower <= (
+        FamilyComposition([WEAK], 2).delta(0.2).upper
+    )
+
+
+def test_a_choice_whose_pairs_are_nearly_equal_is_left_for_few_instances() -> None:
+    covers = Covers([STRONG], [[WEAK, WEAK]])
+    assert covers.likeliest(8, lambda pair: pair.largest_loss) == (WEAK, WEAK)
+    near = Covers([STRONG], [[STRONG, STRONG]])
+    assert near.likeliest(768, lambda pair: pair.largest_loss) is near
