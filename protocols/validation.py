@@ -1,7 +1,7 @@
 """Argument checks that both packages share.
 
 Every failure is one sentence that names the argument, its value and the valid range, so that a message can be shown to
-a user as it stands.
+a user as it stands. What checks numbers alone does not load numpy.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 Word = TypeVar("Word", bound=str)
 
@@ -63,7 +64,7 @@ def check_real(
         If it is not finite or outside the range.
     """
     allowed = describe_range(low, high, low_open, high_open)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a real number in {allowed}.")
     number = float(value)
     below = low is not None and (number < low or (low_open and number == low))
@@ -84,7 +85,7 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
         If it is outside the range.
     """
     allowed = describe_range(low, high, False, False)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be an integer in {allowed}.")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
@@ -130,6 +131,8 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
     TypeError
         For a seed, a legacy RandomState or None: randomness is always passed explicitly here.
     """
+    import numpy as np
+
     if not isinstance(value, np.random.Generator):
         raise TypeError(
             f"{name}={value!r} must be a numpy.random.Generator (for instance numpy.random.default_rng(7))."
@@ -139,6 +142,8 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
 
 def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return `value` as an int64 array of shape (users,) after checking that every entry is 0 or 1."""
+    import numpy as np
+
     array = np.asarray(value)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
@@ -171,6 +176,8 @@ def check_vectors(
     ValueError
         For another shape, a nan, an infinity, or a norm off 1 where unit vectors are needed.
     """
+    import numpy as np
+
     array = np.asarray(value, dtype=np.float64)
     if array.ndim != 2 or (dimension is not None and array.shape[1] != dimension):
         wanted = "points, dimension" if dimension is None else f"points, {dimension}"

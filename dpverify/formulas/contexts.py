@@ -1,7 +1,8 @@
 """The number systems that a formula runs in, and comparisons that are either certain or refused.
 
 `mpmath.fp` and `mpmath.mp` are contexts as they are. `arb_context()` opens one whose numbers are Arb balls, and
-`SympyContext()` is one whose numbers are sympy expressions (sympy is imported only there).
+`SympyContext()` is one whose numbers are sympy expressions. The libraries of either are imported only where they are
+used, so that formulas can be listed without them.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
-
-import flint
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Interval
 from protocols.validation import describe_range
+
+if TYPE_CHECKING:
+    import flint
 
 __all__ = [
     "ArbContext",
@@ -71,14 +73,18 @@ class Context(Protocol):
 class ArbContext:
     """Arb balls at the working precision that `arb_context` has set: every result provably contains the true value."""
 
-    zero = flint.arb(0)
+    def __init__(self) -> None:
+        import flint
+
+        self._flint = flint
+        self.zero = flint.arb(0)
 
     def convert(self, x: Any) -> Any:
         """Return the ball of an exact number; a float means its binary value, a string its decimal value."""
         if not isinstance(x, (int, float, str, Decimal, Fraction)):
-            return flint.arb(x)
+            return self._flint.arb(x)
         exact = Fraction(x)
-        return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
+        return self._flint.arb(self._flint.fmpq(exact.numerator, exact.denominator))
 
     def exp(self, x: Any) -> Any:  # noqa: D102
         return self.convert(x).exp()
@@ -103,6 +109,8 @@ class ArbContext:
 @contextmanager
 def arb_context(bits: int = 128) -> Iterator[ArbContext]:
     """Open an Arb context: within the `with` block, all ball arithmetic runs at `bits` bits of precision."""
+    import flint
+
     with flint.ctx.workprec(bits):
         yield ArbContext()
 
@@ -210,7 +218,7 @@ def upper_float(ball: flint.arb) -> float:
     """Return the least float that is certainly not below the ball (inf where there is none)."""
     end = ball.upper()
     nearest = float(end)
-    return nearest if flint.arb(nearest) >= end else math.nextafter(nearest, math.inf)
+    return nearest if type(ball)(nearest) >= end else math.nextafter(nearest, math.inf)
 
 
 def lower_float(ball: flint.arb) -> float:

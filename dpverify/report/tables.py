@@ -13,11 +13,9 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from dpverify.changes import Full
-from dpverify.claims.bitsum import claims_of
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
-from protocols.bitsum.base import BitsumProtocol
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
@@ -178,6 +176,8 @@ def _name(bitsum: str) -> str:
 
 def _found(row: PlanRow) -> str:
     """Return what was set for one instance."""
+    from dpverify.claims.bitsum import claims_of
+
     share = ""
     if row.epsilon0 is not None and row.delta0 is not None:
         # What an instance may spend.
@@ -217,6 +217,8 @@ def account_table(result: AccountResult) -> RenderableType:
 
 def _instances(result: AccountResult) -> str:
     """Return how many bitsums or runs of another protocol there are, and how much changes where that is not all."""
+    from protocols.bitsum.base import BitsumProtocol
+
     change = result.change
     if isinstance(result.protocol, BitsumProtocol):
         shown = f"I = {change.instances:,} instances"
