@@ -69,7 +69,7 @@ _GROWTH, _FINER = 0.04, 32
 """The cells next to the end are this much narrower, and grow by this share of their distance from it."""
 _REACHES = ((0.5, 0.75), (0.2, 0.4), (0.05, 0.1), (0.02, 0.04), (0.005, 0.01), (1e-300, 1.0))
 """Up to where, as a share of all users, members are put below a chord to the end; none, at last. And its other foot."""
-_MOST_LISTED_FLIPS = 64.0
+_MOST_LISTED_FLIPS = 128.0
 """With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses."""
 _LEAST_BINNED = 1e-280
 """Losses of smaller flip probabilities leave the floats in bins."""

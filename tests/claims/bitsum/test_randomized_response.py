@@ -193,6 +193,7 @@ def test_the_interval_is_narrow_at_every_size(users: int, p: float, instances: i
         (10**5, 10.0, 8, 5e-4),
         (10**5, 30.0, 1, 5e-4),
         (10**12, 10.0, 8, 1e-3),
+        (10**12, 100.0, 768, 2e-3),
     ],
 )
 def test_the_interval_is_narrow_with_few_flipped_reports(
