@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.commands import made_by
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
     from protocols.bitsum import BitsumProtocol
+    from protocols.histogram import BucketSums
+    from protocols.vector_sum import VectorSum
 
 __all__ = ["any_protocol", "register"]
 
@@ -220,3 +224,52 @@ def account_local_randomized_response(
     from protocols.bitsum import LocalRandomizedResponse
 
     _account(LocalRandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, as_json)
+
+
+def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
+    return made_by(protocol, any_protocol)
+
+
+Buckets = Annotated[int, integer(within="[2, inf)", help="The size of the universe, in {}.")]
+BucketShape = Annotated[float, number(within="(0, inf)", help="r of the noise of every bucket, in {}.")]
+BucketP = Annotated[float, number(within="(0, 1)", help="p of that noise, in {}: the larger, the more noise.")]
+
+
+@account.command("histogram")
+@_command
+def account_histogram(buckets: Buckets, shape: BucketShape, p: BucketP, users: AnyUsers = 1) -> BucketSums:
+    """Histogram: a count per bucket, each with one negative binomial noise."""
+    from dpverify.claims.buckets import under_estimating
+    from protocols.histogram import Histogram
+
+    return Histogram(under_estimating(users, shape, p), buckets)
+
+
+@account.command("selection")
+@_command
+def account_selection(buckets: Buckets, shape: BucketShape, p: BucketP, users: AnyUsers = 1) -> BucketSums:
+    """Fullest bucket, from the same messages as a histogram."""
+    from dpverify.claims.buckets import under_estimating
+    from protocols.selection import Selection
+
+    return Selection(under_estimating(users, shape, p), buckets)
+
+
+@account.command("vector-sum")
+@_command
+def account_vector_sum(
+    users: Users,
+    dimension: Annotated[int, integer(within="[1, inf)", help="d, the coordinates of a user's vector.")],
+    levels: Annotated[int, integer(within="[1, inf)", help="k: coordinates are rounded to one of k + 1 values.")],
+    blanket_probability: Annotated[
+        float, number(within="(0, 1)", help="gamma, in {}: the probability that a report is a random one.")
+    ],
+    sampled: Annotated[int, integer(within="[1, inf)", help="t, the coordinates that a user reports, at most d.")] = 1,
+    stratified: Annotated[
+        bool, typer.Option("--stratified", help="Sample one coordinate from each of t blocks.")
+    ] = False,
+) -> VectorSum:
+    """Vector sum: sampled coordinates, rounded and randomized."""
+    from protocols.vector_sum import VectorSum
+
+    return VectorSum(users, dimension, levels, blanket_probability, sampled, stratified)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.commands import made_by
 from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import AsJson, Users, console, print_result, write_figure
 
@@ -132,31 +132,7 @@ def _claim(epsilon: str | None, delta: str | None) -> Budget | None:
 
 
 def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
-    """Return a command with the options of a protocol, which the function makes of them, and those of every audit."""
-    own = inspect.signature(protocol).parameters
-
-    @functools.wraps(protocol)
-    def command(**options: Any) -> None:
-        parameters = {name: options.pop(name) for name in own}
-        any_protocol(protocol(**parameters), **options)
-
-    every = [*own.values(), *list(inspect.signature(any_protocol).parameters.values())[1:]]
-    required = [parameter for parameter in every if parameter.default is parameter.empty]
-    optional = [parameter for parameter in every if parameter.default is not parameter.empty]
-    hints = {**_hints(protocol), **_hints(any_protocol)}
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-            for parameter in required + optional
-        ]
-    )
-    command.__annotations__ = {parameter.name: hints[parameter.name] for parameter in every}
-    return command
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    # The protocols' names are for the type checker alone: importing them is slow.
-    return get_type_hints(function, localns={"BitsumProtocol": object}, include_extras=True)
+    return made_by(protocol, any_protocol)
 
 
 Drop = Annotated[float, number(within="[0, 1)", help="q, in {}.")]

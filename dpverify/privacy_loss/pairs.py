@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.laws import noise as laws
-from dpverify.laws.window import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw
+from dpverify.laws.window import DEFAULT_TAIL, EXACT, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.recurrence import decayed_sums, decayed_sums_error
 from dpverify.rounding import SUBNORMAL, UNIT
@@ -237,6 +237,7 @@ def three_nb(
     check_probability("p", p, high_open=True)
     check_real("p", p, low=0.0, low_open=True)
     check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
+    check_real("flood_shape", flood_shape, low=0.0, high=EXACT, low_open=True)
     # What the flood's window cuts must matter to no H that is kept down to a mass of about `tail`.
     flood = laws.negative_binomial(flood_shape, flood_p, max(tail * _NEGLIGIBLE, SMALLEST_TAIL), max_atoms=max_atoms)
     rate = -2.0 * math.log(p)

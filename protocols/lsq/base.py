@@ -78,6 +78,11 @@ class LSQFamily(ABC):
     def S(self) -> int:
         """The largest number of non-zero coordinates of f(x)."""
 
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether a coordinate of f(x) can be -R, as well as R."""
+        return True
+
     @abstractmethod
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:
         """Draw (f, g) of as many independent instances.

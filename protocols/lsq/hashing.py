@@ -96,6 +96,11 @@ class HashedPartition(LSQFamily):
         return HASH_ERROR if self.signed else 1.0 / self.buckets + HASH_ERROR
 
     @property
+    def may_be_negative(self) -> bool:
+        """Whether there are signs."""
+        return self.signed
+
+    @property
     def Q(self) -> int:  # noqa: D102
         return self.buckets
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dpverify.claims.bitsum.randomized_response as randomized_response
 import dpverify.claims.kde.privacy as kde_privacy
 import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum.privacy as vector_sum
@@ -157,7 +158,7 @@ def test_vector_sum_covers_the_enumerated_views_whatever_it_counts_on(monkeypatc
 def test_density_estimation_covers_every_dataset_with_wide_cells(
     monkeypatch: pytest.MonkeyPatch, users: int, buckets: int, cells: int
 ) -> None:
-    monkeypatch.setattr(kde_privacy, "_CELLS", cells)
+    monkeypatch.setattr(randomized_response, "_COIN_CELLS", cells)
     for p in (0.05, 0.2):
         bitsum, family = RandomizedResponse(users, p), LaplacianBinning(2, buckets=buckets, signed=False)
         for epsilon in (0.0, 0.5, 1.0, math.log((1 - p) / p) - 0.3):
@@ -190,7 +191,7 @@ def test_every_dataset_of_density_estimation_lies_in_some_cell(
 ) -> None:
     # m other users have sure bits in the bitsum that one leaves, the rest in the one that she enters: one alternative
     # must dominate both, whatever the sure bits are.
-    monkeypatch.setattr(kde_privacy, "_CELLS", cells)
+    monkeypatch.setattr(randomized_response, "_COIN_CELLS", cells)
     p, epsilons = 0.2, (-1.0, -0.1, 0.0, 0.02, 0.3, 0.9)
     found = kde_privacy.kde_pairs(RandomizedResponse(users, p), LaplacianBinning(2, buckets=3, signed=False))
 

@@ -51,6 +51,11 @@ USUAL = {
     "epsilon": "1",
     "rate": "0.5",
     "drop_probability": "0.1",
+    "buckets": "5",
+    "dimension": "3",
+    "levels": "2",
+    "blanket_probability": "0.4",
+    "sampled": "2",
 }
 CASES = 120
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "LARGEST_LOSS",
     "LEFT_OUT",
     "BitsumClaims",
+    "CoinPairs",
     "ComposedEpsilon",
     "Pairs",
     "negligible",
@@ -103,6 +104,23 @@ class Pairs:
         return max(pair.delta(epsilon).upper for group in groups for pair in group)
 
 
+@dataclass(frozen=True)
+class CoinPairs:
+    """Pairs of one user's full change in two bitsums, where every other user's bit is a fair coin in one or both.
+
+    Parameters
+    ----------
+    every : iterable of (pairs, pairs)
+        For the first bitsum, and for the second; one entry dominates for every division of the other users. Made one by
+        one, once: there are many.
+    attained : (pair, pair)
+        Where the others' bits are all sure in the first bitsum, and coins in the second.
+    """
+
+    every: Iterable[tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]]
+    attained: tuple[PrivacyLossDistribution, PrivacyLossDistribution]
+
+
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
@@ -117,6 +135,10 @@ class BitsumClaims(MechanismClaims[P]):
     def views_at(self, protocol: P, threat_model: ThreatModel, tail: float) -> Pairs:
         """Return the pairs, which leave out no more than about `tail` of mass, and state what they do leave out."""
         return self.views(protocol, threat_model)
+
+    def among_coins(self, protocol: P) -> CoinPairs | None:
+        """Return the pairs in which others' coins count as noise; None where there are none, or no law of them here."""
+        return None
 
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the pairs, and how the rest is covered."""

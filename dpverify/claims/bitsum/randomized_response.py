@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
@@ -61,6 +61,9 @@ _BINS_PER_DEVIATION = 50
 _LARGEST_LISTED_DEVIATION = 300.0
 """Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
 _MOST_POINTS = 4000
+_COIN_CELLS = 24
+"""Of the numbers of others with sure bits, and with ones among these."""
+_COIN_TAIL = 1e-30
 _FEWEST_FLIPS = 4.0
 """With fewer flipped reports in expectation every cell is listed."""
 _MOST_LISTED_CELLS = 64
@@ -100,6 +103,13 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             p = ctx.convert(protocol.flip_probability)
             loss = ctx.log((1 - p) / p)
             return Interval(lower_float(loss), upper_float(loss))
+
+    def among_coins(self, protocol: RandomizedResponse) -> CoinPairs | None:  # noqa: D102
+        users, p = protocol.users, protocol.flip_probability
+        if users == 1:
+            return None
+        attained = mixed_reports(users, users - 1, p).up, mixed_reports(users, 0, p, coins=users - 1).up
+        return CoinPairs(_among_coins(users, p), attained)
 
     def parameters(self, protocol: RandomizedResponse) -> dict[str, Any]:  # noqa: D102
         return {"flip_probability": protocol.flip_probability}
@@ -293,3 +303,24 @@ def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
     nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
     every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
     return Pairs(Covers(every, nearby, once), attained, note=f"{note} and a chord between two pairs")
+
+
+def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:
+    """Yield the pairs in two bitsums, by how many others have sure bits in the first.
+
+    One with two coins is a mixture of two who have one. With m sure bits in the first there are m coins in the second,
+    and n - 1 - m coins in the first. A cell m in [a, b] is covered by n - 1 - b coins in the first and a in the second,
+    as more coins reveal less. Sure bits are covered over all numbers of ones as `RandomizedResponseClaims.pairs` does.
+    """
+
+    def sure(coins: int) -> list[PrivacyLossDistribution]:
+        half = (users - 1 - coins) // 2
+        width = math.ceil((half + 1) / _COIN_CELLS)
+        starts = range(0, half + 1, width)
+        cells = (mixed_reports(users - min(width - 1, half - k), k, p, _COIN_TAIL, coins=coins) for k in starts)
+        return [pair for cell in cells for pair in cell]
+
+    width = math.ceil(users / _COIN_CELLS)
+    for first in range(0, users, width):
+        last = min(first + width, users) - 1
+        yield sure(users - 1 - last), sure(first)

@@ -27,20 +27,16 @@ from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.pairs import mixed_reports
 from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.transform import Composition
-from protocols.bitsum import BitsumProtocol, RandomizedResponse
+from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily, LSQFeatures
-from protocols.lsq.hashing import HashedPartition
 
 __all__ = ["KdePairs", "KernelDensityClaims", "kde_pairs"]
 
 _LEAVE, _ENTER = (1.0, 0.5), (0.5, 1.0)
 """From which probability of a 1 to which."""
-_CELLS = 24
-_COVERING_TAIL = 1e-30
 _MOST_CELLS = 2**13
 Factor = tuple[PrivacyLossDistribution, ...]
 """The pairs that one bitsum may present, of which the pointwise supremum counts."""
@@ -79,59 +75,31 @@ def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
     """
     if family.S == family.Q:
         raise ValueError(f"family.Q={family.Q} must be in [{family.S + 1}, inf): with S = Q all bits change fully.")
-    pairs = claims_of(bitsum).pairs(bitsum)
+    claims = claims_of(bitsum)
+    pairs = claims.pairs(bitsum)
     full = tuple(
         p for entry in pairs.every for p in ((entry,) if isinstance(entry, PrivacyLossDistribution) else entry)
     )
     if not full:
         raise ValueError(f"bitsum={bitsum!r} has no discrete law, but must have one for families with S < Q.")
-    # Without signs no coordinate is negative: a bit that is not a coin is 1, for x and for x'.
-    signed = not isinstance(family, HashedPartition) or family.signed
     attained: tuple[Factor, ...] = ()
-    if isinstance(bitsum, RandomizedResponse) and _coins_count(bitsum, family):
-        halves = _among_coins(bitsum)
-        attained = (*_crowd(bitsum), *(((pair,) for pair in pairs.attained) if signed else ()))
+    coins = claims.among_coins(bitsum) if family.S == 1 else None
+    if coins is None:
+        halves: tuple[tuple[Factor, ...], ...] = ((_half(full, *_LEAVE), _half(full, *_ENTER)),)
     else:
-        halves = (tuple(_half(full, *ends) for ends in (_LEAVE, _ENTER)),)
+        halves = tuple((_half(first, *_LEAVE), _half(second, *_ENTER)) for first, second in coins.every)
+        # All users share a cell, and one leaves for an empty bucket, or comes back.
+        attained = tuple(
+            tuple(bit_probability_change(pair, *ends) for pair, ends in zip(coins.attained, order, strict=True))
+            for order in ((_LEAVE, _ENTER), (_ENTER, _LEAVE))
+        )
+        attained += tuple((pair,) for pair in pairs.attained) if family.may_be_negative else ()
     fully = tuple((full,) * both + half * (family.S - both) for half in halves for both in range(family.S))
-    return KdePairs((*fully, *(((full,) * family.S,) if signed else ())), attained)
+    return KdePairs((*fully, *(((full,) * family.S,) if family.may_be_negative else ())), attained)
 
 
 def _half(pairs: Sequence[PrivacyLossDistribution], first: float, second: float) -> Factor:
     return tuple(bit_probability_change(pair, first, second) for pair in pairs)
-
-
-def _among_coins(bitsum: RandomizedResponse) -> tuple[tuple[Factor, ...], ...]:
-    """Return the pairs of a bit that leaves and one that enters, by how many users have sure bits in the first bitsum.
-
-    S = 1: every other user has a coin in one of the two bitsums at least; one with two coins is a mixture of two who
-    have one. With m sure bits in the first there are m coins in the second, and n - 1 - m coins in the first. A cell m
-    in [a, b] is covered by n - 1 - b coins in the first and a in the second, as more coins reveal less. Sure bits are
-    covered over all numbers of ones as `RandomizedResponseClaims.pairs` does.
-    """
-    users, p = bitsum.users, bitsum.flip_probability
-
-    def sure(coins: int) -> tuple[PrivacyLossDistribution, ...]:
-        half = (users - 1 - coins) // 2
-        width = math.ceil((half + 1) / _CELLS)
-        starts = range(0, half + 1, width)
-        cells = (mixed_reports(users - min(width - 1, half - k), k, p, _COVERING_TAIL, coins=coins) for k in starts)
-        return tuple(pair for cell in cells for pair in cell)
-
-    width = math.ceil(users / _CELLS)
-    ends = [(first, min(first + width, users) - 1) for first in range(0, users, width)]
-    return tuple((_half(sure(users - 1 - b), *_LEAVE), _half(sure(a), *_ENTER)) for a, b in ends)
-
-
-def _crowd(bitsum: RandomizedResponse) -> tuple[Factor, ...]:
-    """Return the exact instance when all users share a cell and one leaves for an empty bucket, or comes back."""
-    users, p = bitsum.users, bitsum.flip_probability
-    old = mixed_reports(users, users - 1, p).up
-    new = mixed_reports(users, 0, p, coins=users - 1).up
-    return (
-        (bit_probability_change(old, *_LEAVE), bit_probability_change(new, *_ENTER)),
-        (bit_probability_change(old, *_ENTER), bit_probability_change(new, *_LEAVE)),
-    )
 
 
 class _SparseCurve:
@@ -317,8 +285,6 @@ def _changed(bitsum: BitsumProtocol, family: LSQFamily) -> str:
     """Return in words which bits change, and whether the others' coins count, where S < Q."""
     changed = Sparse(family.S, family.Q).changed_bits
     bits = f"{changed} bits of an instance change, by half where only one point's coordinate is not 0"
-    return bits if _coins_count(bitsum, family) else f"{bits}; the other users' coins are not counted as noise"
-
-
-def _coins_count(bitsum: BitsumProtocol, family: LSQFamily) -> bool:
-    return isinstance(bitsum, RandomizedResponse) and family.S == 1 and bitsum.users > 1
+    if family.S == 1 and claims_of(bitsum).among_coins(bitsum) is not None:
+        return bits
+    return f"{bits}; the other users' coins are not counted as noise"

@@ -1,0 +1,74 @@
+"""Commands that are put together from a protocol's options and those of what is done with it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Annotated, Any
+
+import pytest
+import typer
+
+from dpverify import cli
+from dpverify.claims.buckets import under_estimating
+from dpverify.cli.commands import made_by
+from dpverify.planning.account import account
+from protocols.histogram import Histogram
+from protocols.selection import Selection
+from protocols.vector_sum import VectorSum
+
+BUCKETS = ["--buckets", "7", "--shape", "20", "--p", "0.85", "--users", "50"]
+VECTORS = ["--users", "300", "--dimension", "4", "--levels", "2", "--blanket-probability", "0.4"]
+
+
+def test_required_options_come_first_and_the_protocol_gets_its_own() -> None:
+    done: list[Any] = []
+
+    def protocol(size: int, name: Annotated[str, typer.Option(help="A name.")] = "plain") -> tuple[int, str]:
+        """Help."""
+        return size, name
+
+    def run(made: Any, twice: bool, level: float = 0.5) -> None:
+        done.append((made, twice, level))
+
+    command = made_by(protocol, run)
+    assert list(inspect.signature(command).parameters) == ["size", "twice", "name", "level"]
+    assert command.__doc__ == "Help."
+    command(size=3, twice=True, name="x", level=0.1)
+    assert done == [((3, "x"), True, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("words", "protocol"),
+    [
+        (["histogram", *BUCKETS], Histogram(under_estimating(50, 20.0, 0.85), 7)),
+        (["selection", *BUCKETS], Selection(under_estimating(50, 20.0, 0.85), 7)),
+        (["vector-sum", *VECTORS], VectorSum(300, 4, 2, 0.4)),
+        (["vector-sum", *VECTORS, "--sampled", "2", "--stratified"], VectorSum(300, 4, 2, 0.4, 2, True)),
+    ],
+)
+def test_protocols_beyond_bitsums_are_accounted(
+    words: list[str], protocol: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["account", *words, "--delta", "1e-4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = account(protocol, delta="1e-4").to_dict()
+    assert found == json.loads(json.dumps(expected))
+    assert cli.main(["account", *words, "--instances", "2", "--epsilon", "1"]) == 0
+    assert "2 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["histogram", *BUCKETS[2:], "--buckets", "1"], "--buckets='1' must be an integer in [2, inf)."),
+        (["vector-sum", *VECTORS, "--sampled", "5"], "--sampled=5 must be an integer in [1, 4]."),
+        (
+            ["histogram", *BUCKETS, "--squared-change", "1"],
+            "--squared-change=1.0 must be omitted: histogram is accounted for full changes only.",
+        ),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["account", *words, "--delta", "1e-4"]) == 2
+    assert capsys.readouterr().err == f"{said}\n"
