@@ -147,11 +147,14 @@ def _smallest(holds: Callable[[int], bool]) -> int:
 def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
     if atoms > max_atoms:
         raise CapacityError(
-            f"{name} needs {atoms} atoms at tail={tail!r}, but at most {max_atoms} are computed; "
-            f"pass max_atoms >= {atoms} or a larger tail."
+            f"a law of {atoms} atoms is needed, but at most {max_atoms} are computed; "
+            f"{name} at tail={tail!r} needs max_atoms >= {atoms}, or a larger tail."
         )
     if stop > EXACT:
-        raise CapacityError(f"{name} reaches the integer {stop}, but only integers in [0, 2^53] are exact as floats.")
+        raise CapacityError(
+            f"a law that reaches the integer {stop} is needed, but only integers in [0, 2^53] are exact as floats; "
+            f"it is {name}."
+        )
 
 
 def _anchored(f: UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float64], float]:
@@ -183,7 +186,10 @@ def window(name: str, f: UnimodalPmf, tail: float, max_atoms: int, *, mirrored: 
     _check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
     pmf, relative_error = _anchored(f, start, stop)
     if min(pmf[0], pmf[-1]) < _SMALLEST_ATOM:
-        raise CapacityError(f"tail={tail!r} reaches atoms below {_SMALLEST_ATOM:g} in {name}; pass a larger tail.")
+        raise CapacityError(
+            f"probabilities below {_SMALLEST_ATOM:g} are needed, where floats lose digits; "
+            f"{name} needs a larger tail than {tail!r}."
+        )
     above = upper_float(f.mass_from(stop))
     if mirrored:
         return IntegerLaw(1 - stop, np.concatenate((pmf[:0:-1], pmf)), relative_error, above, above)

@@ -251,6 +251,8 @@ def within_limits(name: str) -> Iterator[None]:
     with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
         try:
             yield
+        except CapacityError as error:
+            raise CapacityError(f"{name} cannot be computed here: {error.reason}") from error
         except (FloatingPointError, OverflowError) as error:
             raise CapacityError(f"{name} leaves the range of floats here: {error}.") from error
         except MemoryError as error:

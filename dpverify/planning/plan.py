@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
@@ -37,6 +37,8 @@ METHODS = ("published", "exact")
 EXACT = "exact"
 """The composition that uses the protocol's exact law instead of a theorem about (epsilon0, delta0)-DP mechanisms."""
 _SEARCH_WIDTH = 3e-4
+_FARTHEST_AIM = 2.0 * LARGEST_LOSS
+"""The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,8 @@ def _least_error(
     The proof is made again for what the search returned: a search may settle whether its own bound is below the target
     on another grid, or with other tails.
     """
-    target = aim = composed_epsilon.target.epsilon
+    target = composed_epsilon.target.epsilon
+    aim = min(target, _FARTHEST_AIM * composed_epsilon.mechanisms)
     for _ in range(8):
         protocol: BitsumProtocol = claims.least_error(users, composed_epsilon, aim, max_messages_per_user)
         if composed_epsilon.delta == 0.0:

@@ -28,6 +28,8 @@ _MOST_BLOCKS = 48
 """Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
 _COARSEST_CELLS = 64
 _ESTIMATE_LENGTH = 2**14
+_NEXT_TO_NOTHING = 1e-9
+"""The share of an epsilon that is to be decided, or of a nat over the tilt, below which no epsilon is told from 0."""
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _USELESS = 1e-5
@@ -247,13 +249,15 @@ class FamilyComposition:
         attained = max(end.epsilon_upper(delta) for end in ends)
         if attained == math.inf or (decide is not None and attained > decide):
             return attained
-        gap = max(self._mix_gap, 0.0 if decide is None or attained == 0.0 else decide / attained - 1.0)
+        tilt = max(end.saddle_point(delta)[1] for end in ends)
+        # A larger level is one, too, and no relative gap would do above 0.
+        attained = max(attained, _NEXT_TO_NOTHING * (1.0 / max(tilt, 1.0) if decide is None else decide))
+        gap = max(self._mix_gap, 0.0 if decide is None else decide / attained - 1.0)
         if whole.delta(attained * (1.0 + gap)).upper <= delta:
             return whole.epsilon_upper(delta)
         rough = self._mixes_bound(ends, attained)
         if rough is not None and rough.epsilon(delta) <= attained * (1.0 + gap):
             return rough.epsilon(delta)
-        tilt = max(end.saddle_point(delta)[1] for end in ends)
         blocks, gap = self._partition(tilt, tilt * attained, gap)
         level = self._raised(
             attained * (1.0 + gap),

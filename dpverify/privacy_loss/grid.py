@@ -160,7 +160,9 @@ def _profile_error(cells: int) -> float:
 def cell_count(what: str, count: float) -> int:
     """Return a number of cells that is about to be allocated, as an int, after checking that they fit."""
     if count > _MOST_CELLS:
-        raise CapacityError(f"{what} needs {count:.3g} grid cells, but at most {_MOST_CELLS} fit; use a larger step.")
+        raise CapacityError(
+            f"{count:.3g} grid cells are needed, but at most {_MOST_CELLS} fit; {what} needs a larger step."
+        )
     return int(count)
 
 
@@ -329,5 +331,5 @@ def _shortfall(best: NDArray[np.float64], masses: NDArray[np.float64], step: flo
     # Of both, and of their quotient.
     rounding = 2.0 * _profile_error(best.size) + 4.0 * UNIT
     if (needed & (reached <= 0)).any():
-        raise CapacityError("the supremum of the profiles could not be represented on the grid; use a smaller step.")
+        raise CapacityError("the worst of several pairs does not fit on a grid; use a smaller step.")
     return float(max(np.max(best[needed] / reached[needed], initial=1.0) - 1.0, 0.0)) + rounding

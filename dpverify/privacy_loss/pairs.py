@@ -246,8 +246,8 @@ def three_nb(
     beyond = math.ceil(-math.log(tail) / rate) + 1
     if flood.pmf.size + beyond > max_atoms:
         raise CapacityError(
-            f"three_nb(p={p!r}) needs {flood.pmf.size + beyond} atoms at tail={tail!r}, but at most "
-            f"{max_atoms} are allowed; use a smaller p or a larger tail."
+            f"a law of {flood.pmf.size + beyond} atoms is needed, but at most {max_atoms} are computed; "
+            f"three_nb(p={p!r}) at tail={tail!r} needs a smaller p or a larger tail."
         )
     window = flood.pmf.size
     padded = np.append(flood.pmf, np.zeros(beyond))

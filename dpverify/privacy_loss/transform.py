@@ -179,8 +179,9 @@ class Composition:
         if length * _BYTES_PER_CELL > self._max_bytes:
             fitting = (last - first + 1) * self.step / (self._max_bytes // _BYTES_PER_CELL) * 2.0
             raise WindowTooLargeError(
-                f"step={self.step:g} needs about {length * _BYTES_PER_CELL / 2**20:.0f} MiB, but max_bytes allows "
-                f"{self._max_bytes / 2**20:.0f} MiB; a step of {fitting:.2g} fits."
+                f"a transform of about {length * _BYTES_PER_CELL / 2**20:.0f} MiB is needed, but at most "
+                f"{self._max_bytes / 2**20:.0f} MiB are allowed; step={self.step:g} is too small, and "
+                f"{fitting:.2g} fits."
             )
         return first - (length - (last - first + 1)) // 2, length, outside
 

@@ -8,10 +8,10 @@ import math
 import pytest
 
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
-from protocols.bitsum import ExactSum, RandomizedResponse
+from protocols.bitsum import ExactSum, NegativeBinomial, RandomizedResponse
 
 MAIN = {"users": 30_000, "instances": 768}
 
@@ -135,3 +135,27 @@ def test_the_guarantee_never_exceeds_the_budget(bitsum: str, users: int, instanc
     # The bound that is stated, not only the one that the search decided by.
     row = plan(bitsum, Budget(2, delta), users=users, instances=instances)
     assert 1.9 < row.guarantee.epsilon <= 2
+
+
+@pytest.mark.parametrize("bitsum", ["nb", "poisson", "3nb", "central-discrete-gaussian"])
+@pytest.mark.filterwarnings("error")
+def test_an_epsilon_beyond_all_losses_is_met_like_a_large_one(bitsum: str) -> None:
+    huge, large = (plan(bitsum, (epsilon, "1e-6"), users=10, instances=1) for epsilon in ("1e300", "1e4"))
+    assert huge.bitsum_rmse == pytest.approx(large.bitsum_rmse, rel=1e-2)
+
+
+@pytest.mark.parametrize("bitsum", ["nb", "poisson", "central-discrete-gaussian"])
+def test_noise_is_cut_for_the_budgets_delta(bitsum: str) -> None:
+    row = plan(bitsum, ("1", "1e-100"), users=1000, instances=2)
+    assert account(row.protocol, instances=2, delta="1e-100").epsilon.upper <= 1.0
+    # About sqrt(2 ln(1/delta)) of the noise, as for the Gaussian law.
+    assert row.bitsum_rmse < 1.2 * plan("central-gaussian", ("1", "1e-100"), users=1000, instances=2).bitsum_rmse
+    with pytest.raises(InfeasibleBudgetError, match=r"^delta=1e-300 for instances=2 is too small to account unbounded"):
+        plan(bitsum, ("1", "1e-300"), users=1000, instances=2)
+
+
+def test_no_reason_names_an_inner_law() -> None:
+    with pytest.raises(
+        CapacityError, match=r"^nb cannot be computed here: a law of \d+ atoms is needed, but at most \d+ a"
+    ):
+        account(NegativeBinomial(1, 1e12, 0.5), instances=2, delta="1e-3")

@@ -20,6 +20,7 @@ from dpverify.privacy_loss.pairs import (
     discrete_laplace,
     negative_binomial,
     poisson,
+    three_nb,
 )
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
@@ -117,7 +118,7 @@ def test_heavy_tails_coarsen_a_chosen_step_and_refuse_a_given_one() -> None:
     )
     found = FamilyComposition([heavy], 5000, relative_width=1e-9).epsilon(1e-7)
     assert 0 < found.lower < found.upper < math.inf
-    with pytest.raises(WindowTooLargeError, match="a step of"):
+    with pytest.raises(WindowTooLargeError, match=r"step=\S+ is too small, and \S+ fits"):
         FamilyComposition([heavy], 5000, step=1e-9).epsilon(1e-7)
 
 
@@ -156,3 +157,13 @@ def test_contours_are_for_losses_that_no_window_resolves() -> None:
         few = FamilyComposition(pairs, instances, relative_width=width, reference_delta=1e-4)
         assert not few._along_contours
     assert FamilyComposition(pairs, 10**7, reference_delta=1e-5)._along_contours
+
+
+def test_an_epsilon_next_to_nothing_has_an_upper_end() -> None:
+    """Where both directions meet delta at epsilon 0, and only the bound on their mixes does not."""
+    pair = three_nb(0.99, 9.0, 0.999, 1e-20)
+    ends = [FamilyComposition([one], 768, step=1e-4).delta(0.0).upper for one in pair]
+    delta = max(ends) * (1.0 + 1e-8)
+    found = FamilyComposition(list(pair), 768, step=1e-4)
+    assert found.delta(0.0).upper > delta
+    assert 0.0 <= found.epsilon_upper(delta) <= 1e-3

@@ -132,7 +132,7 @@ def test_bad_input_is_refused() -> None:
 def test_memory_is_refused_before_it_is_taken_and_a_step_that_fits_is_named() -> None:
     distribution = approximate_dp(0.1, 0.0)
     small = {"max_bytes": 2**20}
-    with pytest.raises(ValueError, match="a step of") as caught:
+    with pytest.raises(ValueError, match="is too small, and") as caught:
         Composition([(connect_the_dots(distribution, 1e-5), 10_000)], **small).delta(1.0)
-    fitting = float(str(caught.value).split("a step of ")[1].split(" ")[0])
+    fitting = float(str(caught.value).split("is too small, and ")[1].split(" ")[0])
     assert 0 < Composition([(connect_the_dots(distribution, fitting), 10_000)], **small).delta(1.0).upper <= 1

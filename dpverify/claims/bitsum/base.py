@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.laws.window import DEFAULT_TAIL
@@ -32,6 +32,7 @@ __all__ = [
     "negligible",
     "noise_tail",
     "normal_deviation",
+    "tail_for",
 ]
 
 DATA_INDEPENDENT = "the noise does not depend on the data: one pair for every dataset"
@@ -78,6 +79,22 @@ def negligible(delta: float, instances: int) -> float:
 def noise_tail(left_out: float) -> float:
     """Return where to cut noise for a shift by one to leave out no more than this, with room to spare."""
     return min(1e-3 * left_out, DEFAULT_TAIL)
+
+
+def tail_for(composed_epsilon: ComposedEpsilon) -> float:
+    """Return where a search cuts noise, so that what is left out of all instances is little at the budget's delta.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If such tails leave the floats.
+    """
+    if composed_epsilon.delta / composed_epsilon.mechanisms < 10.0 * _LEAST_CUT:
+        raise InfeasibleBudgetError(
+            f"delta={composed_epsilon.delta:.6g} for instances={composed_epsilon.mechanisms} is too small to account "
+            "unbounded noise for: so rare outcomes leave the floats."
+        )
+    return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from dpverify.claims.bitsum.base import (
     Pairs,
     noise_tail,
     normal_deviation,
+    tail_for,
 )
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
@@ -231,8 +232,10 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(fp, epsilon0, delta0)))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
+        tail = tail_for(composed_epsilon)
+
         def epsilon(sigma: float) -> float:
-            return composed_epsilon([pairs.discrete_gaussian(sigma).up])
+            return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up])
 
         # No law is computed below this sigma, which is as good as none.
         start = max(least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms), 2.0**-26)

@@ -29,6 +29,7 @@ from dpverify.claims.bitsum.base import (
     Pairs,
     noise_tail,
     normal_deviation,
+    tail_for,
 )
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import NEGATIVE_BINOMIAL
@@ -104,7 +105,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> NegativeBinomial:
-        limit = math.sqrt(least_poisson_mean(composed_epsilon, target))
+        limit, tail = math.sqrt(least_poisson_mean(composed_epsilon, target)), tail_for(composed_epsilon)
 
         def cheapest(error: float, start: float = 0.5) -> NegativeBinomial | None:
             """Return the protocol of this RMSE with the fewest messages, that is with the least rest = 1 - p."""
@@ -117,7 +118,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
 
             def excess(rest: float) -> float:
                 protocol = made(rest)
-                epsilon = composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p))
+                epsilon = composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p, tail))
                 return (epsilon - floor) / (target - floor)
 
             rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
@@ -163,9 +164,10 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float) -> floa
     InfeasibleBudgetError
         If that is beyond 1e9.
     """
+    tail = tail_for(composed_epsilon)
 
     def epsilon(deviation: float) -> float:
-        return composed_epsilon(laws.poisson(deviation * deviation))
+        return composed_epsilon(laws.poisson(deviation * deviation, tail))
 
     start, ceiling = normal_deviation(composed_epsilon, target), math.sqrt(_LARGEST_MEAN)
     deviation = smallest_at_level(epsilon, target, start, ceiling, 5e-5)
