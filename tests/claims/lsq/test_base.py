@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -56,3 +58,24 @@ def test_rounding_takes_moments_no_farther_than_is_said(kernel: type[HashedParti
             together = mp.sqrt(k[0] * k[1] * k[2])
             truth = together + (k[0] - together)  # one bucket
             assert abs(mp.mpf(float(products[i, i])) - truth) <= 5 * relative * size**2
+
+
+@pytest.mark.parametrize("instances", [1, 3, 7, 50])
+def test_bounds_of_one_points_change_are_rounded_upwards(instances: int) -> None:
+    features = LaplacianBinning(3, 1.5, 4).sample(instances, np.random.default_rng(1))
+    claims = claims_of(features.family)
+    # By Definition 2.1 alone: one coordinate of each.
+    assert base.LSQClaims.squared_change(claims, features) == float(instances)
+    assert instances < Fraction(claims.query_norm(features)) ** 2 <= instances * (1 + Fraction(1, 10**14))
+    ball = ExponentialTessellation(3, radius=2.5).sample(1, np.random.default_rng(1))
+    assert base.ball_radius(ball) >= 2.5
+
+
+def test_the_spread_of_a_linear_map_is_that_of_opposite_points() -> None:
+    rng = np.random.default_rng(2)
+    matrix = rng.normal(size=(5, 3))
+    largest = float(np.linalg.svd(matrix, compute_uv=False)[0])
+    found = base.linear_spread(matrix, 0.75)
+    assert 2.0 * 0.75 * largest * (1 - 1e-14) <= found <= 2.0 * 0.75 * largest * (1 + 1e-9)
+    assert found <= base.linear_spread(matrix, 0.75, 10.0) <= found * (1 + 1e-12)
+    assert base.linear_spread(matrix, np.inf) == np.inf
