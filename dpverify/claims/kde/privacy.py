@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpverify.changes import Change, Full, L2Bounded, Sparse
+from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
@@ -265,7 +265,8 @@ def _squared_change(features: LSQFeatures) -> float:
 def _joint_change(features: LSQFeatures, runs: int) -> L2Bounded:
     """Return what replacing one point changes in all bits of many runs."""
     bits = runs * features.coordinates
-    return L2Bounded(min(math.nextafter(runs * _squared_change(features), math.inf), float(bits)), bits)
+    kind = L2Ball if claims_of(features.family).in_ball(features) else L2Bounded
+    return kind(min(math.nextafter(runs * _squared_change(features), math.inf), float(bits)), bits)
 
 
 def _joint_law(bitsum: BitsumProtocol, threat_model: ThreatModel) -> bool:

@@ -114,6 +114,13 @@ class LSQClaims(Claims[F]):
         """
         return float(features.instances * features.family.S)
 
+    def in_ball(self, features: LSQFeatures) -> bool:
+        """Return whether `sum_j (2 b_j - 1)^2 <= T^2`, too, for the probabilities b_j of every single point.
+
+        So it is for features of norm at most T R; see `dpverify.changes.L2Ball`.
+        """
+        return False
+
     def bits_in_full(self, features: LSQFeatures) -> int:
         """Return how many bits two points that the features take change fully: 0 where none were worked out."""
         return 0
@@ -157,6 +164,10 @@ class LinearPairClaims(SinglePairClaims[F]):
 
     domain: ClassVar[str] = "the unit ball"
 
+    def in_ball(self, features: LSQFeatures) -> bool:
+        """Return True: opposite points have opposite features, and half of what these differ by is their norm."""
+        return True
+
     def _form(self, family: F, x: Array, noise: float) -> Array:
         pair = self.pair(family)
         f, g = pair.f(x)[:, 0], pair.g(np.eye(family.dimension))[:, 0]
@@ -189,7 +200,7 @@ def ball_radius(features: LSQFeatures) -> float:
     return radius * (1.0 + (family.dimension + 8.0) * UNIT)
 
 
-def linear_spread(matrix: Array, radius: float, offset: float = 0.0) -> float:
+def linear_spread(matrix: Array, radius: float, offset: float = 0.0, stretch: float | None = None) -> float:
     """Return an upper bound on `|a(x) - a(x')|` for a(x) = G x + b as computed, over points of norm at most `radius`.
 
     Parameters
@@ -200,12 +211,15 @@ def linear_spread(matrix: Array, radius: float, offset: float = 0.0) -> float:
         It may be infinite: so is then the bound.
     offset : float
         Upper bound on the 2-norm of b; 0 for none.
+    stretch : float, optional
+        `spectral_norm(matrix)`, where it is known.
     """
     if radius == math.inf:
         return math.inf
     # Each entry of G x + b is off by (d + 1) u of the sum of its terms' sizes, which Cauchy's inequality bounds.
     error = 1.01 * (matrix.shape[1] + 1.0) * UNIT * (norm(matrix) * radius + offset)
-    spread: float = 2.0 * (spectral_norm(matrix) * radius + error) * (1.0 + 8.0 * UNIT)
+    largest = spectral_norm(matrix) if stretch is None else stretch
+    spread: float = 2.0 * (largest * radius + error) * (1.0 + 8.0 * UNIT)
     return spread
 
 

@@ -72,6 +72,10 @@ class _GaussianClaims(LSQClaims[G]):
         rounding = 20.0 * family.R * UNIT * math.sqrt(bits)
         return min(self._largest_change(features), squared_change_of(features, family.R * phases + rounding))
 
+    def in_ball(self, features: LSQFeatures) -> bool:
+        """Return whether T^2 is that of the features' norm, R sqrt(I) at most, and not that of their change alone."""
+        return self.squared_change(features) >= self._largest_change(features)
+
     def _largest_change(self, features: LSQFeatures) -> float:
         """Return what bounds it for points wherever they are."""
         return float(features.instances)

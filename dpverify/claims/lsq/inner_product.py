@@ -86,6 +86,10 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         assert isinstance(features, Signs)
         return squared_change_of(features, linear_spread(features.signs, ball_radius(features)))
 
+    def in_ball(self, features: LSQFeatures) -> bool:
+        """Return True, as for every linear map."""
+        return True
+
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features, Signs)
         return spectral_norm(features.signs)

@@ -7,6 +7,7 @@ Summed over rows, clipping multiplies the density by one number c for all points
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import ClassVar
 
@@ -41,11 +42,23 @@ class LinearMapClaims(LinearPairClaims[LinearMap]):
     def squared_change(self, features: LSQFeatures) -> float:
         """Return at most `rho^2 sigma^2 / R^2`, sigma the largest singular value of G: clipping is a contraction."""
         assert isinstance(features.family, LinearMap)
-        return squared_change_of(features, linear_spread(features.family.matrix, ball_radius(features)))
+        return squared_change_of(
+            features, linear_spread(features.family.matrix, ball_radius(features), stretch=_stretch(features.family))
+        )
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features.family, LinearMap)
-        return spectral_norm(features.family.matrix) * features.family.weight * (1.0 + 4.0 * UNIT)
+        return _stretch(features.family) * features.family.weight * (1.0 + 4.0 * UNIT)
+
+
+def _stretch(family: LinearMap) -> float:
+    """Return an upper bound on the largest singular value of G, which few of the parameters fix."""
+    return _known_stretch(LinearMap(family.dimension, family.kind, rows=family.rows, seed=family.seed))
+
+
+@functools.lru_cache(maxsize=16)
+def _known_stretch(family: LinearMap) -> float:
+    return spectral_norm(family.matrix)
 
 
 def kept_share(limit: float, columns: int) -> float:

@@ -45,11 +45,23 @@ class ScaledFeaturesClaims(SinglePairClaims[ScaledFeatures]):
         """Return at most `C^2 / R^2`, and what the base's features allow: scaling is a contraction."""
         family = features.family
         assert isinstance(family, ScaledFeatures)
-        rounding = 2.0 * (family.Q + 8.0) * UNIT * family.norm
         base = 2.0 * family.base.R * math.sqrt(claims_of(family.base).squared_change(family.drawn)) * (1.0 + 8.0 * UNIT)
-        return squared_change_of(features, min(2.0 * family.norm, base) + rounding)
+        return min(self._by_norm(features), squared_change_of(features, base + _rounding(family)))
+
+    def in_ball(self, features: LSQFeatures) -> bool:
+        """Return whether T^2 is that of the norm C, and not what the base's features allow."""
+        return self.squared_change(features) >= self._by_norm(features)
+
+    def _by_norm(self, features: LSQFeatures) -> float:
+        assert isinstance(features.family, ScaledFeatures)
+        return squared_change_of(features, 2.0 * features.family.norm + _rounding(features.family))
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         family = features.family
         assert isinstance(family, ScaledFeatures)
         return claims_of(family.base).query_norm(family.drawn) / family.instances * (1.0 + 4.0 * UNIT)
+
+
+def _rounding(family: ScaledFeatures) -> float:
+    """Return what two computed norms, of Q entries, may exceed C by."""
+    return 2.0 * (family.Q + 8.0) * UNIT * family.norm

@@ -49,6 +49,9 @@ OTHERS = [
     ScaledFeatures(LinearMap(4, "signs", 2.0, rows=9, **BALL), 1, 2.0),
 ]
 
+MOVE_LESS = [OTHERS[4], *OTHERS[6:11], OTHERS[12]]
+"""Whose points are not that near to 0, but to each other; or whose features have no signs."""
+
 
 def drawn(family: LSQFamily, instances: int = 7) -> LSQFeatures:
     return family.sample(1 if family.deterministic else instances, np.random.default_rng(1))
@@ -81,6 +84,16 @@ def test_no_two_points_change_more(family: LSQFamily) -> None:
     bound = claims_of(family).squared_change(features)
     assert worst_change(features, points_of(family, 200)) <= bound
     assert 0.0 < bound <= features.coordinates
+
+
+@pytest.mark.parametrize("family", LINEAR + OTHERS, ids=repr)
+def test_single_points_are_in_a_ball_where_that_is_said(family: LSQFamily) -> None:
+    features = drawn(family)
+    norms = np.square(2.0 * probabilities(features, points_of(family, 200)) - 1.0).sum(axis=1)
+    bound, inside = claims_of(family).squared_change(features), claims_of(family).in_ball(features)
+    if inside:
+        assert norms.max() * (1.0 - 1e-12) <= bound
+    assert inside or family in MOVE_LESS
 
 
 @pytest.mark.parametrize("family", LINEAR, ids=repr)
