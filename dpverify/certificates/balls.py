@@ -13,13 +13,16 @@ from dpverify.guarantee import Number
 __all__ = ["as_ball", "as_rational", "check_number"]
 
 
-def check_number(name: str, value: Number, low: float = -math.inf, high: float = math.inf) -> None:
-    """Check that a number is finite and in (low, high)."""
-    allowed = f"({low:g}, {high:g})"
+def check_number(
+    name: str, value: Number, low: float = -math.inf, high: float = math.inf, *, low_open: bool = True
+) -> None:
+    """Check that a number is finite and in (low, high), or in [low, high)."""
+    allowed = f"{'(' if low_open else '['}{low:g}, {high:g})"
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
         raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string in {allowed}.")
     try:
-        inside = low < Fraction(value) < high
+        exact = Fraction(value)
+        inside = low < exact < high or (exact == low and not low_open)
     except (ValueError, OverflowError, ZeroDivisionError):
         inside = False
     if not inside:

@@ -107,6 +107,37 @@ def certify_three_nb(
     _print_enclosure(ThreeNBPair(p, flood_shape, flood_p), epsilon, digits, direction, as_json)
 
 
+@certify.command("poisson")
+def certify_poisson(
+    epsilon: Epsilon,
+    mean: Annotated[str, exact(within="(0, inf)", help="The mean of the noise, in {}.")],
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """One Poisson noise."""
+    from dpverify.certificates.noises import PoissonPair
+
+    _print_enclosure(PoissonPair(mean), epsilon, digits, direction, as_json)
+
+
+@certify.command("pure")
+def certify_pure(
+    epsilon: Epsilon,
+    p: Annotated[str, exact(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
+    flood_shape: Annotated[str, exact(within="(0, inf)", help="r', in {}.")],
+    flood_p: Annotated[str, exact(within="(0, 1)", help="p', in {}.")],
+    drop_probability: Annotated[str, exact(within="[0, 1)", help="q, in {}.")] = "0",
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """Bits dropped now and then, discrete Laplace noise and a flood (both counts, all others holding 0)."""
+    from dpverify.certificates.noises import PurePair
+
+    _print_enclosure(PurePair(p, flood_shape, flood_p, drop_probability), epsilon, digits, direction, as_json)
+
+
 @certify.command("central-discrete-laplace")
 def certify_discrete_laplace(
     epsilon: Epsilon,

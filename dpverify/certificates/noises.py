@@ -1,0 +1,91 @@
+"""Further pairs with divergences that can be enclosed: Poisson noise, and bits that are dropped now and then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from dpverify.certificates.balls import as_ball, check_number
+from dpverify.certificates.pairs import Direction, Pair, ThreeNBPair, _by_threshold, _positive_part
+from dpverify.guarantee import Number
+
+__all__ = ["PoissonPair", "PurePair"]
+
+
+@dataclass(frozen=True)
+class PoissonPair(Pair):
+    """One Poisson noise: Z + 1 against Z, Z with pmf `f(z) = e^-mean mean^z / z!`.
+
+    Parameters
+    ----------
+    mean : int, float, Fraction, Decimal or decimal string
+        In (0, inf).
+
+    Notes
+    -----
+    f(y-1)/f(y) = y/mean grows with y, so P exceeds e^eps Q beyond one y or up to one.
+    """
+
+    mean: Number
+
+    def __post_init__(self) -> None:
+        check_number("mean", self.mean, 0.0)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        mean, factor = as_ball(self.mean), epsilon.exp()
+
+        def at_least(y: int) -> arb:
+            return arb(1) if y <= 0 else mean.gamma_lower(y, regularized=1)
+
+        def below(y: int) -> arb:
+            return arb(0) if y <= 0 else mean.gamma_upper(y, regularized=1)
+
+        if direction is Direction.UP:
+            # f(y-1) > e^eps f(y) from the first y above mean e^eps on.
+            return _by_threshold(lambda y: at_least(y) - factor * at_least(y + 1), mean * factor)
+        # f(y) > e^eps f(y-1) up to the last y below mean e^-eps; at a tie there is nothing to add.
+        return _by_threshold(lambda y: below(y + 1) - factor * below(y), mean / factor)
+
+
+@dataclass(frozen=True)
+class PurePair(Pair):
+    """The two counts of `Pure`, a 1 that is dropped with probability q against a 0, all other users holding 0.
+
+    Parameters
+    ----------
+    p, flood_shape, flood_p : int, float, Fraction, Decimal or decimal string
+        As for `ThreeNBPair`.
+    drop_probability : int, float, Fraction, Decimal or decimal string
+        q in [0, 1).
+
+    Notes
+    -----
+    `q P0 + (1-q) P1 - E P0 = (1-q) (P1 - (E-q)/(1-q) P0)`, and `P0 - E (q P0 + (1-q) P1) = (1 - E q) (P0 - E (1-q) /
+    (1 - E q) P1)`, where P1 and P0 are the views of an undropped 1 and of a 0.
+    """
+
+    p: Number
+    flood_shape: Number
+    flood_p: Number
+    drop_probability: Number
+
+    def __post_init__(self) -> None:
+        ThreeNBPair(self.p, self.flood_shape, self.flood_p)
+        check_number("drop_probability", self.drop_probability, 0.0, 1.0, low_open=False)
+
+    def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        undropped = ThreeNBPair(self.p, self.flood_shape, self.flood_p)
+        q, factor = as_ball(self.drop_probability), epsilon.exp()
+        if direction is Direction.UP:
+            kept, ratio = 1 - q, (factor - q) / (1 - q)
+            if ratio <= 0:
+                return 1 - factor  # the first law exceeds E times the second everywhere
+        else:
+            kept = 1 - factor * q
+            if kept <= 0:
+                return arb(0)
+            ratio = factor * (1 - q) / kept
+        if not (kept > 0 and ratio > 0):
+            return arb.nan()
+        return _positive_part(kept * undropped.enclose(ratio.log(), direction))
