@@ -165,7 +165,7 @@ def test_one_point_costs_less_than_all_bits_in_full(family: LSQFamily, pairs: in
     square = claims_of(family).squared_change(family.sample(pairs, np.random.default_rng(0)))
     joint = account(bitsum, instances=80, squared_change=2.0 * square, delta=1e-6).epsilon.upper
     assert found.epsilon.lower == 0.0
-    assert 0.99 * joint < found.epsilon.upper < joint  # the features lie in a ball, too
+    assert 0.8 * joint < found.epsilon.upper < joint  # the features lie in a ball, too
     assert joint < 0.95 * account(bitsum, instances=80, delta=1e-6, relative_width=1e-3).epsilon.lower
     assert f"the 40 bits' probabilities by squares that add up to {square:.3f}"[:-1] in found.notes[0]
 
