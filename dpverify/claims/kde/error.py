@@ -1,14 +1,7 @@
 """What is true of the error of `protocols.kde`: exact at a query, bounded at the worst one.
 
-With fbar the features rounded to -R or R, each instance contributes an independent copy of `mean_u fbar(x_u) . g(y)`
-and of the bitsums' errors, which have mean 0 given all else. So
-
-    MSE(y) = bias^2 + (1/I) (Var[mean_u fbar(x_u) . g(y)] + (4 R^2 E^2 / n^2) E|g(y)|^2),
-    n^2 Var = sum_u E[(fbar(x_u) . g)^2] + sum_{u != v} E[(f(x_u) . g) (f(x_v) . g)] - (sum_u E[f(x_u) . g])^2,
-
-with moments that each family's twin states. E is that of the bits that the bitsum sums up. Where it depends on them, as
-of `Pure`, E^2 is averaged over them, and its least and largest value over all inputs give a lower and an upper bound.
-What the protocol gives in privacy stands in `dpverify.claims.kde.privacy`.
+With moments that each family's twin states; docs/densities.md has the identity. The privacy stands in
+`dpverify.claims.kde.privacy`.
 """
 
 from __future__ import annotations
