@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Interval
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.rounding import UNIT
 from dpverify.search import bisected, galloped
@@ -23,6 +25,12 @@ _PANEL = 0.04
 _QUADRATURE = 1e-15
 """Bound on the relative error of Gauss-Legendre with 10 nodes on such a panel; see `GaussianPrivacyLoss.on_grid`."""
 _MOST_NODES = 2**26
+_PER_DEVIATION = 40.0
+"""Cells per standard deviation, of the loss or of the noise, where a pair is listed."""
+_FARTHEST = 36.0
+"""In deviations: further out, masses leave the normal floats."""
+_ROUNDED = 2.0**-50
+"""Of a mass: 128 bits of two tails, of which the difference keeps more than 60."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,41 @@ class GaussianPrivacyLoss:
             loss_error=0.0,
             split_width=step,
         )
+
+    def dominating(self, tail: float = 1e-60) -> PrivacyLossDistribution:
+        """Return a pair of laws on a fine grid that dominates this one, at all real epsilon; see `on_grid`."""
+        grid = self.on_grid(self.mu / _PER_DEVIATION, tail)
+        return PrivacyLossDistribution.from_atoms(
+            grid.losses,
+            grid.masses,
+            0.0,
+            grid.missing_mass,
+            relative_error=grid.relative_error,
+            loss_error=grid.loss_error + 2.0 * UNIT * float(np.abs(grid.losses).max()),
+        )
+
+    def binned(self, tail: float = 1e-60) -> PrivacyLossDistribution | None:
+        """Return the pair of the noise rounded to cells of a fortieth of its deviation, or None where floats hold none.
+
+        Rounding is a function of the output: this pair, and its mixtures, are dominated by those of the noise itself.
+        """
+        reach = min(math.sqrt(-2.0 * math.log(tail)) + 0.5 * self.mu, _FARTHEST - 0.5 * self.mu)
+        if reach < 1.0:
+            return None
+        edges = np.arange(-math.ceil(reach * _PER_DEVIATION), math.ceil(reach * _PER_DEVIATION) + 1) / _PER_DEVIATION
+        laws = [_cells(edges, shift) for shift in (-0.5 * self.mu, 0.5 * self.mu)]
+        return PrivacyLossDistribution.from_pmfs(laws[1], laws[0], relative_error=_ROUNDED)
+
+
+def _cells(edges: NDArray[np.float64], mean: float) -> list[float]:
+    """Return the masses of N(mean, 1) between edges, and beyond both ends: differences of the smaller tails."""
+    with arb_context(128):
+        left = [arb(0), *(((arb(mean) - arb(float(edge))) / arb(2).sqrt()).erfc() / 2 for edge in edges), arb(1)]
+        right = [arb(1), *(((arb(float(edge)) - arb(mean)) / arb(2).sqrt()).erfc() / 2 for edge in edges), arb(0)]
+        above = [False, *(bool(edge >= mean) for edge in edges)]
+        return [
+            float((right[i] - right[i + 1] if above[i] else left[i + 1] - left[i]).mid()) for i in range(len(above))
+        ]
 
 
 @dataclass(frozen=True)

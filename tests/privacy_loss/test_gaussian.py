@@ -117,3 +117,21 @@ def test_a_delta_next_to_1_is_no_more(mu: float) -> None:
 @pytest.mark.parametrize("epsilon", [1e5, 1e17, 1e300])
 def test_a_delta_falls_to_the_end_of_the_floats(epsilon: float) -> None:
     assert GaussianPrivacyLoss(1.0).delta(epsilon).upper <= GaussianPrivacyLoss(1.0).delta(50.0).upper
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.5, 3.0, 20.0])
+def test_listed_pairs_are_below_and_above_the_law(mu: float) -> None:
+    law = GaussianPrivacyLoss(mu)
+    below, above = law.binned(), law.dominating()
+    assert below is not None
+    for place in (-3.0, -0.5, 0.3, 2.0, 5.0):
+        epsilon = 0.5 * mu * mu + place * mu
+        exact = law.delta(epsilon)
+        assert below.delta(epsilon).lower <= exact.upper <= above.delta(epsilon).upper * (1.0 + 1e-12)
+        room = max(-math.expm1(epsilon), 0.0)
+        for pair in (below, above):
+            assert pair.delta(epsilon).midpoint - room == pytest.approx(exact.midpoint - room, rel=0.02)
+
+
+def test_noise_far_below_one_is_not_binned() -> None:
+    assert GaussianPrivacyLoss(100.0).binned() is None
