@@ -45,6 +45,11 @@ class Full:
     def __post_init__(self) -> None:
         check_integer("instances", self.instances, low=1)
 
+    @property
+    def full(self) -> float:
+        """About how many full changes cost as much: all."""
+        return float(self.instances)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, and which kind of change this is."""
         return {"kind": "full", "instances": self.instances}
@@ -81,6 +86,11 @@ class L2Bounded:
     def instances(self) -> int:
         """How many instances the bits are handed to: m."""
         return self.coordinates
+
+    @property
+    def full(self) -> float:
+        """About how many full changes cost as much: T^2."""
+        return self.squared_change
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, and which kind of change this is."""

@@ -144,3 +144,4 @@ def test_a_change_says_what_it_is() -> None:
     assert joint.to_dict() == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
     assert L2Ball(1.5, 4).to_dict() == {"kind": "ball", "squared_change": 1.5, "coordinates": 4}
     assert joint.instances == 4
+    assert (joint.full, Full(3).full) == (1.5, 3.0)

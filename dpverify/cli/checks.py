@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dpverify.changes import Full
 from dpverify.cli.account import account
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str 
         "users": comparison.users,
         # Replacing a user costs S bitsums of every instance: as many more instances.
         "instances": comparison.instances * sparsity,
+        "squared_change": None if isinstance(row.change, Full) else row.change.squared_change,
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
         "delta": comparison.budget.delta,
     }
     words = ["dpverify", "account", row.bitsum]
     for option in commands[row.bitsum].params:
-        if option.name in values:
+        if values.get(option.name or "") is not None:
             words += [option.opts[0], str(values[option.name])]
     return shlex.join(words)
 

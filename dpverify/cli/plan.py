@@ -9,7 +9,7 @@ import typer
 
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, Instances, Users, print_result, threat_model
+from dpverify.cli.output import AsJson, Instances, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import Budget, ThreatModel
 
 __all__ = ["register"]
@@ -52,6 +52,7 @@ def plan(
     delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
     instances: Instances,
+    squared_change: SquaredChange = None,
     bitsum: Annotated[str, choice(known=lambda: (*_bitsums(), _ALL), help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
     composition: Annotated[
@@ -84,6 +85,7 @@ def plan(
         instances=instances,
         bitsums=_chosen(bitsum, _bitsums()),
         methods=_chosen(method, _methods()),
+        squared_change=squared_change,
         composition=composition,
         sparsity=sparsity,
         max_messages_per_user=max_messages,

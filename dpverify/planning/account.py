@@ -28,7 +28,7 @@ from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["PROOF", "AccountResult", "account", "chosen_threat_model", "upper_bound", "within_limits"]
+__all__ = ["PROOF", "AccountResult", "account", "change_of", "chosen_threat_model", "upper_bound", "within_limits"]
 
 PROOF = "dpverify.privacy_loss"
 """The source of what the exact law proves."""
@@ -167,7 +167,7 @@ def account(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
-    change = _change(check_integer("instances", instances, low=1), squared_change)
+    change = change_of(check_integer("instances", instances, low=1), squared_change)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
 
@@ -209,7 +209,7 @@ def account(
     )
 
 
-def _change(instances: int, squared_change: Number | None) -> Change:
+def change_of(instances: int, squared_change: Number | None) -> Change:
     """Return what is accounted; more change is worse, so T^2 is rounded up."""
     if squared_change is None:
         return Full(instances)

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.planning.account import change_of
 from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
@@ -58,6 +60,8 @@ class Comparison(Drawn):
         The budget of the whole composition.
     users, instances : int
         n and I.
+    change : Full or L2Bounded
+        What one user's replacement changes.
     rows : tuple of PlanRow or FailedPlan
         One per bitsum and method, in the order asked.
     """
@@ -68,6 +72,7 @@ class Comparison(Drawn):
     budget: Budget
     users: int
     instances: int
+    change: Change
     rows: tuple[PlanRow | FailedPlan, ...]
 
     @property
@@ -81,11 +86,12 @@ class Comparison(Drawn):
         return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `{"budget", "users", "instances", "rows"}`; a row without a plan has the key "error"."""
+        """Return `{"budget", "users", "instances", "change", "rows"}`; a row without a plan has the key "error"."""
         return {
             "budget": self.budget.to_dict(),
             "users": self.users,
             "instances": self.instances,
+            "change": self.change.to_dict(),
             "rows": [row.to_dict() for row in self.rows],
         }
 
@@ -97,6 +103,7 @@ def compare(
     instances: int,
     bitsums: Iterable[str] = BITSUMS,
     methods: Iterable[str] = METHODS,
+    squared_change: Number | None = None,
     composition: str | None = None,
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
@@ -112,7 +119,7 @@ def compare(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    composition, sparsity, max_messages_per_user, threat_model
+    squared_change, composition, sparsity, max_messages_per_user, threat_model
         As in `dpverify.planning.plan.plan`.
 
     Raises
@@ -141,6 +148,7 @@ def compare(
                 users=users,
                 instances=instances,
                 method=method,
+                squared_change=squared_change,
                 composition=composition,
                 sparsity=sparsity,
                 max_messages_per_user=max_messages_per_user,
@@ -151,4 +159,4 @@ def compare(
             return FailedPlan(bitsum, method, composition, reason)
 
     rows = tuple(attempt(bitsum, method) for bitsum in bitsums for method in methods)
-    return Comparison(budget, users, instances, rows)
+    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change), rows)

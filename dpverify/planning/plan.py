@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
@@ -23,9 +24,10 @@ from dpverify.guarantee import (
     ThreatModel,
     enclosing_floats,
 )
-from dpverify.planning.account import PROOF, chosen_threat_model, upper_bound, within_limits
+from dpverify.planning.account import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
+from dpverify.privacy_loss.joint_change import JointChange
 from dpverify.shown import Shown
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
@@ -61,6 +63,8 @@ class PlanRow(Shown):
         Expected, per instance, for a user whose bit is 1; bits of content, the tag of the instance apart.
     guarantee : Guarantee
         What the whole gives.
+    change : Full or L2Bounded
+        What one user's replacement changes, in how many bitsums.
     notes : tuple of str
         What a reader must know, for instance hypotheses of the published theorem that do not hold.
     """
@@ -78,6 +82,7 @@ class PlanRow(Shown):
     messages_per_user: float
     bits_per_user: float
     guarantee: Guarantee
+    change: Change
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +98,7 @@ class PlanRow(Shown):
             "messages_per_user": self.messages_per_user,
             "bits_per_user": self.bits_per_user,
             "guarantee": self.guarantee.to_dict(),
+            "change": self.change.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -117,16 +123,22 @@ def _published(
 class _ComposedEpsilon:
     """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
 
-    mechanisms: int
+    change: Change
     target: Budget
     threat_model: ThreatModel
     only_decide: bool = False
+
+    @property
+    def mechanisms(self) -> int:
+        return self.change.instances
 
     @property
     def delta(self) -> float:
         return self.target.delta
 
     def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
+        if not isinstance(self.change, Full):
+            return JointChange(pairs, self.change, reference_delta=self.delta).epsilon_upper(self.delta)
         family = FamilyComposition(
             pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
         )
@@ -139,6 +151,7 @@ def plan(
     *,
     users: int,
     instances: int,
+    squared_change: Number | None = None,
     method: str = "exact",
     composition: str | None = None,
     sparsity: int = 1,
@@ -213,6 +226,9 @@ def plan(
     sparsity = check_integer("sparsity", sparsity, low=1)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    change = change_of(instances * sparsity, squared_change)
+    if not isinstance(change, Full):
+        _check_joint(change, instances, sparsity, chosen)
     claims = BITSUM_CLAIMS[bitsum]
     adversary = chosen_threat_model(claims.name, claims.threat_models, threat_model)
     if budget.delta == 0.0:
@@ -222,12 +238,12 @@ def plan(
             raise ValueError("composition='exact' must be 'basic' at delta=0, where it is exact.")
     share: PerInstanceBudget | None = None
     guarantee: Guarantee | None = None
-    mechanisms, target = instances * sparsity, budget
+    composed, target = change, budget
     if chosen != EXACT:
         share = per_instance_budget(
             budget, instances, sparsity=sparsity, theorem=CompositionTheorem(chosen), delta_split=delta_split
         )
-        mechanisms, target = 1, Budget(share.epsilon0, share.delta0)
+        composed, target = Full(1), Budget(share.epsilon0, share.delta0)
         guarantee = upper_bound(
             *share.composed(), adversary, f"{method} parameters, {chosen} composition", "dpverify.composition.theorems"
         )
@@ -251,7 +267,7 @@ def plan(
                 f"{claims.messages_per_user(protocol):.4g} messages of the published {bitsum} parameters."
             )
     else:
-        composed_epsilon = _ComposedEpsilon(mechanisms, target, adversary)
+        composed_epsilon = _ComposedEpsilon(composed, target, adversary)
         with within_limits(bitsum):
             protocol, epsilon = _least_error_or_pure(claims, users, composed_epsilon, max_messages_per_user)
         if guarantee is None:
@@ -270,8 +286,20 @@ def plan(
         messages,
         messages * claims.bits_per_message(),
         guarantee,
+        change,
         notes,
     )
+
+
+def _check_joint(change: L2Bounded, instances: int, sparsity: int, composition: str) -> None:
+    """Refuse what is not about joint changes."""
+    given = f"squared_change={change.squared_change!r}"
+    if sparsity > 1:
+        raise ValueError(f"sparsity={sparsity} must be 1 with {given}, which bounds the change of all bits together.")
+    if change.squared_change > instances:
+        raise ValueError(f"{given} must be at most instances={instances}: no bit changes by more than 1.")
+    if composition != EXACT:
+        raise FormulaRangeError(f"{given} must be omitted: {composition} composition is of full changes only.")
 
 
 def _least_error(
@@ -311,7 +339,7 @@ def _least_error_or_pure(
         return _least_error(claims, users, composed_epsilon, max_messages_per_user)
     found: list[tuple[BitsumProtocol, float]] = []
     reasons: list[ValueError] = []
-    pure = replace(composed_epsilon, mechanisms=1, target=Budget(share, 0))
+    pure = replace(composed_epsilon, change=Full(1), target=Budget(share, 0))
     for attempt in (composed_epsilon, pure):
         try:
             protocol, epsilon = _least_error(claims, users, attempt, max_messages_per_user)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from dpverify.changes import Full
+from dpverify.changes import Change, Full
 from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
@@ -116,7 +116,8 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
     from dpverify.planning.comparison import FailedPlan
 
     notes = _Notes()
-    title = f"Budget {comparison.budget}, n = {comparison.users:,} users, I = {comparison.instances:,} instances"
+    shown = _changed(f"I = {comparison.instances:,} instances", comparison.change)
+    title = f"Budget {comparison.budget}, n = {comparison.users:,} users, {shown}"
     models = [row.guarantee.threat_model for row in comparison.plans]
     common = max(models, key=models.count, default=ThreatModel.COMMUNICATION)
     numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
@@ -224,6 +225,10 @@ def _instances(result: AccountResult) -> str:
         shown = f"I = {change.instances:,} instances"
     else:
         shown = "1 run" if change.instances == 1 else f"{change.instances:,} runs"
+    return _changed(shown, change)
+
+
+def _changed(shown: str, change: Change) -> str:
     return shown if isinstance(change, Full) else f"{shown}, T^2 = {unrounded(change.squared_change)}"
 
 

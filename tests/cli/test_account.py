@@ -40,11 +40,6 @@ def test_account(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> Non
 def test_account_of_a_joint_change(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     parameters = ["--users", "200", "--flip-probability", "0.2"] if name == "rr" else ACCOUNTED[name]
     words = ["account", name, *parameters, "--instances", "4", "--squared-change", "1.5", "--delta", "1e-4"]
-    if name == "central-gaussian":
-        assert cli.main(words) == 2
-        said = "--squared-change=1.5 must be omitted: central-gaussian is accounted for full changes only.\n"
-        assert capsys.readouterr().err == said
-        return
     found = run(*words, "--json")
     assert found["change"] == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
     assert cli.main(words) == 0

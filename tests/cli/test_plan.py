@@ -22,8 +22,14 @@ def test_plan_prints_what_the_library_returns(run: Run) -> None:
     ]
     checks = [row.pop("check") for row in found["rows"]]
     assert all(check.startswith("dpverify account 3nb ") for check in checks)
-    assert found == {"budget": {"epsilon": 2.0, "delta": 1e-6}, "users": 1000, "instances": 8, "rows": expected}
-    needed = "bitsum method composition epsilon0 delta0 parameters bitsum_rmse messages_per_user guarantee"
+    assert found == {
+        "budget": {"epsilon": 2.0, "delta": 1e-6},
+        "users": 1000,
+        "instances": 8,
+        "change": {"kind": "full", "instances": 8},
+        "rows": expected,
+    }
+    needed = "bitsum method composition epsilon0 delta0 parameters bitsum_rmse messages_per_user guarantee change"
     assert set(needed.split()) <= set(found["rows"][0])
     assert {"epsilon", "delta", "adjacency", "threat_model", "side"} <= set(found["rows"][0]["guarantee"])
 
@@ -97,3 +103,15 @@ def test_plan_prints_every_kind_of_parameter(capsys: pytest.CaptureFixture[str])
     words = ["plan", "--epsilon", "1", "--delta", "1e-4", "--users", "100", "--instances", "1", "--method", "exact"]
     assert cli.main([*words, "--bitsum", "nb"]) == 0
     assert "estimate=debiased" in capsys.readouterr().out
+
+
+def test_a_plan_of_joint_changes_prints_the_command_that_checks_it(run: Run) -> None:
+    words = ["plan", "--epsilon", "1", "--delta", "1e-5", "--users", "1000", "--instances", "64", "--bitsum", "rr"]
+    found = run(*words, "--squared-change", "4", "--json")
+    assert found["change"] == {"kind": "joint", "squared_change": 4.0, "coordinates": 64}
+    published, exact = found["rows"]
+    assert "squared_change" in published["error"]
+    checked = run(*exact["check"].split()[1:], "--json")
+    assert checked["change"] == found["change"]
+    assert 0.98 <= checked["epsilon"]["lower"] <= checked["epsilon"]["upper"] <= 1.0 + 1e-9
+    assert "T^2 = 4" in run(*words, "--squared-change", "4")

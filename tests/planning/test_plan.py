@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from dpverify.changes import L2Bounded
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.planning.account import account
@@ -159,3 +160,30 @@ def test_no_reason_names_an_inner_law() -> None:
         CapacityError, match=r"^nb cannot be computed here: a law of \d+ atoms is needed, but at most \d+ a"
     ):
         account(NegativeBinomial(1, 1e12, 0.5), instances=2, delta="1e-3")
+
+
+@pytest.mark.parametrize("bitsum", ["rr", "poisson", "central-gaussian", "central-discrete-laplace"])
+def test_a_joint_change_takes_less_noise_and_meets_the_budget(bitsum: str) -> None:
+    asked = {"users": 1000, "instances": 256}
+    full = plan(bitsum, ("1", "1e-5"), **asked)
+    row = plan(bitsum, ("1", "1e-5"), squared_change=9, **asked)
+    assert row.bitsum_rmse < 0.4 * full.bitsum_rmse
+    assert row.change == L2Bounded(9.0, 256)
+    assert row.to_dict()["change"] == {"kind": "joint", "squared_change": 9.0, "coordinates": 256}
+    found = account(row.protocol, instances=256, squared_change=9, delta="1e-5").epsilon
+    assert 0.98 <= found.lower <= found.upper <= 1.0 + 1e-9
+
+
+def test_what_joint_changes_do_not_go_with_is_refused() -> None:
+    asked = {"users": 100, "instances": 16}
+    with pytest.raises(ValueError, match=r"squared_change=16\.5 must be .* \(0, 16\]"):
+        plan("rr", ("1", "1e-5"), squared_change="16.5", **asked)
+    with pytest.raises(ValueError, match=r"squared_change=0\.0 must be"):
+        plan("rr", ("1", "1e-5"), squared_change=0, **asked)
+    with pytest.raises(ValueError, match=r"sparsity=2 must be 1 with squared_change=4\.0"):
+        plan("rr", ("1", "1e-5"), squared_change=4, sparsity=2, **asked)
+    for words in ({"method": "published"}, {"composition": "basic"}):
+        with pytest.raises(FormulaRangeError, match=r"squared_change=4\.0 must be omitted: .* full changes only"):
+            plan("rr", ("1", "1e-5"), squared_change=4, **asked, **words)
+    with pytest.raises(FormulaRangeError, match=r"squared_change=4\.0 must be omitted"):
+        plan("central-discrete-laplace", (1, 0), squared_change=4, **asked)

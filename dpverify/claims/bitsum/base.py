@@ -55,6 +55,10 @@ class ComposedEpsilon(Protocol):
     """Maps the pairs of one instance to the epsilon of the whole composition at the budget's delta: an upper bound."""
 
     @property
+    def change(self) -> Change:
+        """What one user's replacement changes in the instances that are composed."""
+
+    @property
     def mechanisms(self) -> int:
         """How many instances are composed."""
 
@@ -380,4 +384,4 @@ def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> t
 
 def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
     """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
-    return math.sqrt(-2.0 * composed_epsilon.mechanisms * math.log(composed_epsilon.delta)) / target
+    return math.sqrt(-2.0 * composed_epsilon.change.full * math.log(composed_epsilon.delta)) / target

@@ -64,6 +64,8 @@ __all__ = [
 
 P = TypeVar("P", bound=BitsumProtocol)
 
+_LEAST_TAIL = 1e-280
+"""The least tail that the law of normal noise is listed up to."""
 _SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
 
 
@@ -154,7 +156,13 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
 
     def pairs(self, protocol: CentralGaussian) -> Pairs:
         """Return no pairs: the law is continuous, and `curve` has it in closed form."""
-        return Pairs((), (), note=f"{_SYMMETRIC}, in closed form")
+        return Pairs((), (), note=f"{_SYMMETRIC}; full changes in closed form")
+
+    def views_at(self, protocol: CentralGaussian, threat_model: ThreatModel, tail: float) -> Pairs:
+        """Return pairs for joint changes, of which no closed form is known: one above the law, and one below."""
+        law, cut = GaussianPrivacyLoss(1.0 / protocol.sigma), min(max(tail, _LEAST_TAIL), 0.1)
+        below = law.binned(cut)
+        return Pairs((law.dominating(cut),), () if below is None else (below,), note=_SYMMETRIC)
 
     def curve(  # noqa: D102
         self,
@@ -165,10 +173,13 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
-        instances = self.in_full(changes)
+        if not isinstance(changes, Full):
+            return super().curve(
+                protocol, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
+            )
         return BestCurve(
             LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
-            lambda: _GaussianCurve(protocol.sigma, instances),
+            lambda: _GaussianCurve(protocol.sigma, changes.instances),
         )
 
     def proves(  # noqa: D102
@@ -177,6 +188,8 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         return _GaussianCurve(protocol.sigma, 1).delta(epsilon0).upper <= delta0
 
     def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+        if not isinstance(composed_epsilon.change, Full):
+            return super().guaranteed_epsilon(protocol, composed_epsilon)
         curve = _GaussianCurve(protocol.sigma, composed_epsilon.mechanisms)
         return curve.epsilon(composed_epsilon.delta).upper
 
@@ -193,8 +206,20 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         return CentralGaussian(users, least_sigma(epsilon0, delta0))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
+        if not isinstance(composed_epsilon.change, Full):
+            return self._least_noise_of_joint(users, composed_epsilon, target)
         # The margin covers the roundings of inverting the curve again.
         sigma = least_sigma(target * (1.0 - 1e-11), composed_epsilon.delta, composed_epsilon.mechanisms)
+        return CentralGaussian(users, sigma)
+
+    def _least_noise_of_joint(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
+        def epsilon(sigma: float) -> float:
+            return self.guaranteed_epsilon(CentralGaussian(users, sigma), composed_epsilon)
+
+        start = least_sigma(target, composed_epsilon.delta, math.ceil(composed_epsilon.change.full))
+        sigma = smallest_at_level(epsilon, target, start, 2.0**40, 1e-4)
+        if sigma is None:
+            raise self._cannot(target)
         return CentralGaussian(users, sigma)
 
 
@@ -238,7 +263,8 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
             return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up])
 
         # No law is computed below this sigma, which is as good as none.
-        start = max(least_sigma(target, composed_epsilon.delta, composed_epsilon.mechanisms), 2.0**-26)
+        full = math.ceil(composed_epsilon.change.full)
+        start = max(least_sigma(target, composed_epsilon.delta, full), 2.0**-26)
         sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)
