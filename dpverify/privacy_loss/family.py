@@ -22,6 +22,8 @@ Answer = TypeVar("Answer")
 _MOST_LENGTH = 2**21
 _MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
+_MOST_SUPREMUM = 2**22
+"""Cells of the supremum of several pairs, at a step that was chosen here: some 200 MB."""
 _MOST_BYTES = 2**27
 """For a transform at a step that was chosen here: 2^21 cells."""
 _MOST_BLOCKS = 48
@@ -153,6 +155,10 @@ class FamilyComposition:
             most = _MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
             self._mix_step = min(choose_step(pair, instances, most_length=most, **coarse) for pair in trimmed)
             self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
+            if len(every) > 1:
+                # Unlike one pair, their supremum has a mass in every cell.
+                reach = max(pair.largest_loss for pair in self._trimmed(every))
+                self._mix_step = max(self._mix_step, 2.0 * reach / _MOST_SUPREMUM)
         self._along_contours = step is None and self._widely_split(relative_width)
         self._built = False
 

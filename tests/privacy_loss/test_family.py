@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss import family
+from dpverify.privacy_loss import family, grid
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition, choose_step
 from dpverify.privacy_loss.grid import connect_the_dots
@@ -167,3 +167,19 @@ def test_an_epsilon_next_to_nothing_has_an_upper_end() -> None:
     found = FamilyComposition(list(pair), 768, step=1e-4)
     assert found.delta(0.0).upper > delta
     assert 0.0 <= found.epsilon_upper(delta) <= 1e-3
+
+
+def test_rare_large_losses_do_not_cost_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The supremum of two directions has a mass in each cell up to the largest loss: 131 million of them here."""
+    asked: list[float] = []
+
+    def counted(what: str, count: float) -> int:
+        asked.append(count)
+        assert count < 2**23
+        return int(count)
+
+    monkeypatch.setattr(grid, "cell_count", counted)
+    pair = negative_binomial(22.389945822885196, 0.0012546767811997363, 1e-60)
+    found = FamilyComposition(list(pair), 2, attained=pair, relative_width=3e-4).delta(12.68950099160048)
+    assert asked
+    assert 0.99923 < found.lower <= found.upper < 0.99924
