@@ -9,7 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpverify.claims.classifier import Change, classifier_guarantee, counts_reveal
+from dpverify.changes import Full
+from dpverify.claims.classifier import Change, ClassifierClaims, classifier_guarantee, counts_reveal
+from dpverify.claims.kde.privacy import KernelDensityClaims
 from dpverify.claims.theorem import Verdict
 from dpverify.claims.theorems.classifier import CLASSIFIER
 from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
@@ -156,10 +158,18 @@ def test_account_is_the_corollary_for_the_worst_class(threat_model: ThreatModel)
     assert worst.users == model.reported_counts_.min() == found.parameters["smallest_class"]["users"]
     assert sum(made.users for made in classes) == 60
     json.dumps(found.to_dict())
+    whole_curve = ClassifierClaims().curve(model, Full(1), threat_model, reference_delta=1e-2)
+    curves = [
+        KernelDensityClaims().curve(made, Full(1), ThreatModel.COMMUNICATION, reference_delta=1e-2)
+        for made in model.class_protocols()
+    ]
     for epsilon in (1.0, 2.5, 3.5):
-        delta = account(model, epsilon=epsilon, **at).delta
-        expected = max(account(made, epsilon=max(epsilon - 2.0, 0.0)).delta.upper for made in model.class_protocols())
-        assert delta.upper == (1.0 if epsilon < 2.0 else pytest.approx(expected, rel=1e-3))
+        expected = max(curve.delta(max(epsilon - 2.0, 0.0)).upper for curve in curves)
+        found_delta = whole_curve.delta(epsilon).upper
+        assert found_delta == (1.0 if epsilon < 2.0 else pytest.approx(expected, rel=1e-9))
+        # Whatever it was made for, a curve is above what is true of a class.
+        least = max(curve.delta(max(epsilon - 2.0, 0.0)).lower for curve in curves)
+        assert least <= account(model, epsilon=epsilon, **at).delta.upper
     assert account(model, delta=0, **at).epsilon.upper == pytest.approx(2.0 + 4.0 * math.log(7.0 / 3.0))
 
 
