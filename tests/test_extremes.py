@@ -112,7 +112,7 @@ def test_a_heavy_flood_takes_the_memory_of_ten_lists_of_its_atoms() -> None:
 
 def test_a_budget_out_of_reach_needs_no_list_of_a_heavy_flood(monkeypatch: pytest.MonkeyPatch) -> None:
     # Seven million atoms otherwise.
-    monkeypatch.delattr(twin, "three_nb")
+    monkeypatch.delattr(twin, "counts")
     found = account(ThreeNB(1, 0.9, 1e-3, 0.99999), instances=768, delta=1e-6).epsilon
     assert found.lower == found.upper == math.inf
 

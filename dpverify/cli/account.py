@@ -21,6 +21,9 @@ __all__ = ["any_protocol", "register"]
 
 account = typer.Typer(rich_markup_mode=None)
 
+Shape = Annotated[
+    float, number(within="(0, inf)", help="r of the noise, in {}: 1 is geometric, as in the source, and large normal.")
+]
 AnyUsers = Annotated[int, integer(within="[1, inf)", help="n; it does not matter for the privacy of this noise.")]
 
 
@@ -88,9 +91,10 @@ def account_randomized_response(
 def account_three_nb(
     users: Users,
     instances: Instances,
-    p: Annotated[float, number(within="(0, 1)", help="p of the geometric noise, in {}: the larger, the more noise.")],
+    p: Annotated[float, number(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")],
+    shape: Shape = 1.0,
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -99,7 +103,7 @@ def account_three_nb(
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    _account(ThreeNB(users, p, flood_shape, flood_p), instances, squared_change, delta, epsilon, as_json)
+    _account(ThreeNB(users, p, flood_shape, flood_p, shape), instances, squared_change, delta, epsilon, as_json)
 
 
 @account.command("nb")
@@ -138,12 +142,11 @@ def account_poisson(
 @account.command("pure")
 def account_pure(
     instances: Instances,
-    p: Annotated[
-        float, number(within="(0, 1)", help="p of the discrete Laplace noise, in {}: the larger, the more noise.")
-    ],
+    p: Annotated[float, number(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     drop_probability: Annotated[float, number(within="[0, 1)", help="q, in {}.")] = 0.0,
     flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")] = 1.0,
     flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")] = 0.0,
+    shape: Shape = 1.0,
     adversary: Annotated[
         ThreatModel, threat_model("communication (the counts of +1 and -1) or model (their difference alone).")
     ] = ThreatModel.COMMUNICATION,
@@ -153,10 +156,10 @@ def account_pure(
     epsilon: AtEpsilon = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drop bits, and add discrete Laplace noise and a flood; --delta 0 gives the largest privacy loss."""
+    """Drop bits, and add noise and a flood; --delta 0 gives the largest privacy loss."""
     from protocols.bitsum import Pure
 
-    protocol = Pure(users, p, drop_probability, flood_shape, flood_p)
+    protocol = Pure(users, p, drop_probability, flood_shape, flood_p, shape)
     _account(protocol, instances, squared_change, delta, epsilon, as_json, adversary)
 
 

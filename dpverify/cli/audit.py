@@ -138,7 +138,8 @@ def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
 Drop = Annotated[float, number(within="[0, 1)", help="q, in {}.")]
 FloodShape = Annotated[float, number(within="(0, inf)", help="r', positive.")]
 FloodP = Annotated[float, number(within="[0, 1)", help="p', in {}.")]
-GeometricP = Annotated[float, number(within="[0, 1)", help="p of the geometric noise, in {}.")]
+NoiseP = Annotated[float, number(within="[0, 1)", help="p of the noise, in {}.")]
+Shape = Annotated[float, number(within="(0, inf)", help="r of the noise, in {}; 1 is geometric.")]
 
 
 @audit.command("rr")
@@ -154,11 +155,13 @@ def audit_randomized_response(
 
 @audit.command("3nb")
 @_command
-def audit_three_nb(users: Users, p: GeometricP, flood_shape: FloodShape, flood_p: FloodP) -> BitsumProtocol:
+def audit_three_nb(
+    users: Users, p: NoiseP, flood_shape: FloodShape, flood_p: FloodP, shape: Shape = 1.0
+) -> BitsumProtocol:
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    return ThreeNB(users, p, flood_shape, flood_p)
+    return ThreeNB(users, p, flood_shape, flood_p, shape)
 
 
 @audit.command("nb")
@@ -189,12 +192,17 @@ def audit_poisson(
 @audit.command("pure")
 @_command
 def audit_pure(
-    users: Users, p: GeometricP, drop_probability: Drop = 0.0, flood_shape: FloodShape = 1.0, flood_p: FloodP = 0.0
+    users: Users,
+    p: NoiseP,
+    drop_probability: Drop = 0.0,
+    flood_shape: FloodShape = 1.0,
+    flood_p: FloodP = 0.0,
+    shape: Shape = 1.0,
 ) -> BitsumProtocol:
-    """Discrete Laplace noise, and ones dropped now and then."""
+    """Divisible noise, and ones dropped now and then."""
     from protocols.bitsum import Pure
 
-    return Pure(users, p, drop_probability, flood_shape, flood_p)
+    return Pure(users, p, drop_probability, flood_shape, flood_p, shape)
 
 
 @audit.command("central-discrete-laplace")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range
+from dpverify.formulas.contexts import Context, check_range, positive
 
 __all__ = ["drop_probability", "message_view_loss", "noise_epsilon", "released_bias", "sum_view_loss", "variance"]
 
@@ -77,8 +77,8 @@ def drop_probability(ctx: Context, epsilon0: Any, rho: Any, n: Any) -> Any:
     return check_range("the published drop probability q", q, low=0, high=1, high_open=True)
 
 
-def variance(ctx: Context, p: Any, q: Any, ones: Any) -> Any:
-    """Return the variance of the unbiased estimate, `ones q / (1-q) + 2 p / ((1-p)^2 (1-q)^2)`.
+def variance(ctx: Context, p: Any, q: Any, ones: Any, shape: Any = 1) -> Any:
+    """Return the variance of the unbiased estimate, `ones q / (1-q) + 2 r p / ((1-p)^2 (1-q)^2)`.
 
     Parameters
     ----------
@@ -88,15 +88,17 @@ def variance(ctx: Context, p: Any, q: Any, ones: Any) -> Any:
         Noise parameter and drop probability, both in [0, 1).
     ones : number
         How many users hold a one, at least 0; the variance is largest if all do.
+    shape : number
+        r, the total shape of either half of the noise, positive.
 
     Raises
     ------
     FormulaRangeError
         If an argument is out of range.
     """
-    p, q = _p(ctx, p), _drop(ctx, q)
+    p, q, shape = _p(ctx, p), _drop(ctx, q), positive("shape", ctx.convert(shape))
     ones = check_range("ones", ctx.convert(ones), low=0)
-    return ones * q / (1 - q) + 2 * p / ((1 - p) * (1 - q)) ** 2
+    return ones * q / (1 - q) + 2 * shape * p / ((1 - p) * (1 - q)) ** 2
 
 
 def released_bias(ctx: Context, q: Any, ones: Any) -> Any:
@@ -127,7 +129,7 @@ def sum_view_loss(ctx: Context, p: Any, q: Any) -> Any:
     ctx : Context
         The number system.
     p : number
-        Noise parameter, in (0, 1).
+        In (0, 1): the least ratio of neighbouring probabilities of the noise, its parameter if its shape is at least 1.
     q : number
         Drop probability, in [0, 1).
 

@@ -1,4 +1,7 @@
-"""Pure: ones are dropped now and then, and the sum gets discrete Laplace noise (ghazi2023; wagner2025, section 4)."""
+"""Pure: ones are dropped now and then, and the sum gets discrete Laplace noise (ghazi2023; wagner2025, section 4).
+
+Its noise is divisible, a difference of two negative binomials, and their shape is a parameter here (harrison2025).
+"""
 
 from __future__ import annotations
 
@@ -21,26 +24,29 @@ class Pure(BitsumProtocol):
     """User i sets `y_i = 0` with probability q and `y_i = x_i` else, and runs `ThreeNB` on y_i.
 
     She thus sends `y_i + Z1 + Z3` messages +1 and `Z2 + Z3` messages -1, pieces of divisible noise. Over all users, Z1
-    and Z2 are geometric, so that Z1 - Z2 is discrete Laplace noise; Z3 ~ NB(r', p') floods the shuffler with pairs that
-    cancel.
+    and Z2 are NB(r, p), geometric for r = 1, so that Z1 - Z2 is then discrete Laplace noise; Z3 ~ NB(r', p') floods the
+    shuffler with pairs that cancel.
 
     Parameters
     ----------
     users : int
         The number of users n that the noise pieces are divided by.
     p : float
-        In [0, 1): `e^(-epsilon)` of the discrete Laplace noise, of pmf proportional to p^|z|.
+        In [0, 1): the parameter of Z1 and Z2; for r = 1 `e^(-epsilon)` of the discrete Laplace noise, of pmf
+        proportional to p^|z|.
     drop_probability : float
         q in [0, 1): how likely a one is dropped.
     flood_shape : float
         r' > 0, the shape of Z3 over all users.
     flood_p : float
         p' in [0, 1), the parameter of Z3; 0 sends no flood.
+    shape : float
+        r > 0, the shape of Z1 and of Z2 over all users; 1 in the seeds.
 
     Notes
     -----
     The view is (number of +1, number of -1). The estimate, their difference divided by 1 - q, is unbiased. Its variance
-    `ones q / (1-q) + 2 p / (1-p)^2 / (1-q)^2` grows with the number of ones.
+    `ones q / (1-q) + 2 r p / (1-p)^2 / (1-q)^2` grows with the number of ones.
     """
 
     alphabet: ClassVar[tuple[int, ...]] = ThreeNB.alphabet
@@ -49,6 +55,7 @@ class Pure(BitsumProtocol):
     drop_probability: float = 0.0
     flood_shape: float = 1.0
     flood_p: float = 0.0
+    shape: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,11 +63,12 @@ class Pure(BitsumProtocol):
         check_probability("drop_probability", self.drop_probability, high_open=True)
         check_real("flood_shape", self.flood_shape, low=0.0, low_open=True)
         check_real("flood_p", self.flood_p, low=0.0, high=1.0, high_open=True)
+        check_real("shape", self.shape, low=0.0, low_open=True)
 
     @property
     def noise(self) -> ThreeNB:
         """The protocol that the bits which are left go through."""
-        return ThreeNB(self.users, self.p, self.flood_shape, self.flood_p)
+        return ThreeNB(self.users, self.p, self.flood_shape, self.flood_p, self.shape)
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
         kept = rng.random(bits.size) >= self.drop_probability

@@ -62,6 +62,24 @@ def test_a_squared_change_out_of_range(typed: str, said: str, capsys: pytest.Cap
     assert capsys.readouterr().err == f"{said}\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["3nb", "--users", "9", "--p", "0.7", "--flood-shape", "9", "--flood-p", "0.9"],
+        ["pure", "--p", "0.7", "--flood-shape", "9", "--flood-p", "0.9"],
+        ["pure", "--p", "0.7", "--threat-model", "model"],
+    ],
+)
+def test_the_shape_of_the_noise(words: list[str], run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    def upper(*shape: str) -> float:
+        found = run("account", *words, *shape, "--instances", "2", "--delta", "1e-4", "--json")
+        return float(found["epsilon"]["upper"])
+
+    assert upper() == upper("--shape", "1") > upper("--shape", "3")
+    assert cli.main(["account", *words, "--shape", "0", "--instances", "2", "--delta", "1e-4"]) == 2
+    assert capsys.readouterr().err == "--shape='0' must be a finite number in (0, inf).\n"
+
+
 def test_the_two_views_of_pure(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["account", "pure", "--p", "0.5", "--drop-probability", "0.1", "--instances", "2", "--delta", "0", "--json"]
     for threat_model, loss in (("communication", math.log(10)), ("model", math.log(0.1 + 0.9 / 0.5))):

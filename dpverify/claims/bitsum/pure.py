@@ -4,14 +4,19 @@ Both views are that of the user under attack plus that of the others' bits, whic
 others' bits out can only help the adversary, so the dataset in which all others hold 0 is the worst at every epsilon,
 and with P0 the view's law for bit 0 and P1 its law for an undropped 1, the pair is `q P0 + (1-q) P1` against P0.
 
-- **The sum** (model threat, or a shuffler that reveals only sums): `y + DLap`. The ratio P1/P0 takes the values p and
-  1/p, so the largest loss is `ln(q + (1-q)/p)`, below ln(1/p), in one direction and `-ln(q + (1-q) p)`, which is
-  smaller, in the other. For any number k of other ones the ratio tends to the former far to the right: pure DP with
-  exactly that epsilon, for all n and every dataset.
-- **The two counts** (communication threat): P1/P0 is at most 1/p, and 0 where no message +1 was sent. So the largest
-  losses are `ln(q + (1-q)/p)` and `ln(1/q)`, whatever the flood, and the latter is attained for all n in the dataset of
-  zeros. Hence message-level pure epsilon-DP holds if and only if `q >= e^-epsilon` (and the noise is enough): this much
-  dropping is what a local randomizer would need. At delta > 0 the flood does hide it, and q = 0, which is 3NB, is best.
+- **The sum** (model threat, or a shuffler that reveals only sums): y and the noise. For discrete Laplace noise, r = 1,
+  the ratio P1/P0 takes the values p and 1/p, so the largest loss is `ln(q + (1-q)/p)`, below ln(1/p), in one direction
+  and `-ln(q + (1-q) p)`, which is smaller, in the other. For r > 1 the noise is log-concave: the ratio grows from p to
+  1/p, and the largest loss is approached and not attained. For r < 1 its pmf g is log-convex on either side of 0 (a
+  mixture of shifts of such), so that the largest ratio is g(0)/g(1), in the place of 1/p. For any number k of other
+  ones the ratio tends to 1/p far to the right: pure DP with exactly that epsilon for r >= 1, for all n and every
+  dataset.
+- **The two counts** (communication threat): P1/P0 is an average of f(z-1)/f(z), f the pmf of Z1, so at most 1/p for
+  r >= 1 and f(0)/f(1) = 1/(r p) for r < 1, which the counts (1, 0) have; larger counts, and none of -1, tend to 1/p. It
+  is 0 where no message +1 was sent. So with that for 1/p the largest losses are `ln(q + (1-q)/p)` and `ln(1/q)`,
+  whatever the flood, and the latter is attained for all n in the dataset of zeros. Hence message-level pure epsilon-DP
+  holds if and only if `q >= e^-epsilon` (and the noise is enough): this much dropping is what a local randomizer would
+  need. At delta > 0 the flood does hide it, and q = 0, which is 3NB, is best.
 
 Every parameter is more private the larger it is. For the noise and the flood see `dpverify.claims.bitsum.three_nb`.
 For q: with `1 - q' = (1-s)(1-q)` the pair becomes `(1-s) A + s P0` against P0, where A was its first law, so joint
@@ -29,20 +34,23 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
+from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, noise_p
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
 from dpverify.formulas import FormulaRangeError, three_nb
 from dpverify.formulas import pure as formulas
-from dpverify.formulas.contexts import arb_context, enclosure, nudged
+from dpverify.formulas.contexts import ArbContext, arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.mixture import erased
 from dpverify.privacy_loss.pairs import two_valued
+from dpverify.privacy_loss.two_counts import Enclosure, negative_binomial_counts
 from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
@@ -75,18 +83,25 @@ class PureClaims(BitsumClaims[Pure]):
         return self.views_at(protocol, threat_model, LEFT_OUT)
 
     def views_at(self, protocol: Pure, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
-        if threat_model is ThreatModel.MODEL:
+        if threat_model is not ThreatModel.MODEL:
+            # Mixing and sorting what may be dropped costs several times as much.
+            undropped = counts(protocol.noise, tail, max_atoms=laws.MOST_COUNTS // 4)
+        elif protocol.shape == 1.0:
             # Not -ln p rounded: the noise's largest loss, enclosed.
             with arb_context() as ctx:
                 worst = two_valued(enclosure(-ctx.log(protocol.p)))
-            undropped = laws.Directions(worst, worst)
+            exact = laws.Directions(worst, worst)
+            undropped = Enclosure(exact, exact)
         else:
-            # Mixing and sorting what may be dropped costs several times as much.
-            most = laws.MOST_COUNTS // 4
-            undropped = laws.three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail, max_atoms=most)
-        directions = erased(undropped, protocol.drop_probability)
-        every = directions[:1] if directions.up is directions.down else tuple(directions)
-        return Pairs(every, every, note=self.note(protocol, threat_model))
+            undropped = negative_binomial_counts(protocol.shape, protocol.p, None, tail)
+        every = self._erased(undropped.upper, protocol)
+        attained = every if undropped.lower is undropped.upper else self._erased(undropped.lower, protocol)
+        return Pairs(every, attained, note=self.note(protocol, threat_model))
+
+    @staticmethod
+    def _erased(pair: laws.Directions, protocol: Pure) -> tuple[PrivacyLossDistribution, ...]:
+        directions = erased(pair, protocol.drop_probability)
+        return directions[:1] if directions.up is directions.down else tuple(directions)
 
     def note(self, protocol: Pure, threat_model: ThreatModel) -> str:  # noqa: D102
         what = "the sum of the messages" if threat_model is ThreatModel.MODEL else "the counts of +1 and -1"
@@ -97,7 +112,19 @@ class PureClaims(BitsumClaims[Pure]):
             return Interval(math.inf, math.inf)
         loss = formulas.sum_view_loss if threat_model is ThreatModel.MODEL else formulas.message_view_loss
         with arb_context() as ctx:
-            return enclosure(loss(ctx, protocol.p, protocol.drop_probability))
+            return enclosure(loss(ctx, self._least_ratio(ctx, protocol, threat_model), protocol.drop_probability))
+
+    @staticmethod
+    def _least_ratio(ctx: ArbContext, protocol: Pure, threat_model: ThreatModel) -> Any:
+        """Return the infimum of P0/P1 without dropping."""
+        p, r = ctx.convert(protocol.p), ctx.convert(protocol.shape)
+        if protocol.shape >= 1.0:
+            return p
+        if threat_model is not ThreatModel.MODEL:
+            return r * p
+        # g(d) = (1-p)^(2r) sum_w f(w) f(w+d) of f(w) = (r)_w p^w / w!, a hypergeometric series in p^2.
+        square = p * p
+        return r * p * square.hypgeom_2f1(r, r + 1, 2) / square.hypgeom_2f1(r, r, 1)
 
     def parameters(self, protocol: Pure) -> dict[str, Any]:  # noqa: D102
         return {
@@ -105,15 +132,16 @@ class PureClaims(BitsumClaims[Pure]):
             "drop_probability": protocol.drop_probability,
             "flood_shape": protocol.flood_shape,
             "flood_p": protocol.flood_p,
+            "shape": protocol.shape,
         }
 
     def rmse(self, protocol: Pure) -> float:
         """Return the exact root mean squared error if all users hold a one: the largest."""
-        return math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, protocol.users))
+        return math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, protocol.users, protocol.shape))
 
     def rmse_over_inputs(self, protocol: Pure) -> Interval:
         """Return the errors if no user holds a one, and if all do: what is dropped adds to the noise."""
-        least = math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, 0))
+        least = math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, 0, protocol.shape))
         return Interval(least, self.rmse(protocol))
 
     def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
@@ -199,19 +227,15 @@ class PureClaims(BitsumClaims[Pure]):
         if composed_epsilon.delta == 0.0:
             protocol = self._least_pure(users, adversary, target)
         elif adversary is ThreatModel.MODEL:
-
-            def epsilon(spread: float) -> float:
-                return composed_epsilon([laws.discrete_laplace(1.0 / spread).up])
-
-            start = normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
-            spread = smallest_at_level(epsilon, target, start, 1e9, 1e-4)
-            if spread is None:
-                raise InfeasibleBudgetError(f"epsilon={target!r} cannot be met by discrete Laplace noise.")
-            protocol = Pure(users, math.exp(-min(1.0 / spread, LARGEST_LOSS)))
+            limits = least_spreads(composed_epsilon, target)
+            # The smaller the shape, the fewer messages.
+            near = NEAR_LIMIT * min(limits.values())
+            shape, spread = next((shape, spread) for shape, spread in limits.items() if spread <= near)
+            protocol = Pure(users, noise_p(spread, shape), shape=shape)
         else:
             # Dropping adds error, and at delta > 0 the flood alone hides a missing +1.
             least = ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
-            protocol = Pure(users, least.p, 0.0, least.flood_shape, least.flood_p)
+            protocol = Pure(users, least.p, 0.0, least.flood_shape, least.flood_p, least.shape)
         needed = self.messages_per_user(protocol)
         if max_messages_per_user is not None and needed > max_messages_per_user:
             raise InfeasibleBudgetError(

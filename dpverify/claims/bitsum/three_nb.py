@@ -1,7 +1,7 @@
 """What is true of `protocols.bitsum.three_nb`.
 
-The noise is additive and independent of the data, so one pair (x = 1 against x = 0) covers every dataset. The exact
-laws are for r = 1 (geometric Z1 and Z2), the seeds' choice.
+The noise is additive and independent of the data, so one pair (x = 1 against x = 0) covers every dataset. Its law is
+closed for r = 1 (geometric Z1 and Z2), the seeds' choice; for other shapes it is enclosed by two pairs.
 
 Every parameter is more private the larger it is: that adds to Z1, Z2 or Z3, and so to the counts, what is independent
 of the data (see `dpverify.claims.bitsum.negative_binomial`).
@@ -9,7 +9,6 @@ of the data (see `dpverify.claims.bitsum.negative_binomial`).
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,19 +16,18 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.divisible_noise import Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
 from dpverify.formulas.contexts import arb_context, lower_float
-from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.guarantee import ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
-from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -41,13 +39,8 @@ FLOOD_RATE = 0.2
 The largest private c is smallest, 0.25146, near (1.27, 3.6e-7). That 0.2 is private was checked on the grid of
 `benchmarks/three_nb_constant.py` (eps0 from 0.003 to 6, delta0 from 1e-12 to 1e-2), and is not proved elsewhere.
 """
-_NEAR_LIMIT = 1.01
-"""By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
-_SHAPES = (14.0, 9.0, 22.0)
 _TAIL = 1e-40
 _NOTE = "the noise does not depend on the data: one pair for every dataset"
-_MOST_FLOOD = 1e6
-_MOST_SPREAD = 1e5
 
 
 @dataclass(frozen=True)
@@ -119,18 +112,14 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         return self.views_at(protocol, self.threat_models[0], _TAIL)
 
     def views_at(self, protocol: ThreeNB, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
-        if protocol.shape != 1.0:
-            raise ValueError(f"shape={protocol.shape!r} must be 1: the exact law is for geometric Z1 and Z2 only.")
-        directions = tuple(three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail))
-        return Pairs(directions, directions, note=_NOTE)
+        pair = counts(protocol, tail)
+        return Pairs(tuple(pair.upper), tuple(pair.lower), note=self.note(protocol, threat_model))
 
     def infinite_mass(self, protocol: ThreeNB, threat_model: ThreatModel) -> float:
         """Return the mass of no message +1 at all: Z1 = Z3 = 0, which a user's +1 rules out."""
-        if protocol.shape != 1.0:
-            return 0.0  # refused, where the law is asked for
         with arb_context() as ctx:
             p, flood_p = ctx.convert(protocol.p), ctx.convert(protocol.flood_p)
-            return max(lower_float((1 - p) * (1 - flood_p) ** protocol.flood_shape), 0.0)
+            return max(lower_float((1 - p) ** protocol.shape * (1 - flood_p) ** protocol.flood_shape), 0.0)
 
     def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:  # noqa: D102
         return _NOTE
@@ -190,86 +179,5 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> ThreeNB:
-        def unlimited_flood(spread: float) -> float:
-            return composed_epsilon(discrete_laplace(1.0 / spread))
-
-        start = normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
-        limit = smallest_at_level(unlimited_flood, target, start, _MOST_SPREAD, 1e-4)
-        if limit is None:
-            raise InfeasibleBudgetError(
-                f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
-                f"{math.sqrt(2.0) * _MOST_SPREAD:.3g} users."
-            )
-        # `limit` is 1/|ln p| of the noise that would do with an unlimited flood; the error is sqrt(2) times that.
-        if max_messages_per_user is None:
-            found = self._least_flood(users, limit * _NEAR_LIMIT, composed_epsilon, target)
-            if found is None:
-                raise InfeasibleBudgetError(
-                    f"epsilon={target!r} cannot be met by 3NB within 1 % of the least error at a flood below "
-                    f"{_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for communication."
-                )
-            return found
-
-        return self._least_error_at(users, limit, max_messages_per_user, composed_epsilon, target)
-
-    def _least_flood(
-        self, users: int, spread: float, composed_epsilon: ComposedEpsilon, target: float
-    ) -> ThreeNB | None:
-        """Return the protocol with `p = e^(-1/spread)` and the fewest flood messages that meets the target, or None."""
-
-        def protocol(shape: float, mean: float) -> ThreeNB:
-            return ThreeNB(users, _noise_p(spread), shape, mean / (mean + shape))
-
-        # What the flood adds to the noise's own epsilon is nearly a power of its mean.
-        floor = target / _NEAR_LIMIT
-
-        def excess(shape: float, mean: float) -> float:
-            return (self._epsilon(protocol(shape, mean), composed_epsilon) - floor) / (target - floor)
-
-        best: tuple[float, float] | None = None
-        for shape in _SHAPES:
-            start, ceiling = (8.0 * spread, _MOST_FLOOD) if best is None else (math.inf, best[1] * 0.98)
-            mean = smallest_at_level(functools.partial(excess, shape), 1.0, start, ceiling, 2e-2)
-            best = best if mean is None else (shape, mean)
-        return None if best is None else protocol(*best)
-
-    def _least_error_at(
-        self, users: int, limit: float, messages: float, composed_epsilon: ComposedEpsilon, target: float
-    ) -> ThreeNB:
-        """Return the protocol of least error that sends at most `messages` per user."""
-        # What the bound leaves for noise and flood, in pairs of messages over all users.
-        room = users * (messages - 1.0) / 2.0 * (1.0 - 1e-9)
-
-        def protocol(shape: float, spread: float) -> ThreeNB:
-            p = _noise_p(spread)
-            flood = room - p / -math.expm1(-1.0 / spread)
-            return ThreeNB(users, p, shape, flood / (flood + shape))
-
-        def meets(shape: float, spread: float) -> bool:
-            return self._epsilon(protocol(shape, spread), composed_epsilon, decide=True) <= target
-
-        best: tuple[float, float] | None = None
-        for shape in _SHAPES:
-            # More noise on the sum leaves less for the flood: the target is met on an interval of spreads, if at all.
-            met = functools.partial(meets, shape)
-            ceiling = room if best is None else best[1]
-            bracket = galloped(met, limit, limit * 1.01, grow=lambda spread: spread * 1.1, ceiling=ceiling)
-            if bracket is not None:
-                best = (shape, bisected(met, *bracket, relative=2e-3, geometric=True)[1])
-        if best is None:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={messages!r} is too few for 3NB with users={users} at epsilon={target!r}."
-            )
-        return protocol(*best)
-
-    @staticmethod
-    def _epsilon(protocol: ThreeNB, composed_epsilon: ComposedEpsilon, *, decide: bool = False) -> float:
-        # What is cut counts as infinite loss: nothing beside the budget's delta, and shorter windows are quicker.
-        tail = max(_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
-        pairs = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail)
-        return composed_epsilon(pairs, decide=decide)
-
-
-def _noise_p(spread: float) -> float:
-    """Return the p of geometric noise whose largest loss is 1 / spread, kept within floats."""
-    return math.exp(-min(1.0 / spread, LARGEST_LOSS))
+        search = Search(users, composed_epsilon, target, least_spreads(composed_epsilon, target))
+        return search.least_flood() if max_messages_per_user is None else search.least_error_at(max_messages_per_user)

@@ -32,7 +32,7 @@ class TestPureClaims(BitsumClaimsContract):
 
     def user_law(self, bit: int) -> np.ndarray:
         protocol = self.protocol
-        pieces = (negative_binomial_pmf(1 / protocol.users, protocol.p, self.size) for _ in range(2))
+        pieces = (negative_binomial_pmf(protocol.shape / protocol.users, protocol.p, self.size) for _ in range(2))
         flood = np.diag(negative_binomial_pmf(protocol.flood_shape / protocol.users, protocol.flood_p, self.size))
         noise = convolve(np.outer(*pieces), flood, method="direct")[: self.size, : self.size]
         shifted = np.roll(noise, 1, axis=0)
@@ -44,16 +44,19 @@ class TestPureClaims(BitsumClaimsContract):
             return law
         return np.array([np.trace(law, offset) for offset in range(1 - self.size, self.size)])
 
-    @pytest.mark.parametrize("threat_model", [SUM, MESSAGES])
-    def test_largest_loss_is_the_closed_form(self, threat_model: ThreatModel) -> None:
-        claimed = account(self.protocol, delta=0.0, threat_model=threat_model).epsilon
-        assert claimed.width <= 1e-15
+    def largest_loss(self, threat_model: ThreatModel) -> float:
         losses = []
         for p, q in self.neighbours(threat_model):
             # Away from the edge of the enumeration, where its mass is cut.
             known = (p > 1e-9) & (q > 1e-9)
             losses.append(float(np.log(p[known] / q[known]).max()))
-        assert max(losses) == pytest.approx(claimed.upper, rel=1e-4)
+        return max(losses)
+
+    @pytest.mark.parametrize("threat_model", [SUM, MESSAGES])
+    def test_largest_loss_is_the_closed_form(self, threat_model: ThreatModel) -> None:
+        claimed = account(self.protocol, delta=0.0, threat_model=threat_model).epsilon
+        assert claimed.width <= 1e-15
+        assert self.largest_loss(threat_model) == pytest.approx(claimed.upper, rel=1e-4)
         q = self.protocol.drop_probability
         expected = {SUM: math.log(q + (1 - q) / self.protocol.p), MESSAGES: math.log(1 / q)}[threat_model]
         if threat_model is MESSAGES:
@@ -68,6 +71,31 @@ class TestManyDropped(TestPureClaims):
 
     def test_plan_meets_its_budget_and_hardly_more(self) -> None:
         """Not again: it does not depend on this protocol's parameters."""
+
+
+class TestLargeShape(TestManyDropped):
+    """The largest loss is approached, as that of geometric noise is attained."""
+
+    protocol = Pure(2, 0.2, 0.3, 1.5, 0.2, 4.0)
+    size = 36
+
+    @pytest.mark.parametrize("threat_model", [SUM, MESSAGES])
+    def test_largest_loss_is_the_closed_form(self, threat_model: ThreatModel) -> None:
+        claimed = account(self.protocol, delta=0.0, threat_model=threat_model).epsilon
+        assert claimed == account(Pure(2, 0.2, 0.3, 1.5, 0.2), delta=0.0, threat_model=threat_model).epsilon
+        assert 0.7 * claimed.upper < self.largest_loss(threat_model) < claimed.upper
+
+
+class TestSmallShape(TestManyDropped):
+    """The largest loss is at a difference of 1, and that of the counts at (1, 0)."""
+
+    protocol = Pure(2, 0.25, 0.3, 1.5, 0.2, 0.6)
+
+    @pytest.mark.parametrize("threat_model", [SUM, MESSAGES])
+    def test_largest_loss_is_the_closed_form(self, threat_model: ThreatModel) -> None:
+        claimed = account(self.protocol, delta=0.0, threat_model=threat_model).epsilon
+        assert claimed.width <= 1e-15
+        assert self.largest_loss(threat_model) == pytest.approx(claimed.upper, rel=1e-9)
 
 
 @pytest.mark.parametrize("flood_p", [0.0, 0.5, 0.99])
@@ -149,3 +177,13 @@ def test_bias_of_a_published_implementation() -> None:
 def test_messages_bound() -> None:
     with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=0\.001"):
         plan("pure", Budget(1, 0), users=10, instances=1, max_messages_per_user=0.001)
+
+
+def test_the_sum_takes_the_shape_that_the_budget_asks_for() -> None:
+    many = plan("pure", Budget(2, "1e-6"), users=1000, instances=256, threat_model=SUM)
+    assert many.protocol.shape > 1.0
+    geometric = plan("pure", Budget(2, "1e-6"), users=1000, instances=1, threat_model=SUM)
+    assert geometric.protocol.shape == 1.0
+    # Discrete Laplace noise needs 50 at 256 instances, and 35.5 is about what a normal law needs.
+    assert many.bitsum_rmse < 36.5
+    assert 1.99 < many.guarantee.epsilon <= 2.0

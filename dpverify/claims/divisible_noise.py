@@ -1,0 +1,247 @@
+"""Which divisible noise, and how much of a flood, meets a budget: what 3NB and Pure share.
+
+At a fixed variance, which shape of the noise is the most private depends on the budget: r = 1 for few instances, large
+shapes, near to the difference of two Poisson variables (harrison2025), for many. It is searched for; what a search
+returns was accounted, so that nothing about the order of shapes need be proved.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dpverify.claims.bitsum.base import LARGEST_LOSS, ComposedEpsilon, normal_deviation
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError
+from dpverify.privacy_loss.pairs import MOST_COUNTS, discrete_laplace, three_nb
+from dpverify.privacy_loss.two_counts import EFFORT, Enclosure, negative_binomial_counts
+from dpverify.search import bisected, galloped, smallest_at_level
+from protocols.bitsum.three_nb import ThreeNB
+
+__all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "noise_mean", "noise_p"]
+
+NEAR_LIMIT = 1.01
+"""By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
+_FLOOD_SHAPES = (14.0, 9.0, 22.0)
+_SMALLEST_TAIL = 1e-40
+_MOST_FLOOD = 1e6
+_MOST_SPREAD = 1e5
+_MOST_SHAPE = 2.0**20
+_ROOM = 1.001
+"""The share of the error that the flood must be left to cost."""
+_AMPLE, _AMPLE_FOR_ONE = 300.0, 2e4
+"""A flood of so many spreads, or of so many over the instances, costs about 0.1 % of the error: none larger is sent.
+
+At many instances the variance of its losses counts, and at few the largest.
+"""
+_GAIN = 2e-3
+"""What the next shape must gain, relatively, for larger ones to be tried."""
+_SEARCH_EFFORT, _DIFFERENCE_EFFORT = 1e9, 3e7
+
+
+def counts(protocol: ThreeNB, tail: float, effort: float = EFFORT, max_atoms: int = MOST_COUNTS) -> Enclosure:
+    """Return the pair of both counts, x = 1 against x = 0: exact for r = 1, and enclosed for other shapes.
+
+    Parameters
+    ----------
+    protocol : ThreeNB
+        The protocol.
+    tail : float
+        About what may be left out.
+    effort : float
+        How many products may be made for the enclosure; see `two_counts`.
+    max_atoms : int
+        How many atoms of the flood may be listed.
+
+    Raises
+    ------
+    CapacityError
+        If the noise is too wide.
+    """
+    if protocol.shape == 1.0:
+        exact = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail, max_atoms=max_atoms)
+        return Enclosure(exact, exact)
+    flood = (protocol.flood_shape, protocol.flood_p)
+    return negative_binomial_counts(protocol.shape, protocol.p, flood, tail, effort=effort, max_atoms=max_atoms)
+
+
+def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[float, float]:
+    """Return the least error that the difference of the counts allows, over sqrt(2), for shapes 1, 2, 4, ... .
+
+    That is what an unlimited flood would leave to see. Larger shapes are tried as long as they gain.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If it is beyond 1e5.
+    """
+
+    def epsilon(shape: float, spread: float) -> float:
+        if shape == 1.0:
+            return composed_epsilon([discrete_laplace(1.0 / spread).up])
+        # Z1 - Z2 is symmetric, and so both directions are one pair.
+        tail = _search_tail(composed_epsilon)
+        made = negative_binomial_counts(shape, noise_p(spread, shape), None, tail, effort=_DIFFERENCE_EFFORT)
+        return composed_epsilon([made.upper.up])
+
+    found: dict[float, float] = {}
+    shape, start = 1.0, normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
+    while shape <= _MOST_SHAPE:
+        tolerance = 1e-4 if shape == 1.0 else 1e-3
+        try:
+            spread = smallest_at_level(functools.partial(epsilon, shape), target, start, _MOST_SPREAD, tolerance)
+        except CapacityError:
+            spread = None
+        if spread is not None:
+            found[shape] = spread
+        if found and (spread is None or spread > (1.0 - _GAIN) * found.get(shape / 2.0, math.inf)):
+            return found
+        shape, start = 2.0 * shape, start if spread is None else spread
+    if not found:
+        raise InfeasibleBudgetError(
+            f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
+            f"{math.sqrt(2.0) * _MOST_SPREAD:.3g} users."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for parameters that meet a target.
+
+    Parameters
+    ----------
+    limits : dict of float to float
+        Shapes of the noise, and the least spread, which is the error over sqrt(2), that an unlimited flood allows.
+    """
+
+    users: int
+    composed_epsilon: ComposedEpsilon
+    target: float
+    limits: Mapping[float, float]
+
+    def least_flood(self) -> ThreeNB:
+        """Return the protocol with the fewest messages whose error is within 1 % of the least with any flood."""
+        spread = min(self.limits.values()) * NEAR_LIMIT
+        best: _Found | None = None
+        for shape in self.limits:
+            # Noise that is private enough by itself, and leaves something for the flood to spend.
+            if self.limits[shape] * _ROOM <= spread:
+                found = self._fewest(shape, spread, _FLOOD_SHAPES[0], best)
+                if best is not None and found is None:
+                    break
+                best = found or best
+        for flood_shape in _FLOOD_SHAPES[1:]:
+            if best is not None:
+                best = self._fewest(best.shape, spread, flood_shape, best) or best
+        if best is None:
+            raise InfeasibleBudgetError(
+                f"epsilon={self.target!r} cannot be met by 3NB within 1 % of the least error at a flood below "
+                f"{_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for communication."
+            )
+        return self._protocol(best)
+
+    def _fewest(self, shape: float, spread: float, flood_shape: float, best: _Found | None) -> _Found | None:
+        """Return the smallest flood that meets the target, if all together sends 2 % less than the best so far."""
+        # What the flood adds to the noise's own epsilon is nearly a power of its mean.
+        floor = self.target * self.limits[shape] / spread
+
+        def excess(mean: float) -> float:
+            epsilon = self._epsilon(self._protocol(_Found(shape, spread, flood_shape, mean)))
+            return (epsilon - floor) / (self.target - floor)
+
+        start, ceiling = 8.0 * spread, _MOST_FLOOD
+        if best is not None:
+            start = ceiling = 0.98 * best.pairs - noise_mean(spread, shape)
+        mean = smallest_at_level(excess, 1.0, start, ceiling, 2e-2) if ceiling > 0.0 else None
+        return None if mean is None else _Found(shape, spread, flood_shape, mean)
+
+    def least_error_at(self, messages: float) -> ThreeNB:
+        """Return the protocol of least error that sends at most so many messages per user."""
+        best: _Found | None = None
+        for shape in self.limits:
+            found = self._closest(shape, _FLOOD_SHAPES[0], messages, best)
+            if best is not None and found is None:
+                break
+            best = found or best
+        for flood_shape in _FLOOD_SHAPES[1:]:
+            for shape in self.limits if best is None else (best.shape,):
+                best = self._closest(shape, flood_shape, messages, best) or best
+        if best is None:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={messages!r} is too few for 3NB with users={self.users} at "
+                f"epsilon={self.target!r}."
+            )
+        return self._protocol(best)
+
+    def _closest(self, shape: float, flood_shape: float, messages: float, best: _Found | None) -> _Found | None:
+        """Return the least spread that meets the target with so many messages, if it is less than the best so far."""
+        # What the bound leaves for noise and flood, in pairs of messages over all users.
+        room = self.users * (messages - 1.0) / 2.0 * (1.0 - 1e-9)
+
+        ample = max(_AMPLE, _AMPLE_FOR_ONE / self.composed_epsilon.mechanisms)
+
+        def at(spread: float) -> _Found:
+            return _Found(shape, spread, flood_shape, min(room - noise_mean(spread, shape), ample * spread))
+
+        def meets(spread: float) -> bool:
+            made = at(spread)
+            return made.flood > 0.0 and self._epsilon(self._protocol(made), decide=True) <= self.target
+
+        # More noise on the sum leaves less for the flood: the target is met on an interval of spreads, if at all.
+        low = self.limits[shape]
+        ceiling = room if best is None else best.spread
+        bracket = galloped(meets, low, low * 1.01, grow=lambda spread: spread * 1.1, ceiling=ceiling)
+        return None if bracket is None else at(bisected(meets, *bracket, relative=2e-3, geometric=True)[1])
+
+    def _protocol(self, found: _Found) -> ThreeNB:
+        p, mean, shape = noise_p(found.spread, found.shape), found.flood, found.flood_shape
+        return ThreeNB(self.users, p, shape, mean / (mean + shape), found.shape)
+
+    def _epsilon(self, protocol: ThreeNB, *, decide: bool = False) -> float:
+        # What is cut counts as infinite loss: nothing beside the budget's delta, and shorter windows are quicker.
+        tail = _search_tail(self.composed_epsilon)
+        try:
+            pair = counts(protocol, tail, _SEARCH_EFFORT)
+        except CapacityError:
+            if protocol.shape == 1.0:
+                raise
+            return math.inf
+        return self.composed_epsilon(pair.upper, decide=decide)
+
+
+class _Found(NamedTuple):
+    """Parameters, and how many pairs of messages they send over all users."""
+
+    shape: float
+    spread: float
+    flood_shape: float
+    flood: float
+
+    @property
+    def pairs(self) -> float:
+        return self.flood + noise_mean(self.spread, self.shape)
+
+
+def _search_tail(composed_epsilon: ComposedEpsilon) -> float:
+    return max(_SMALLEST_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
+
+
+def noise_p(spread: float, shape: float) -> float:
+    """Return the p of noise whose error is sqrt(2) times the spread; for r = 1 `e^(-1/spread)`, which is nearly that.
+
+    With `r p / (1-p)^2 = spread^2`.
+    """
+    if shape == 1.0:
+        return math.exp(-min(1.0 / spread, LARGEST_LOSS))
+    root = math.sqrt(shape) + math.sqrt(shape + 4.0 * spread * spread)
+    return max((2.0 * spread / root) ** 2, math.exp(-LARGEST_LOSS))
+
+
+def noise_mean(spread: float, shape: float) -> float:
+    """Return the mean of Z1 and of Z2 at `noise_p`, `r p / (1-p)`."""
+    if shape == 1.0:
+        return 1.0 / math.expm1(min(1.0 / spread, LARGEST_LOSS))
+    return 2.0 * spread * spread * math.sqrt(shape) / (math.sqrt(shape) + math.sqrt(shape + 4.0 * spread * spread))

@@ -1,0 +1,400 @@
+"""Two counts that share a flood, (x + Z1 + Z3, Z2 + Z3), for x = 1 against x = 0: Z1, Z2 of one law, Z3 of another.
+
+The view is told by d, the first count less the second, and m, the smaller one. With f the pmf of Z1 and Z2 and g that
+of Z3, P0 is `sum_w f(w + |d|) f(w) g(m - w)`, and P1 is P0 where the first count is one less. The plane is cut into
+cells, intervals of d times intervals of m, whose masses are products of matrices without a negative entry.
+
+Where f and g are log-concave the loss ln(P1/P0) grows with d and with m, so that in a cell it lies between its values
+at two corners; docs/accounting.md has the proofs. Two pairs enclose the true one:
+
+- *upper*: each cell's P1 and P0 are moved, both masses kept, to two losses of a grid, one on either side of all losses
+  in the cell: the true view is post-processing of that.
+- *lower*: a cell is reported only by its step of the same grid, which is post-processing of the view.
+
+What separates them is of second order in the size of the cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.guarantee import CapacityError
+from dpverify.laws import noise
+from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.pairs import MOST_COUNTS, Directions
+from dpverify.rounding import SUBNORMAL, UNIT
+from protocols.validation import check_real
+
+__all__ = ["EFFORT", "Enclosure", "negative_binomial_counts", "two_counts"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+EFFORT = 4e9
+"""Products to be made by default, which takes some tenths of a second."""
+_MOST_EFFORT = 4e10
+_OVERHEAD = 8.0
+"""Columns that would take as long as making a row."""
+_MOST_ENTRIES = 2**22
+"""Of a matrix, 32 MiB."""
+_FINEST, _FINE, _COARSEST = 128.0, 48.0, 6.0
+"""In how many cells the loss changes by about one of its standard deviations, at most, normally and at least."""
+_NEGLIGIBLE = 1e-16
+"""What cut windows may take from a probability that is kept, relatively: charged with it."""
+_FLOOR = 1e-280
+"""Probabilities below have lost digits to underflow, those above less than a negligible share."""
+_DEEPER = 1e-22
+"""Where to cut the noises, in units of what the view may leave out: it keeps what their tails are negligible to."""
+_SHARP, _SHARPEST = 8.0, 0.5
+"""An interval of d is no longer than d times the former over the resolution, or the latter: the loss may jump at 0."""
+_FLAT = 4.0
+"""From so many standard deviations on intervals grow with their distance from the mean."""
+_FINER = 1.5
+_STEPS_PER_CELL = 4.0
+_MOST_STEPS = 2.0**16
+
+
+class Enclosure(NamedTuple):
+    """Two pairs, of which the first dominates the true one and the second is dominated by it."""
+
+    upper: Directions
+    lower: Directions
+
+
+def negative_binomial_counts(
+    shape: float,
+    p: float,
+    flood: tuple[float, float] | None,
+    tail: float = 1e-40,
+    *,
+    effort: float = EFFORT,
+    max_atoms: int = MOST_COUNTS,
+) -> Enclosure:
+    """Enclose the pair of the counts for Z1, Z2 ~ NB(shape, p) and Z3 ~ NB(*flood), or of their difference alone.
+
+    Parameters
+    ----------
+    shape, p : float
+        r > 0 and p in (0, 1).
+    flood : (float, float), optional
+        r' > 0 and p' in [0, 1). None is an unlimited flood: the counts then tell no more than their difference.
+    tail : float
+        About what may be left out, in (0, 0.5].
+    effort : float
+        See `two_counts`.
+    max_atoms : int
+        How many atoms each law may have.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    CapacityError
+        If the noise is too wide; for shapes below 1, where every cell is a point, much sooner.
+    """
+    check_real("p", p, low=0.0, high=1.0, low_open=True, high_open=True)
+    cut = max(check_real("tail", tail, low=0.0, high=0.5, low_open=True) * _DEEPER, SMALLEST_TAIL)
+    own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
+    shared = None if flood is None else noise.negative_binomial(*flood, cut, max_atoms=max_atoms)
+    # NB(r, p) has f(z+1)/f(z) = p (z+r)/(z+1); with p' = 0 there is no flood, and g is the law of a constant.
+    log_concave = shape >= 1.0 and (flood is None or flood[0] >= 1.0 or flood[1] == 0.0)
+    return two_counts(own, shared, log_concave=log_concave, effort=effort)
+
+
+def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, log_concave: bool, effort: float = EFFORT) -> Enclosure:
+    """Enclose the pair of (x + Z1 + Z3, Z2 + Z3) for x = 1 against x = 0.
+
+    Parameters
+    ----------
+    own : IntegerLaw
+        Of Z1 and of Z2, on the integers from 0 on.
+    flood : IntegerLaw, optional
+        Of Z3, on the integers from 0 on. When omitted, the difference of the counts is all that is seen.
+    log_concave : bool
+        Whether both laws are log-concave. If not, every cell is a point.
+    effort : float
+        About how many products may be made: the more, the finer the cells. Cells that are too coarse to be of use are
+        refined beyond it.
+
+    Raises
+    ------
+    CapacityError
+        If that takes too long.
+    """
+    own_scale, flood_scale = _Scale.of(own), None if flood is None else _Scale.of(flood)
+    resolution = _FINEST
+    while True:
+        if log_concave:
+            rows, columns = _rows(own_scale, resolution), _columns(own_scale, flood_scale, resolution)
+        else:
+            rows, columns = (
+                _points(own_scale.stop + 1),
+                _points(own_scale.stop + flood_scale.stop if flood_scale else 1),
+            )
+        products = 12.0 * rows.firsts.size * (columns.firsts.size + _OVERHEAD) * own.pmf.size
+        coarsest = not log_concave or resolution / _FINER < _COARSEST
+        if products <= (_MOST_EFFORT if coarsest else effort):
+            return _listed(_cells(own, flood, rows, columns), resolution)
+        if coarsest:
+            raise CapacityError(
+                f"the two counts take 2 x {rows.firsts.size} x {columns.firsts.size} cells with {own.pmf.size} values "
+                f"of the noise, but at most {_MOST_EFFORT:.2g} products are made; use less noise, or a shape of at "
+                "least 1."
+            )
+        resolution /= _FINER
+
+
+class _Scale(NamedTuple):
+    """About where a law is, from the first integer of its window on: its mean, its variance and its end."""
+
+    mean: float
+    variance: float
+    stop: int
+
+    @classmethod
+    def of(cls, law: IntegerLaw) -> _Scale:
+        z = np.arange(law.pmf.size, dtype=np.float64)
+        mean = float(law.pmf @ z)
+        z -= mean
+        z *= z
+        return cls(mean, float(law.pmf @ z), law.pmf.size)
+
+
+class _Cuts(NamedTuple):
+    """Neighbouring intervals of integers, `firsts + [0, widths)`; each width is a power of two."""
+
+    firsts: Integers
+    widths: Integers
+
+    @property
+    def lasts(self) -> Integers:
+        return self.firsts + self.widths - 1
+
+    def blocks(self, most: int) -> Iterator[_Cuts]:
+        """Yield the intervals, at most so many at a time."""
+        for begin in range(0, self.firsts.size, max(most, 1)):
+            yield _Cuts(self.firsts[begin : begin + max(most, 1)], self.widths[begin : begin + max(most, 1)])
+
+
+def _points(stop: int) -> _Cuts:
+    return _Cuts(np.arange(stop, dtype=np.int64), np.ones(stop, dtype=np.int64))
+
+
+def _cuts(stop: int, width: Callable[[int], float]) -> _Cuts:
+    """Cut [0, stop) into intervals of about the width that is wanted where they begin."""
+    firsts, widths, edge = [], [], 0
+    while edge < stop:
+        firsts.append(edge)
+        widths.append(2 ** int(math.log2(max(width(edge), 1.0))))
+        edge += widths[-1]
+    return _Cuts(np.array(firsts, dtype=np.int64), np.array(widths, dtype=np.int64))
+
+
+def _rows(own: _Scale, resolution: float) -> _Cuts:
+    """Cut the range of |d|: the loss changes by about one standard deviation over one of d.
+
+    Less far out, where there is little; and if the shape is near 1 most of it next to 0.
+    """
+    spread = math.sqrt(2.0 * own.variance)
+    width, flat, sharp = spread / resolution, _FLAT * spread + 1.0, min(_SHARP / resolution, _SHARPEST)
+    return _cuts(own.stop + 1, lambda d: min(width * max(1.0, d / flat), sharp * d))
+
+
+def _columns(own: _Scale, flood: _Scale | None, resolution: float) -> _Cuts:
+    """Cut the range of m, from the sum of both windows' first integers on; one interval where m is not seen.
+
+    Given d, m has about half the variance of Z2 and all of Z3's, and shifts by 1/2 with x. Like that of NB(r, p), the
+    logarithm of its pmf is about the more curved, and so its loss the steeper, the smaller m is, by the square of it.
+    It is followed as far as a fine resolution asks for.
+    """
+    if flood is None:
+        return _points(1)
+    spread, deviation = math.sqrt(2.0 * own.variance), math.sqrt(own.variance + flood.variance)
+    width = min((0.5 * spread + 2.0 * flood.variance / max(spread, 1.0)) / resolution, deviation)
+    centre, flat = own.mean + flood.mean, _FLAT * deviation + 1.0
+    power = min(1.0 + math.log(resolution / _COARSEST) / math.log(_FINE / _COARSEST), 2.0)
+    return _cuts(
+        own.stop + flood.stop,
+        lambda m: width * ((m / centre) ** power if m < centre else max(1.0, (m - centre) / flat)),
+    )
+
+
+def _stretch(values: Floats, start: int, length: int) -> Floats:
+    """Return `values[start : start + length]`, with zeros beyond the values."""
+    found = np.zeros(length)
+    low, high = max(start, 0), min(start + length, values.size)
+    if low < high:
+        found[low - start : high - start] = values[low:high]
+    return found
+
+
+def _sliding_sums(values: Floats, width: int) -> Floats:
+    """Return the sums of `width` neighbours, for a power of two 2^k: by k additions in turn, none of which cancels."""
+    reach = 1
+    while reach < width:
+        values, reach = values[:-reach] + values[reach:], 2 * reach
+    return values
+
+
+class _Cells(NamedTuple):
+    """What is known of the cells that are kept, shape (cells,), and of the rest.
+
+    Parameters
+    ----------
+    one, zero : ndarray
+        P1 and P0 of each cell, of relative error `error`.
+    low, high : ndarray
+        Between which all losses in a cell lie, each up to twice that error.
+    infinite : float
+        P0 of where P1 is 0, of the same relative error.
+    missing : (float, float)
+        Upper bounds on what P1 and P0 have elsewhere.
+    error : float
+    """
+
+    one: Floats
+    zero: Floats
+    low: Floats
+    high: Floats
+    infinite: float
+    missing: tuple[float, float]
+    error: float
+
+
+class _Matrices(NamedTuple):
+    """P(X in interval + j), shape (intervals, numbers of j), and the pmf at the intervals' first and last integers."""
+
+    masses: Floats
+    firsts: Floats
+    lasts: Floats
+
+    @classmethod
+    def of(cls, pmf: Floats, cuts: _Cuts, shift: int, length: int) -> _Matrices:
+        """Return them for j = shift, ..., shift + length - 1, X from 0 on."""
+        stretches = [
+            _stretch(pmf, int(first) + shift, length + int(width) - 1)
+            for first, width in zip(cuts.firsts, cuts.widths, strict=True)
+        ]
+        firsts = np.array([stretch[:length] for stretch in stretches])
+        if (cuts.widths == 1).all():
+            return cls(firsts, firsts, firsts)
+        masses = [_sliding_sums(stretch, int(width)) for stretch, width in zip(stretches, cuts.widths, strict=True)]
+        return cls(np.array(masses), firsts, np.array([stretch[-length:] for stretch in stretches]))
+
+
+def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cuts) -> _Cells:
+    # The smaller of Z1 and Z2 runs backwards from the end of its window, so that the flood runs forwards.
+    f, size = own.pmf, own.pmf.size
+    tails = 2.0 * (own.tail_below + own.tail_above)
+    tails += 0.0 if flood is None else flood.tail_below + flood.tail_above
+    # Of the four products per row, two for either x, values of the noise may be left out that make up as much again.
+    least = tails / (4.0 * rows.firsts.size * size)
+    tails *= 2.0
+    floor = max(tails / _NEGLIGIBLE, _FLOOR)
+    from_zero = flood is not None and own.start + flood.start == 0
+    parts: list[tuple[Floats, ...]] = []
+    infinite, missing = 0.0, np.zeros(2)
+    for across in columns.blocks(_MOST_ENTRIES // size):
+        if flood is None:
+            seen = later = _Matrices(*3 * (np.ones((1, size)),))
+        else:
+            seen, later = (_Matrices.of(flood.pmf, across, 1 - size - x, size) for x in (0, 1))
+        for down in rows.blocks(_MOST_ENTRIES // (4 * size)):
+            # The first count is the larger one, or the smaller one by at least 1.
+            for larger in (True, False):
+                cuts = down if larger or down.firsts[0] else _Cuts(down.firsts[1:], down.widths[1:])
+                zero, *zero_ends = _products(f, cuts, 0, seen, larger, least)
+                one, *one_ends = _products(f, cuts, -1 if larger else 1, seen if larger else later, larger, least)
+                kept = np.minimum.reduce([*zero_ends, *one_ends]) >= floor
+                # x = 0 where the first count is 0: where it is the smaller, or the counts are equal, and the smaller 0.
+                impossible = (across.firsts == 0) & ((not larger) | (cuts.firsts == 0))[:, None] & (zero >= floor)
+                impossible &= from_zero
+                infinite += float(np.sum(zero[impossible]))
+                missing += float(np.sum(one[~kept])), float(np.sum(zero[~(kept | impossible)]))
+                ends = (np.log(p1[kept] / p0[kept]) for p1, p0 in zip(one_ends, zero_ends, strict=True))
+                parts.append((one[kept], zero[kept], *ends))
+    # Entries are products of three masses, each a sum of at most 2^24 atoms in pairs; a scalar product of n terms errs
+    # by n roundings in whatever order it is added up.
+    error = 2.0 * own.relative_error + (0.0 if flood is None else flood.relative_error)
+    error = 1.01 * (error + (size + 80.0) * UNIT + 2.0 * _NEGLIGIBLE)
+    lost = (missing * (1.0 + 2.0 * error) + tails) * (1.0 + 1e-9) + SUBNORMAL
+    one, zero, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _Cells(one, zero, low, high, infinite, (float(lost[0]), float(lost[1])), error)
+
+
+def _products(f: Floats, cuts: _Cuts, shift: int, flood: _Matrices, larger: bool, least: float) -> list[Floats]:
+    """Return each cell's mass, and the probability at the corners of the least and of the largest loss.
+
+    Values of the smaller of Z1 and Z2 are left out whose mass is at most `least` in every row.
+    """
+    made = _Matrices.of(f, cuts, shift, f.size)
+    ends = (made.firsts, made.lasts) if larger else (made.lasts, made.firsts)
+    occupied = np.flatnonzero((made.masses * f).max(axis=0) > least)
+    begin, stop = (int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else (0, 1)
+    backwards = slice(f.size - stop, f.size - begin)
+    return [
+        (row[:, begin:stop] * f[begin:stop])[:, ::-1] @ column[:, backwards].T
+        for row, column in zip((made.masses, *ends), flood, strict=True)
+    ]
+
+
+def _listed(cells: _Cells, resolution: float) -> Enclosure:
+    """Put the cells on a grid of losses, from above and from below."""
+    one, zero = cells.one, cells.zero
+    if not one.size:
+        nothing = np.zeros(0)
+        none = _directions(nothing, nothing, nothing, cells, 0.0)
+        return Enclosure(none, none)
+    losses = np.log(one / zero)
+    low, high = np.minimum(cells.low, losses), np.maximum(cells.high, losses)
+    largest = float(max(-low.min(), high.max(), 0.0))
+    mean = float(np.sum(one * losses))
+    deviation = math.sqrt(float(np.sum(one * (losses - mean) ** 2)))
+    step = max(deviation / (_STEPS_PER_CELL * resolution), 2.0 * largest / _MOST_STEPS, 2.0**-40)
+    # A cell's loss, and each end, is off by two errors of a mass and a few units.
+    loss_error = 2.0 * cells.error + 16.0 * UNIT * (1.0 + largest + step)
+    # So far off that the true losses are within, also where the grid's are moved by the error.
+    below = np.floor((low - 3.0 * loss_error) / step).astype(np.int64)
+    above = np.ceil((high + 3.0 * loss_error) / step).astype(np.int64)
+    origin = int(below.min())
+    below, above = below - origin, above - origin
+    grid = step * (origin + np.arange(int(above.max()) + 1, dtype=np.float64))
+    gone, left, span = losses - grid[below], grid[above] - losses, grid[above] - grid[below]
+    upwards, downwards = np.expm1(-gone) / np.expm1(-span), np.expm1(-left) / np.expm1(-span)
+
+    def moved(up: Floats, down: Floats) -> Floats:
+        return np.asarray(np.bincount(above, up, grid.size) + np.bincount(below, down, grid.size), dtype=np.float64)
+
+    upper = _directions(
+        grid,
+        moved(one * upwards, one * downwards * np.exp(-gone)),
+        moved(zero * upwards * np.exp(-left), zero * downwards),
+        cells,
+        loss_error,
+    )
+    at = np.rint(losses / step).astype(np.int64)
+    at -= at.min()
+    one, zero = (np.asarray(np.bincount(at, mass), dtype=np.float64) for mass in (one, zero))
+    one, zero = one[one > 0.0], zero[one > 0.0]
+    # Sums of all cells at most, each term of which has the error of a mass.
+    summed = 2.0 * losses.size * UNIT
+    return Enclosure(upper, _directions(np.log(one / zero), one, zero, cells, loss_error + summed))
+
+
+def _directions(losses: Floats, one: Floats, zero: Floats, cells: _Cells, loss_error: float) -> Directions:
+    """Return both directions of a pair with these outcomes, and the infinite and missing masses of the cells."""
+    relative_error = cells.error + (cells.one.size + 64.0) * UNIT
+    return Directions(
+        PrivacyLossDistribution.from_atoms(
+            losses, one, 0.0, cells.missing[0], relative_error=relative_error, loss_error=loss_error
+        ),
+        PrivacyLossDistribution.from_atoms(
+            -losses, zero, cells.infinite, cells.missing[1], relative_error=relative_error, loss_error=loss_error
+        ),
+    )

@@ -1,0 +1,62 @@
+"""Noise of any shape: its variance, which shape a budget asks for, and that no larger flood is sent than is of use."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.claims.divisible_noise import noise_mean, noise_p
+from dpverify.guarantee import Budget, CapacityError
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
+from dpverify.privacy_loss.pairs import MOST_COUNTS
+from protocols.bitsum import ThreeNB
+
+
+@pytest.mark.parametrize("shape", [0.5, 2.0, 40.0, 1e6])
+@pytest.mark.parametrize("spread", [1e-6, 0.3, 44.0, 1e4])
+def test_noise_has_the_variance_that_is_asked_for(spread: float, shape: float) -> None:
+    p = noise_p(spread, shape)
+    assert 0.0 < p < 1.0
+    assert noise_mean(spread, shape) / (1.0 - p) == pytest.approx(spread**2, rel=1e-6)
+    assert shape * p / (1.0 - p) == pytest.approx(noise_mean(spread, shape), rel=1e-6)
+
+
+def test_geometric_noise_is_told_by_its_loss() -> None:
+    assert noise_p(4.0, 1.0) == math.exp(-0.25)
+    assert noise_mean(4.0, 1.0) == pytest.approx(noise_p(4.0, 1.0) / (1.0 - noise_p(4.0, 1.0)))
+    # However little noise is asked for.
+    assert noise_p(1e-9, 1.0) > 0.0
+    assert noise_p(1e-300, 2.0) > 0.0
+
+
+def test_at_many_instances_larger_shapes_of_one_variance_are_more_private() -> None:
+    found = [
+        account(ThreeNB(1000, noise_p(44.0, shape), 9.0, 0.99, shape=shape), instances=768, delta=1e-6).epsilon
+        for shape in (2.0, 8.0, 32.0)
+    ]
+    assert found[0].lower > found[1].upper > found[1].lower > found[2].upper
+
+
+def test_one_instance_is_best_with_geometric_noise() -> None:
+    assert plan("3nb", Budget("2", "1e-6"), users=1000, instances=1).protocol.shape == 1.0
+
+
+def test_a_few_instances_ask_for_a_shape_in_between() -> None:
+    row = plan("3nb", Budget("2", "1e-6"), users=1000, instances=8)
+    assert row.protocol.shape == 2.0
+    # Geometric noise needs 5.66 with an unlimited flood.
+    assert row.bitsum_rmse < 5.66
+    assert 1.99 < row.guarantee.epsilon <= 2.0
+
+
+def test_no_more_of_a_flood_is_sent_than_is_of_use() -> None:
+    row = plan("3nb", Budget("2", "1e-6"), users=10, instances=4, max_messages_per_user=1e6)
+    assert row.messages_per_user < 1e4
+    assert row.bitsum_rmse < 1.01 * plan("3nb", Budget("2", "1e-6"), users=10, instances=4).bitsum_rmse
+
+
+def test_a_flood_beyond_what_is_listed_is_refused() -> None:
+    with pytest.raises(CapacityError, match=f"at most {MOST_COUNTS} are computed"):
+        account(ThreeNB(10, 0.5, 3.0, 1.0 - 1e-9, shape=2.0), instances=2, delta=1e-6)
