@@ -187,3 +187,9 @@ def test_what_joint_changes_do_not_go_with_is_refused() -> None:
             plan("rr", ("1", "1e-5"), squared_change=4, **asked, **words)
     with pytest.raises(FormulaRangeError, match=r"squared_change=4\.0 must be omitted"):
         plan("central-discrete-laplace", (1, 0), squared_change=4, **asked)
+
+
+@pytest.mark.parametrize("bitsum", ["nb", "poisson", "central-discrete-gaussian"])
+def test_a_reason_names_the_protocol_that_was_asked_for(bitsum: str) -> None:
+    with pytest.raises(InfeasibleBudgetError, match=rf"^epsilon=\S+ cannot be met by {bitsum} "):
+        plan(bitsum, ("1e-100", "1e-200"), users=10, instances=8)

@@ -262,9 +262,13 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         def epsilon(sigma: float) -> float:
             return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up])
 
-        # No law is computed below this sigma, which is as good as none.
         full = math.ceil(composed_epsilon.change.full)
-        start = max(least_sigma(target, composed_epsilon.delta, full), 2.0**-26)
+        try:
+            normal = least_sigma(target, composed_epsilon.delta, full)
+        except InfeasibleBudgetError as error:
+            raise self._cannot(target) from error
+        # No law is computed below this sigma, which is as good as none.
+        start = max(normal, 2.0**-26)
         sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)

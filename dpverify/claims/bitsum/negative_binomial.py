@@ -105,7 +105,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> NegativeBinomial:
-        limit, tail = math.sqrt(least_poisson_mean(composed_epsilon, target)), tail_for(composed_epsilon)
+        limit, tail = math.sqrt(least_poisson_mean(composed_epsilon, target, self.name)), tail_for(composed_epsilon)
 
         def cheapest(error: float, start: float = 0.5) -> NegativeBinomial | None:
             """Return the protocol of this RMSE with the fewest messages, that is with the least rest = 1 - p."""
@@ -156,8 +156,10 @@ def counted(protocol: SingleNoise, ones: int, participants: int) -> int:
     return participants - ones if protocol.estimate is Estimate.UNDER else ones
 
 
-def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float) -> float:
+def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: str) -> float:
     """Return the least mean, and variance, of Poisson noise whose composed epsilon is at most the target.
+
+    The search of the protocol that the reason names begins there.
 
     Raises
     ------
@@ -173,6 +175,6 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float) -> floa
     deviation = smallest_at_level(epsilon, target, start, ceiling, 5e-5)
     if deviation is None:
         raise InfeasibleBudgetError(
-            f"epsilon={target!r} cannot be met by Poisson noise of a mean below {_LARGEST_MEAN:g}."
+            f"epsilon={target!r} cannot be met by {name} at a variance below {_LARGEST_MEAN:g}."
         )
     return deviation * deviation

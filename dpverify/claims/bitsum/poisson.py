@@ -78,7 +78,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> Poisson:
-        protocol = Poisson(users, least_poisson_mean(composed_epsilon, target))
+        protocol = Poisson(users, least_poisson_mean(composed_epsilon, target, self.name))
         needed = self.messages_per_user(protocol)
         if max_messages_per_user is not None and needed > max_messages_per_user:
             raise InfeasibleBudgetError(
