@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from mpmath import fp
 
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs, negligible
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
@@ -38,7 +38,7 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.privacy_loss.chord import chord, towards_end
-from dpverify.privacy_loss.covers import Covers
+from dpverify.privacy_loss.covers import Covers, Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
@@ -181,7 +181,12 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             lambda protocol: _extreme(users, protocol.flip_probability, _TAIL),
             1e-3,
         )
-        error = search(rough, lambda protocol: self.pairs(protocol).every, 1e-4) if rough < math.inf else math.inf
+        left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
+
+        def sharp(protocol: RandomizedResponse) -> Sequence[Entry]:
+            return self.views_at(protocol, composed_epsilon.threat_model, left_out).every
+
+        error = search(rough, sharp, 1e-4) if rough < math.inf else math.inf
         if error == math.inf:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "

@@ -122,6 +122,13 @@ def test_published_against_exact_plan_at_the_main_job() -> None:
     assert again.epsilon.lower > 1.98
 
 
+def test_a_plan_with_few_flipped_reports_is_sharp() -> None:
+    # At a delta so large the search and what is then guaranteed once used different covers, and the pure plan was left.
+    row = plan("rr", Budget(1, "0.9"), users=100, instances=2)
+    assert row.guarantee.epsilon <= 1
+    assert row.bitsum_rmse < 0.6
+
+
 def test_rmse_is_the_standard_deviation_of_the_estimate() -> None:
     protocol = RandomizedResponse(50, 0.2)
     law = sum_law((0,) * 6, Fraction(1, 5))
