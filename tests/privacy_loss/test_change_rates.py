@@ -57,6 +57,8 @@ SHAPES: dict[str, Moduli] = {
     "quadratic": lambda t, c: 3.0 * t**2 + 0.0 * c,
     "steep": lambda t, c: 12.0 * t**2 + 30.0 * t**3,
     "leaning": lambda t, c: 2.0 * t**2 * (1.0 + 0.8 * c),
+    "leaning-steeply": lambda t, c: 15.0 * t**2 * (1.0 + 1.5 * c),
+    "bent-steeply": lambda t, c: 15.0 * t**2 * (1.0 + 6.0 * c**2),
     "bent": lambda t, c: 2.0 * t**2 * (1.0 + 2.0 * c**2),
     "falling": lambda t, c: -4.0 * t**2 * (1.0 - 0.5 * c),
     "turning": lambda t, c: t**2 * (1.0 - 6.0 * t),
