@@ -16,7 +16,7 @@ from fractions import Fraction
 from flint import arb, arb_poly, ctx
 
 from dpverify.certificates.balls import as_ball, as_rational, check_number
-from dpverify.guarantee import Number
+from dpverify.guarantee import CapacityError, Number
 from protocols.validation import check_integer
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _MOST_CONVOLVED_USERS = 2**12
+_MOST_COUNTED = 2**9
 
 
 class Direction(StrEnum):
@@ -179,32 +180,38 @@ class NegativeBinomialPair(Pair):
 
 @dataclass(frozen=True)
 class ThreeNBPair(Pair):
-    """The two counts of the three-noise protocol with r = 1: `(U, V) = (x + Z1 + Z3, Z2 + Z3)`, x = 1 against x = 0.
+    """The two counts of the three-noise protocol: `(U, V) = (x + Z1 + Z3, Z2 + Z3)`, x = 1 against x = 0.
 
     Parameters
     ----------
     p : int, float, Fraction, Decimal or decimal string
-        In (0, 1); Z1 and Z2 are NB(1, p).
+        In (0, 1); Z1 and Z2 are NB(r, p).
     flood_shape, flood_p : int, float, Fraction, Decimal or decimal string
         r' > 0 and p' in (0, 1); Z3 is NB(r', p').
+    shape : int, float, Fraction, Decimal or decimal string
+        r > 0; other than 1 it is for little noise only, as every pair of counts up to 512 is listed.
 
     Notes
     -----
-    With `g(u) = sum_{z<=u} f_{Z3}(z) p^{2(u-z)}`, so that `g(u) = p^2 g(u-1) + f_{Z3}(u)`, the law for x = 0 is
-    `(1-p)^2 p^{|u-v|} g(min(u, v))`. Where v < u, the ratio of x = 0 to x = 1 is p, on mass p/(1+p) and 1/(1+p). Where
-    v >= u it depends on u alone, with masses `(1-p) g(u)` and `(1-p) p g(u-1)` at u. The sum of g is 1/(1-p^2).
+    For r = 1, with `g(u) = sum_{z<=u} f_{Z3}(z) p^{2(u-z)}`, so that `g(u) = p^2 g(u-1) + f_{Z3}(u)`, the law for x = 0
+    is `(1-p)^2 p^{|u-v|} g(min(u, v))`. Where v < u, the ratio of x = 0 to x = 1 is p, on mass p/(1+p) and 1/(1+p).
+    Where v >= u it depends on u alone, with masses `(1-p) g(u)` and `(1-p) p g(u-1)` at u. The sum of g is 1/(1-p^2).
     """
 
     p: Number
     flood_shape: Number
     flood_p: Number
+    shape: Number = 1
 
     def __post_init__(self) -> None:
         check_number("p", self.p, 0.0, 1.0)
         check_number("flood_shape", self.flood_shape, 0.0)
         check_number("flood_p", self.flood_p, 0.0, 1.0)
+        check_number("shape", self.shape, 0.0)
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
+        if Fraction(self.shape) != 1:
+            return self._by_counts(epsilon.exp(), direction)
         p, r, flood_p = (as_ball(value) for value in (self.p, self.flood_shape, self.flood_p))
         up, factor = direction is Direction.UP, epsilon.exp()
         if up and factor * p >= 1:
@@ -227,6 +234,43 @@ class ThreeNBPair(Pair):
                 # `left`, a difference, is known to an absolute 2^-precision only: a smaller sum needs more bits.
                 if beyond <= total * arb(2) ** (-ctx.prec // 2) or beyond <= arb(2) ** (-3 * ctx.prec // 4):
                     return total + beyond.union(arb(0))
+
+    def _by_counts(self, factor: arb, direction: Direction) -> arb:
+        p, r = as_ball(self.p), as_ball(self.shape)
+        if direction is Direction.UP and factor * p * r.min(arb(1)) >= 1:
+            return arb(0)  # the ratio of x = 1 to x = 0 is a mean of f(z-1)/f(z) = z / (p (z+r-1)), f that of Z1
+        size = 16
+        while True:
+            # By the difference d of the counts, the law of the smaller one: a product of power series.
+            own = _negative_binomial(r, p, 2 * size + 2)
+            flood = arb_poly(_negative_binomial(as_ball(self.flood_shape), as_ball(self.flood_p), size))
+            zero = [arb_poly([own[w] * own[w + d] for w in range(size)]) * flood for d in range(size + 2)]
+            total, listed = arb(0), arb(0)
+            for d in range(-size, size + 1):
+                # The first count is one less: a d less by 1, and below 0 the smaller count with it.
+                less, same = zero[abs(d - 1)], zero[abs(d)]
+                for m in range(size):
+                    p0, p1 = same[m], less[m] if d > 0 else less[m - 1] if m else arb(0)
+                    first, second = (p1, p0) if direction is Direction.UP else (p0, p1)
+                    total += _positive_part(first - factor * second)
+                    listed += first
+            beyond = _positive_part(1 - listed).upper()
+            if beyond <= total * arb(2) ** (-ctx.prec // 2) or beyond <= arb(2) ** (-3 * ctx.prec // 4):
+                return total + beyond.union(arb(0))
+            size *= 2
+            if size > _MOST_COUNTED:
+                raise CapacityError(
+                    f"p={self.p!r} and flood_p={self.flood_p!r} at shape={self.shape!r} need more than {_MOST_COUNTED} "
+                    "values of each count; use less noise."
+                )
+
+
+def _negative_binomial(shape: arb, p: arb, size: int) -> list[arb]:
+    """Return the first probabilities of NB(shape, p)."""
+    pmf = [(1 - p) ** shape]
+    for z in range(size - 1):
+        pmf.append(pmf[-1] * p * (z + shape) / (z + 1))
+    return pmf
 
 
 @dataclass(frozen=True)

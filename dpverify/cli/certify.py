@@ -94,9 +94,10 @@ def certify_negative_binomial(
 @certify.command("3nb")
 def certify_three_nb(
     epsilon: Epsilon,
-    p: Annotated[str, exact(within="(0, 1)", help="p of the geometric noise, in {}: the larger, the more noise.")],
+    p: Annotated[str, exact(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[str, exact(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[str, exact(within="(0, 1)", help="p', in {}.")],
+    shape: Annotated[str, exact(within="(0, inf)", help="r of the noise, in {}; other than 1 for little noise.")] = "1",
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -104,7 +105,7 @@ def certify_three_nb(
     """Correlated noise from three negative binomials (both counts)."""
     from dpverify.certificates.pairs import ThreeNBPair
 
-    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p), epsilon, digits, direction, as_json)
+    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p, shape), epsilon, digits, direction, as_json)
 
 
 @certify.command("poisson")

@@ -23,6 +23,7 @@ from dpverify.certificates.pairs import (
     RandomizedResponsePair,
     ThreeNBPair,
 )
+from dpverify.guarantee import CapacityError
 
 UP, DOWN = Direction.UP, Direction.DOWN
 BOTH = pytest.mark.parametrize("direction", [UP, DOWN])
@@ -100,8 +101,8 @@ def test_negative_binomial(r, p, epsilon, direction):
 
 
 @cache
-def three_nb_view(p, shape, flood_p, reach):
-    geometric = negative_binomial(mpf(1), mpf(p), reach)
+def three_nb_view(p, shape, flood_p, reach, own_shape="1"):
+    geometric = negative_binomial(mpf(own_shape), mpf(p), reach)
     zero = {}
     for z, mass in negative_binomial(mpf(shape), mpf(flood_p), reach).items():
         for up, down in product(range(reach - z), repeat=2):
@@ -120,6 +121,25 @@ def test_three_nb_against_the_two_dimensional_sum(epsilon, direction):
     enclosed = arb(result.text) if result.digits else arb(0)
     truth = arb(mpmath.nstr(direct(one, zero, epsilon, direction), 45))
     assert abs(enclosed - truth) <= arb(mpmath.nstr(missing * mpmath.exp(max(mpf(epsilon), 0)), 10))
+
+
+@BOTH
+@EPSILONS
+@pytest.mark.parametrize("shape", ["0.5", "2.5"])
+def test_three_nb_of_any_shape_against_the_two_dimensional_sum(shape, epsilon, direction):
+    zero = three_nb_view("0.15", "1.5", "0.2", 34, shape)
+    one = {(u + 1, v): mass for (u, v), mass in zero.items()}
+    result = hockey_stick(ThreeNBPair("0.15", "1.5", "0.2", shape), epsilon, direction, digits=12)
+    truth = float(direct(one, zero, epsilon, direction))
+    # Views with a count of 34 or more are left out of the direct sum.
+    assert result.lower <= truth + 1e-18
+    assert truth <= result.upper * (1 + 1e-12) + 1e-18
+
+
+def test_three_nb_of_another_shape_is_for_little_noise(monkeypatch):
+    monkeypatch.setattr("dpverify.certificates.pairs._MOST_COUNTED", 32)
+    with pytest.raises(CapacityError, match=r"p=0\.99 and flood_p=0\.5 at shape=2 need more than 32 values"):
+        hockey_stick(ThreeNBPair(0.99, 2, 0.5, 2), 0.001, UP)
 
 
 def test_three_nb_up_is_exactly_zero_beyond_its_largest_loss():

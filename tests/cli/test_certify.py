@@ -20,8 +20,8 @@ COMMANDS = {
     ),
     "nb": (["--shape", "5/3", "--p", "0.6"], certify.NegativeBinomialPair(Fraction(5, 3), Fraction(3, 5))),
     "3nb": (
-        ["--p", "0.5", "--flood-shape", "8", "--flood-p", "0.7"],
-        certify.ThreeNBPair(Fraction(1, 2), 8, Fraction(7, 10)),
+        ["--p", "0.1", "--flood-shape", "8", "--flood-p", "0.1", "--shape", "5/2"],
+        certify.ThreeNBPair(Fraction(1, 10), 8, Fraction(1, 10), Fraction(5, 2)),
     ),
     "discrete-laplace": (["--rate", "0.7"], certify.DiscreteLaplacePair(Fraction(7, 10))),
     "gaussian": (["--sigma", "2.1"], certify.GaussianPair(Fraction(21, 10))),

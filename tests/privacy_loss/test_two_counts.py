@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
 from dpverify.laws.window import IntegerLaw
@@ -117,6 +119,17 @@ def test_geometric_noise_is_what_the_closed_form_says() -> None:
             assert upper.delta(epsilon).upper <= 1.005 * known.upper + 1e-30
 
 
+@pytest.mark.parametrize("shape", [0.5, 2.5])
+@pytest.mark.parametrize("direction", list(Direction))
+def test_engine_agrees_with_arb(shape: float, direction: Direction) -> None:
+    found = negative_binomial_counts(shape, 0.25, (3.0, 0.25))
+    for epsilon in (0.0, 0.4, 1.3):
+        exact = hockey_stick(ThreeNBPair(0.25, 3.0, 0.25, shape), epsilon, direction, digits=8)
+        upper, lower = (pair[direction is Direction.DOWN].delta(epsilon) for pair in (found.upper, found.lower))
+        assert lower.lower <= exact.upper
+        assert exact.lower <= upper.upper <= 1.002 * exact.upper
+
+
 def test_an_unlimited_flood_leaves_the_difference() -> None:
     found = negative_binomial_counts(1.0, 0.9, None)
     for epsilon in (0.0, 0.05, 0.1):
@@ -214,7 +227,7 @@ def test_the_errors_of_the_laws_are_charged(
 
 @pytest.mark.parametrize("tail", [1e-6, 1e-5, 1e-4])
 @pytest.mark.parametrize("effort", [COARSEST, FINE])
-@pytest.mark.parametrize("case", [CASES[2], CASES[3], CASES[6]])
+@pytest.mark.parametrize("case", [CASES[2], CASES[3], CASES[6], (3.0, 0.3, (40.0, 0.4))])
 def test_what_windows_lack_is_charged(monkeypatch: pytest.MonkeyPatch, case: Case, effort: float, tail: float) -> None:
     # At real windows it is 1e-16 of what is kept, and nothing beside the rest.
     monkeypatch.setattr(module, "_NEGLIGIBLE", 0.02)
