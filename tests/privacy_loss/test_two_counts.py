@@ -252,6 +252,14 @@ def test_windows_that_begin_above_zero_have_no_known_infinite_loss() -> None:
     assert 0.0 < found.upper.down.missing_mass < 1e-6
 
 
+def test_a_value_below_the_window_is_no_proof_of_an_infinite_loss() -> None:
+    # Z1 = 0 has a probability of 1e-20, and so x = 1 can give a first count of 1: the loss is about 45.
+    law = IntegerLaw(1, np.array([0.5, 0.5]), 0.0, 1e-20, 0.0)
+    found = two_counts(law, IntegerLaw(0, np.ones(1), 0.0, 0.0, 0.0), log_concave=False)
+    assert found.lower.down.delta(60.0).lower == 0.0
+    assert found.upper.down.delta(40.0).upper >= 0.5
+
+
 def test_bad_arguments_and_too_much_noise() -> None:
     with pytest.raises(ValueError, match=r"p=0\.0 must be a finite number in \(0, 1\)"):
         negative_binomial_counts(2.0, 0.0, None)
