@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.density import plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, Instances, SquaredChange, Users, print_result, threat_model
+from dpverify.cli.output import AsJson, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import Budget, ThreatModel
 
 __all__ = ["register"]
@@ -41,6 +42,12 @@ def _compositions() -> tuple[str, ...]:
     return (*CompositionTheorem, EXACT)
 
 
+def _kernels() -> tuple[str, ...]:
+    from dpverify.planning.density import KERNELS
+
+    return KERNELS
+
+
 def _chosen(name: str, known: Sequence[str]) -> Sequence[str]:
     return known if name == _ALL else (name,)
 
@@ -51,7 +58,10 @@ def plan(
     ],
     delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
-    instances: Instances,
+    instances: Annotated[
+        int | None,
+        integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; --kernel chooses it."),
+    ] = None,
     squared_change: SquaredChange = None,
     bitsum: Annotated[str, choice(known=lambda: (*_bitsums(), _ALL), help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
@@ -66,15 +76,47 @@ def plan(
         int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
     ] = 1,
     max_messages: Annotated[
-        float | None, number(within="(0, inf)", help="At most so many expected messages per user and instance.")
+        float | None,
+        number(
+            within="(0, inf)",
+            help="At most so many expected messages per user and instance; with --kernel, over all bits.",
+        ),
     ] = None,
     adversary: Annotated[
         ThreatModel | None,
         threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
     ] = None,
+    kernel: Annotated[
+        str | None,
+        choice(known=_kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
+    ] = None,
+    dimension: Annotated[int | None, integer(within="[1, inf)", help="d, of a kernel's points.")] = None,
+    bandwidth: Annotated[
+        float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
+    if kernel is not None:
+        given = {"--instances": instances is not None, "--squared-change": squared_change is not None}
+        for name in (name for name in given if given[name]):
+            raise ValueError(f"{name} must be omitted with --kernel, which chooses it.")
+        plan_kernel(
+            kernel,
+            dimension,
+            Budget(epsilon, delta),
+            users=users,
+            bandwidth=1.0 if bandwidth is None else bandwidth,
+            bitsums=("rr",) if bitsum == _ALL else (bitsum,),
+            max_messages=max_messages,
+            as_json=as_json,
+        )
+        return
+    given = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
+    for name in (name for name in given if given[name]):
+        raise ValueError(f"{name} must be omitted without --kernel.")
+    if instances is None:
+        raise ValueError("one of the options '--instances' and '--kernel' must be given.")
     from dpverify.cli.checks import account_command, folded
     from dpverify.planning.comparison import FailedPlan, compare
     from dpverify.report.tables import WIDTH, plan_table

@@ -31,7 +31,10 @@ class LinearMap(LSQFamily):
     - "haar": rows of an orthogonal matrix that is uniform on all of them. With Q = D it is a rotation: exact.
     - "hadamard": rows of the orthonormal Walsh-Hadamard matrix after random signs, the dimension padded with zeros to a
       power of two D. With Q = D it is exact; with fewer rows it is the fast Johnson-Lindenstrauss map.
-    - "signs": entries +-1/sqrt(d), independent; any number of rows.
+    - "signs": entries +-1/sqrt(d), independent.
+
+    With more rows than D, independent rotations stand below each other: the error of rounding to bits is less, and that
+    of the bitsums the same, as T^2 grows with Q.
 
     **Each user clips her own features** to [-R, R]. A random G spreads every point over the coordinates: those of a
     unit vector are about normal of variance 1/D, so that R = 3 / sqrt(D) clips almost nothing, whatever the points are.
@@ -48,7 +51,7 @@ class LinearMap(LSQFamily):
     limit : float
         R, in (0, inf): public, and fixed without looking at the users' points.
     rows : int, optional
-        Q, at least 1; at most D unless the kind is "signs". D when omitted.
+        Q, at least 1. D when omitted.
     gain : float
         a, in (0, inf): public. `1 / dpverify.claims.lsq.linear.kept_share(R, D)` makes up for clipping, for unit
         vectors on average over G.
@@ -71,7 +74,7 @@ class LinearMap(LSQFamily):
         check_real("gain", self.gain, low=0.0, low_open=True)
         check_integer("seed", self.seed, low=0)
         if self.rows is not None:
-            check_integer("rows", self.rows, low=1, high=None if self.kind == "signs" else self.columns)
+            check_integer("rows", self.rows, low=1)
 
     @property
     def columns(self) -> int:
@@ -112,20 +115,28 @@ class LinearMap(LSQFamily):
 @functools.lru_cache(maxsize=4)
 def _matrix(kind: Kind, dimension: int, rows: int, seed: int) -> NDArray[np.float64]:
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    if kind == "haar":
-        # The sign of the diagonal of the triangular factor makes the orthogonal one uniform (mezzadri2007).
-        orthogonal, triangular = np.linalg.qr(rng.standard_normal((dimension, dimension)))
-        made = (orthogonal * np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)).T[:rows]
-    elif kind == "hadamard":
-        signs = rng.choice([-1.0, 1.0], dimension)
-        length = padded_length(dimension)
-        kept = np.sort(rng.choice(length, rows, replace=False))
-        made = hadamard_transform(np.eye(length)[kept])[:, :dimension] * signs
-    else:
+    if kind == "signs":
         made = rng.choice([-1.0, 1.0], (rows, dimension)) / math.sqrt(dimension)
+    else:
+        block = _orthogonal if kind == "haar" else _spread
+        columns = padded_length(dimension) if kind == "hadamard" else dimension
+        sizes = [min(columns, rows - start) for start in range(0, rows, columns)]
+        made = np.concatenate([block(dimension, size, rng) for size in sizes])
     made = np.ascontiguousarray(made)
     made.setflags(write=False)
     return made
+
+
+def _orthogonal(dimension: int, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    # The sign of the diagonal of the triangular factor makes the orthogonal one uniform (mezzadri2007).
+    orthogonal, triangular = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+    return np.asarray((orthogonal * np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)).T[:rows])
+
+
+def _spread(dimension: int, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    signs, length = rng.choice([-1.0, 1.0], dimension), padded_length(dimension)
+    kept = np.sort(rng.choice(length, rows, replace=False))
+    return np.asarray(hadamard_transform(np.eye(length)[kept])[:, :dimension] * signs)
 
 
 @dataclass(frozen=True, eq=False)

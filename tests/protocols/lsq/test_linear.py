@@ -33,6 +33,14 @@ def test_fewer_or_more_rows_keep_them_on_average(kind: str, rows: int) -> None:
     np.testing.assert_allclose(np.linalg.norm(maps[0].matrix, axis=1), 1.0, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["haar", "hadamard"])
+def test_rotations_below_each_other_keep_them_exactly(kind: str) -> None:
+    family = LinearMap(4, kind, rows=12)
+    np.testing.assert_allclose(family.weight * family.matrix.T @ family.matrix, np.eye(4), atol=1e-14)
+    assert np.linalg.matrix_rank(np.concatenate([family.matrix[:4], family.matrix[4:8]], axis=1)) == 4
+    assert np.abs(family.matrix[:4] - family.matrix[4:8]).max() > 0.1
+
+
 def test_a_rotation_spreads_what_the_coordinates_do_not() -> None:
     point, limit = np.eye(1, 384), 4.0 / np.sqrt(384.0)
     for kind in ("haar", "hadamard", "signs"):
@@ -62,7 +70,7 @@ def test_bad_arguments() -> None:
     for arguments, message in (
         ({"kind": "gauss"}, r"^kind='gauss' must be one of haar, hadamard, signs\.$"),
         ({"limit": 0.0}, r"^limit=0\.0 must be a finite number in \(0, inf\)\.$"),
-        ({"rows": 5}, r"^rows=5 must be an integer in \[1, 4\]\.$"),
+        ({"rows": 0}, r"^rows=0 must be an integer in \[1, inf\)\.$"),
         ({"gain": 0.0}, r"^gain=0\.0 must be a finite number in \(0, inf\)\.$"),
         ({"seed": -1}, r"^seed=-1 must be an integer in \[0, inf\)\.$"),
     ):

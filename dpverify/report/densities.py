@@ -1,0 +1,50 @@
+"""The plans of density estimators as a terminal table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.claims.registry import claims_of
+from dpverify.digits import rounded_up
+from dpverify.report.layout import Rows
+
+if TYPE_CHECKING:
+    from dpverify.planning.density import DensityPlan
+
+__all__ = ["density_table"]
+
+
+def density_table(found: DensityPlan) -> RenderableType:
+    """Return one row per plan, with what is on the front of error against messages marked.
+
+    Parameters
+    ----------
+    found : DensityPlan
+        As `dpverify.planning.density.plan_density` returns it.
+    """
+    width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
+    title = f"Budget {found.budget}, n = {found.users:,} users, {found.kernel} kernel, d = {found.dimension:,}{width}"
+    numbers = ("bits", "range R", "T^2", "messages", "bitsum RMSE", "RMSE", "front")
+    table = Rows(("features", "bitsum", *numbers), numbers)
+    front = set(map(id, found.front))
+    for row in found.rows:
+        table.add_row(
+            claims_of(row.family).name,
+            row.bitsum.bitsum,
+            f"{row.bits:,}",
+            f"{row.family.R:.3g}",
+            rounded_up(row.squared_change, 4),
+            f"{row.messages_per_user:,.4g}",
+            f"{row.bitsum.bitsum_rmse:.4g}",
+            f"{row.rmse:.3g}",
+            "*" if id(row) in front else "",
+        )
+    lines = [
+        "T^2: what one point can change of all bits. messages: expected per user, over all bits. RMSE: exact, of a "
+        "density where all users hold one point. front (*): no other row has as few messages and less error.",
+        f"Every row is {found.budget}-DP: upper bound, replace-one adjacency.",
+    ]
+    return Group(Text(title, style="bold"), table, *map(Text, (*lines, *(f"no plan: {why}" for why in found.failures))))
