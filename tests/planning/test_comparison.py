@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.guarantee import Budget
+from dpverify.claims import divisible_noise
+from dpverify.guarantee import Budget, CapacityError
 from dpverify.planning import comparison
 from dpverify.planning.comparison import FailedPlan, compare
-from dpverify.privacy_loss import pairs
 
 
 def test_what_is_too_large_costs_its_own_row_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "DEFAULT_MAX_ATOMS", 100)
+    def too_large(*args: object, **kwargs: object) -> None:
+        raise CapacityError("the flood needs many atoms; pass a larger tail.")
+
+    monkeypatch.setattr(divisible_noise, "counts", too_large)
     found = compare(Budget("1", "1e-6"), users=100, instances=2, bitsums=["3nb", "central-gaussian"], methods=["exact"])
     failed, planned = found.rows
     assert isinstance(failed, FailedPlan)
