@@ -5,16 +5,27 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
-__all__ = ["Claims", "MechanismClaims"]
+__all__ = ["Claims", "MechanismClaims", "MoreUsers"]
 
 P = TypeVar("P")
+
+
+class MoreUsers(Enum):
+    """What more users, all other parameters being equal, do to one user's privacy."""
+
+    UNKNOWN = "unknown"
+    SAME = "the same law for any number of users"
+    NO_WORSE = "the view is that of fewer users, to which others' reports are added: never worse"
 
 
 class Claims(ABC, Generic[P]):
@@ -41,6 +52,8 @@ class MechanismClaims(Claims[P]):
     more_private_towards: ClassVar[Mapping[str, float]] = {}
     """Towards which limit, from below, a parameter may move and only gain privacy against every adversary, whatever the
     others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
+    more_users: ClassVar[MoreUsers] = MoreUsers.UNKNOWN
+    """What is proved about more users, against every adversary of the `threat_models`."""
     pure: ClassVar[bool] = False
     """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
 
@@ -72,6 +85,34 @@ class MechanismClaims(Claims[P]):
         ValueError
             If no law of such a change is known here; see `in_full`.
         """
+
+    def families(
+        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        """Return the families of pairs that one run meets, one after the other, to be composed with other protocols'.
+
+        Parameters
+        ----------
+        protocol : object
+            The protocol with its parameters.
+        threat_model : ThreatModel
+            One of the `threat_models`.
+        tail : float
+            About what the laws may leave out.
+        loose : bool
+            Whether the bound need not be sharp, and be quick to make.
+
+        Returns
+        -------
+        sequence of (entries, attained)
+            What dominates the pair of every dataset, and pairs that one dataset attains at once.
+
+        Raises
+        ------
+        ValueError
+            If no such law is known here.
+        """
+        raise ValueError(f"protocol={protocol!r} cannot be composed with others: {self.name} has no listed law here.")
 
     def in_full(self, changes: Change) -> int:
         """Return of how many instances the input is replaced, for twins that know no other change.

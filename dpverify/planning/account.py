@@ -28,7 +28,16 @@ from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["PROOF", "AccountResult", "account", "change_of", "chosen_threat_model", "upper_bound", "within_limits"]
+__all__ = [
+    "PROOF",
+    "AccountResult",
+    "account",
+    "answered",
+    "change_of",
+    "chosen_threat_model",
+    "upper_bound",
+    "within_limits",
+]
 
 PROOF = "dpverify.privacy_loss"
 """The source of what the exact law proves."""
@@ -133,13 +142,16 @@ def account(
     epsilon: Number | None = None,
     relative_width: float = 1e-6,
     threat_model: ThreatModel | str | None = None,
+    at_most: int | None = None,
 ) -> AccountResult:
     """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
 
     Parameters
     ----------
     protocol : object
-        Any protocol with a twin that states its privacy curve, with its parameters.
+        Any protocol with a twin that states its privacy curve, with its parameters. Or a list of (protocol, count), for
+        runs of different protocols, or on different numbers of users, that the same user may take part in: the result
+        is a `dpverify.planning.schedule.ScheduleResult`, with the cumulative curve.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     squared_change : int, float, Fraction, Decimal or decimal string, optional
@@ -155,6 +167,8 @@ def account(
         The numerical accuracy wanted.
     threat_model : ThreatModel or str, optional
         Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
+    at_most : int, optional
+        Of a list, in how many runs the same user takes part at most; in all when omitted.
 
     Examples
     --------
@@ -164,9 +178,22 @@ def account(
     0.1421
     >>> found.epsilon.width < 1e-5
     True
+    >>> days = [(RandomizedResponse(1000, 0.25), 3), (RandomizedResponse(2000, 0.25), 4)]
+    >>> print(f"{account(days, delta=1e-6).epsilon.upper:.2f}")
+    0.33
     """
-    if (delta is None) == (epsilon is None):
-        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    if isinstance(protocol, (list, tuple)):
+        from dpverify.planning.schedule import Schedule, account_schedule
+
+        if instances != 1 or squared_change is not None:
+            raise ValueError(
+                f"instances={instances!r} and squared_change={squared_change!r} must be omitted: a schedule says how "
+                "often each protocol runs, and every input may change."
+            )
+        schedule = Schedule(protocol, at_most, threat_model)
+        return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
+    if at_most is not None:
+        raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, count).")
     change = change_of(check_integer("instances", instances, low=1), squared_change)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
@@ -174,26 +201,10 @@ def account(
     def curve(reference_delta: float) -> PrivacyCurve:
         return claims.curve(protocol, change, adversary, relative_width=relative_width, reference_delta=reference_delta)
 
-    asked: Literal["epsilon", "delta"]
     with within_limits(claims.name):
-        if delta is None:
-            assert epsilon is not None
-            asked, exact = "epsilon", exact_number("epsilon", epsilon)
-            at = Interval(*enclosing_floats(exact))
-            check_real("epsilon", at.lower, low=0.0)
-            made, found = _delta_between(curve, at)
-            point, statement = (at, found), (at.lower, found.upper)
-        else:
-            asked, exact = "delta", exact_number("delta", delta)
-            at = Interval(*enclosing_floats(exact))
-            check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
-            made = (
-                curve(max(at.upper, _LEAST_GUESS))
-                if at.upper > 0.0
-                else LargestLossCurve(claims.pure_epsilon(protocol, adversary), change)
-            )
-            found = _between(made.epsilon, at)
-            point, statement = (found, at), (found.upper, at.lower)
+        asked, exact, made, point, statement = answered(
+            curve, lambda: LargestLossCurve(claims.pure_epsilon(protocol, adversary), change), delta, epsilon
+        )
         refusals = made.refusals if isinstance(made, BestCurve) else ()
         notes = (claims.note(protocol, adversary), *(f"left out: {refusal}" for refusal in refusals))
     return AccountResult(
@@ -214,6 +225,44 @@ def change_of(instances: int, squared_change: Number | None) -> Change:
     if squared_change is None:
         return Full(instances)
     return L2Bounded(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
+
+
+Statement = tuple[float, float]
+"""The numbers of an (epsilon, delta) statement."""
+
+
+def answered(
+    curve: Callable[[float], PrivacyCurve],
+    largest: Callable[[], LargestLossCurve],
+    delta: Number | None,
+    epsilon: Number | None,
+) -> tuple[Literal["epsilon", "delta"], Fraction, PrivacyCurve, tuple[Interval, Interval], Statement]:
+    """Return which of both was given, what exactly, the curve, its point there, and the upper ends of that.
+
+    Parameters
+    ----------
+    curve : callable
+        Makes the curve for a reference delta.
+    largest : callable
+        Makes what is asked at delta = 0.
+    delta, epsilon : int, float, Fraction, Decimal or decimal string
+        Exactly one, as for `account`.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    if delta is None:
+        assert epsilon is not None
+        exact = exact_number("epsilon", epsilon)
+        at = Interval(*enclosing_floats(exact))
+        check_real("epsilon", at.lower, low=0.0)
+        made, found = _delta_between(curve, at)
+        return "epsilon", exact, made, (at, found), (at.lower, found.upper)
+    exact = exact_number("delta", delta)
+    at = Interval(*enclosing_floats(exact))
+    check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
+    made = curve(max(at.upper, _LEAST_GUESS)) if at.upper > 0.0 else largest()
+    found = _between(made.epsilon, at)
+    return "delta", exact, made, (found, at), (found.upper, at.lower)
 
 
 def _between(curve: Callable[[float], Interval], at: Interval) -> Interval:

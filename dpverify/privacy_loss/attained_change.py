@@ -66,7 +66,7 @@ class AttainedChange:
         """Return a pair, how often it is used, and before them about the epsilon of that."""
         if not pair.losses.size:
             return math.inf, pair, number
-        return total_loss(pair, number).saddle_point(self._reference)[0], pair, number
+        return total_loss([(pair, number)]).saddle_point(self._reference)[0], pair, number
 
     @functools.cached_property
     def _compositions(self) -> list[FamilyComposition]:

@@ -25,10 +25,10 @@ __all__ = ["Concentration", "total_loss"]
 _LN2 = math.log(2.0)
 
 
-def total_loss(pair: PrivacyLossDistribution, instances: int) -> TotalLoss:
-    """Return the total loss of a pair used many times, from its atoms."""
-    resolution = max(pair.largest_loss, 1e-9) / 2.0**14
-    return TotalLoss([(LossMoments(pair.losses, np.log(pair.masses)), instances)], resolution)
+def total_loss(parts: Sequence[tuple[PrivacyLossDistribution, int]]) -> TotalLoss:
+    """Return the total loss of pairs that are used many times each, from their atoms."""
+    resolution = max(1e-9, *(pair.largest_loss for pair, _ in parts)) / 2.0**14
+    return TotalLoss([(LossMoments(pair.losses, np.log(pair.masses)), count) for pair, count in parts], resolution)
 
 
 class Concentration:
@@ -94,7 +94,7 @@ class Concentration:
         best = self.basic
         left *= 1.0 - 4.0 * UNIT
         if left > 0.0:
-            for tilt in {total_loss(pair, self._instances).saddle_point(delta)[1] for pair in self._candidates}:
+            for tilt in {total_loss([(pair, self._instances)]).saddle_point(delta)[1] for pair in self._candidates}:
                 for near in (tilt, 1.1 * tilt):
                     if near > 0.0:
                         total = self._log_mgf(near) + self._log_factor(near) - math.log(left)
@@ -107,7 +107,7 @@ class Concentration:
             return min(self.unbounded, 1.0)
         best = 1.0
         for pair in self._candidates:
-            tilt = total_loss(pair, self._instances).tilt_at(epsilon)
+            tilt = total_loss([(pair, self._instances)]).tilt_at(epsilon)
             if tilt > 0.0:
                 parts = self._log_mgf(tilt), tilt * epsilon
                 exponent = parts[0] - parts[1] + self._log_factor(tilt) + 8.0 * UNIT * (abs(parts[0]) + parts[1])

@@ -16,7 +16,7 @@ from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Entry", "FamilyComposition", "choose_step"]
+__all__ = ["Entry", "FamilyComposition", "choose_step", "step_for"]
 
 Answer = TypeVar("Answer")
 _MOST_LENGTH = 2**21
@@ -56,12 +56,29 @@ def choose_step(
     saddle-point tilt; the step is that, rounded so that the transform's window is a power of two, and no smaller than
     `most_length` cells allow. A heuristic for the width only: the interval is proved whatever the step.
     """
-    check_integer("instances", instances, low=1)
-    scale = max(pair.largest_loss, 1e-9)
-    if pair.losses.size == 0:
+    return step_for(
+        [(pair, check_integer("instances", instances, low=1))],
+        relative_width=relative_width,
+        reference_delta=reference_delta,
+        most_length=most_length,
+    )
+
+
+def step_for(
+    parts: Sequence[tuple[PrivacyLossDistribution, int]],
+    *,
+    relative_width: float,
+    reference_delta: float,
+    most_length: int,
+) -> float:
+    """Return `choose_step` for several pairs, each used a number of times."""
+    scale = max(1e-9, *(pair.largest_loss for pair, _ in parts))
+    listed = [(pair, count) for pair, count in parts if pair.losses.size]
+    if not listed:
         return scale / _COARSEST_CELLS
-    epsilon, tilt, deviation = total_loss(pair, instances).saddle_point(reference_delta)
+    epsilon, tilt, deviation = total_loss(listed).saddle_point(reference_delta)
     epsilon = max(epsilon, 0.05 * deviation)
+    instances = sum(count for _, count in listed)
     step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
     if step < scale * 2.0**-40:
         return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
@@ -174,7 +191,7 @@ class FamilyComposition:
         The cost of contours grows with the cells of one loss, and does not depend on the instances.
         """
         listed = [pair for pair in self._attained if pair.losses.size]
-        totals = [total_loss(pair, self.instances).saddle_point(self._reference)[2] for pair in listed]
+        totals = [total_loss([(pair, self.instances)]).saddle_point(self._reference)[2] for pair in listed]
         deviations = [total / math.sqrt(self.instances) for total in totals]
         if not listed or self.step <= 2.0 * math.sqrt(_USELESS) * max(deviations):
             return False

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from dpverify.planning.account import AccountResult
     from dpverify.planning.comparison import Comparison
 
-__all__ = ["Curve", "account_profile", "check_path", "demo_figure", "plan_errors", "privacy_profile", "save"]
+__all__ = [
+    "Curve",
+    "account_profile",
+    "axes_for",
+    "check_path",
+    "demo_figure",
+    "plan_errors",
+    "privacy_profile",
+    "save",
+]
 
 # Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
 _STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
@@ -63,6 +72,11 @@ def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def axes_for(axes: Axes | None) -> Axes:
+    """Return the axes to draw on: the given ones, or those of a figure of their own."""
+    return _figure(6.4, 4.0)[1][0] if axes is None else axes
 
 
 def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> None:
@@ -119,7 +133,7 @@ def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    drawn = _figure(6.4, 4.0)[1][0] if axes is None else axes
+    drawn = axes_for(axes)
     at = result.delta.upper
     centre = math.log10(at) if 1e-200 < at < 0.5 else -6.0
     deltas = [10.0 ** (centre + shift) for shift in _AROUND if centre + shift < math.log10(0.5)]

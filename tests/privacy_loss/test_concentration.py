@@ -50,7 +50,7 @@ def test_saddle_points_of_laws_of_two_scales(rare: float) -> None:
     pair = PrivacyLossDistribution.from_atoms(
         np.array([-1e-3, 0.0, 1e-3, 20.0]), np.array([0.3, 0.4, 0.3 - rare, rare])
     )
-    total = total_loss(pair, 5000)
+    total = total_loss([(pair, 5000)])
     for mean in (0.01, 1.0, 100.0):
         _, reached, variance = total.moments(total.tilt_at(mean))
         assert abs(reached - mean) <= 0.5 * math.sqrt(variance)

@@ -157,6 +157,16 @@ class BitsumClaims(MechanismClaims[P]):
         """Return the pairs, which leave out no more than about `tail` of mass, and state what they do leave out."""
         return self.views(protocol, threat_model)
 
+    def families(  # noqa: D102
+        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        found = (
+            self.loose_views(protocol, threat_model, tail / _LOOSE)
+            if loose
+            else self.views_at(protocol, threat_model, tail)
+        )
+        return ((found.every, found.attained),)
+
     def among_coins(self, protocol: P) -> CoinPairs | None:
         """Return the pairs in which others' coins count as noise; None where there are none, or no law of them here."""
         return None

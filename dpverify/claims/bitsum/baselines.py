@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from mpmath import fp
 
 from dpverify.changes import Change, Full
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import (
     LARGEST_LOSS,
     LEFT_OUT,
@@ -73,6 +74,7 @@ class _Baseline(BitsumClaims[P]):
     """What the baselines share: one message or bit per user, and formulas that are exact, hence always in range."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
     theorems: ClassVar[tuple[Theorem, ...]] = ()
 
     def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import (
     DATA_INDEPENDENT,
     LEFT_OUT,
@@ -59,6 +60,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
 
     name: ClassVar[str] = "nb"
     protocol: ClassVar[type[BitsumProtocol]] = NegativeBinomial
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
     more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
     theorems: ClassVar[tuple[Theorem, ...]] = NEGATIVE_BINOMIAL
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import DATA_INDEPENDENT, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, noise_tail
 from dpverify.claims.bitsum.negative_binomial import counted, least_poisson_mean
 from dpverify.claims.theorem import Theorem
@@ -33,6 +34,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
 
     name: ClassVar[str] = "poisson"
     protocol: ClassVar[type[BitsumProtocol]] = Poisson
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
     more_private_towards: ClassVar[Mapping[str, float]] = {"mean": math.inf}
     theorems: ClassVar[tuple[Theorem, ...]] = ()
 

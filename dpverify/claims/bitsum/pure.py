@@ -34,6 +34,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
 from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, noise_p
@@ -68,6 +69,7 @@ class PureClaims(BitsumClaims[Pure]):
 
     name: ClassVar[str] = "pure"
     protocol: ClassVar[type[BitsumProtocol]] = Pure
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
     more_private_towards: ClassVar[Mapping[str, float]] = {
         **ThreeNBClaims.more_private_towards,
         "drop_probability": 1.0,

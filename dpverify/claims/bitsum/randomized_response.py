@@ -12,6 +12,7 @@ are covered at once, by cells and a chord:
 - The cells lie below the chord between k = 0 and k = n-1, and below several others from k = n-1 to the supremum of all
   that are far from it; see `dpverify.privacy_loss.chord`. Which is best depends on how often it is used.
 
+More users are never worse: what a further user reports, whatever she holds, could be added to the view of all others.
 A flip probability nearer to 1/2 is more private: p' > p is p and then, for every report by itself, a flip with
 probability `(p' - p) / (1 - 2p)`.
 """
@@ -26,6 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from mpmath import fp
 
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs, negligible
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
@@ -84,6 +86,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
     name: ClassVar[str] = "rr"
     protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
+    more_users: ClassVar[MoreUsers] = MoreUsers.NO_WORSE
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure: ClassVar[bool] = True
     theorems: ClassVar[tuple[Theorem, ...]] = RANDOMIZED_RESPONSE

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from mpmath import fp
 
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
@@ -100,6 +101,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
 
     name: ClassVar[str] = "3nb"
     protocol: ClassVar[type[BitsumProtocol]] = ThreeNB
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
     more_private_towards: ClassVar[Mapping[str, float]] = {
         "p": 1.0,
         "shape": math.inf,

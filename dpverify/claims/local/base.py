@@ -10,6 +10,7 @@ from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 
@@ -39,6 +40,12 @@ class LocalClaims(MechanismClaims[P]):
     @abstractmethod
     def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         """Return the largest privacy loss of one report over all inputs."""
+
+    def families(  # noqa: D102
+        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        pairs = self.pairs(protocol)
+        return ((pairs, pairs),)
 
     def curve(
         self,

@@ -1,0 +1,85 @@
+"""Protocols as plain JSON values: a name and parameters, as in a file of days or of what was spent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, get_type_hints
+
+from dpverify.claims.registry import Group, claims_named, mechanism_claims_of
+
+__all__ = ["protocol_of", "record_of"]
+
+_KINDS = (Group.BITSUMS, Group.MECHANISMS)
+_WORDS = {"true": True, "false": False}
+
+
+def record_of(protocol: Any) -> dict[str, Any]:
+    """Return the name of a protocol and all its parameters, from which `protocol_of` makes an equal one.
+
+    Raises
+    ------
+    TypeError
+        If it has no twin.
+    ValueError
+        If a parameter is no plain value, as public features drawn at random are none.
+    """
+    record: dict[str, Any] = {"protocol": mechanism_claims_of(protocol).name}
+    for field in dataclasses.fields(protocol):
+        value = getattr(protocol, field.name)
+        if isinstance(value, Enum):
+            value = value.value
+        elif dataclasses.is_dataclass(value):
+            value = record_of(value)
+        elif not isinstance(value, (bool, int, float, str)):
+            raise ValueError(
+                f"{field.name}={value!r} of {record['protocol']} must be a plain value to be written down."
+            )
+        record[field.name] = value
+    return record
+
+
+def protocol_of(record: Mapping[str, Any]) -> Any:
+    """Return the protocol of a name and parameters; texts are read as what each parameter is.
+
+    Raises
+    ------
+    ValueError
+        If the protocol or a parameter is unknown, missing, or not of its kind or range.
+    """
+    given = dict(record)
+    name = given.pop("protocol", None)
+    if not isinstance(name, str):
+        raise ValueError(f"protocol={name!r} must be the name of a protocol.")
+    made = claims_named(name, *_KINDS).protocol
+    fields = {field.name: field for field in dataclasses.fields(made) if field.init}
+    for word in given:
+        if word not in fields:
+            raise ValueError(f"{word!r} must be a parameter of {name}: {', '.join(fields)}.")
+    for field in fields.values():
+        if field.default is dataclasses.MISSING and field.name not in given:
+            raise ValueError(f"{field.name} of {name} is missing.")
+    hints = get_type_hints(made)
+    return made(**{word: _read(word, value, hints[word]) for word, value in given.items()})
+
+
+def _read(name: str, value: Any, kind: Any) -> Any:
+    if isinstance(value, Mapping):
+        return protocol_of(value)
+    if not isinstance(value, str) and kind is not int:
+        return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
+    try:
+        if kind is bool:
+            return _WORDS[value.lower()]
+        if kind is int and not isinstance(value, int):
+            exact = float(value)
+            if int(exact) != exact or abs(exact) > 2.0**53:
+                raise ValueError(value)
+            return int(exact)
+        return kind(value) if isinstance(kind, type) else value
+    except (KeyError, ValueError, OverflowError):
+        raise ValueError(f"{name}={value!r} must be {_KIND_NAMES.get(kind, 'one of its values')}.") from None
+
+
+_KIND_NAMES: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or false"}

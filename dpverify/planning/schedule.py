@@ -1,0 +1,373 @@
+"""What a schedule costs: days, weeks or releases with different protocols or numbers of users, on the same users.
+
+Days that differ in nothing that matters are one. Where more users are never worse (`MoreUsers.NO_WORSE`) and there are
+many numbers of them, few are listed: a day is bounded from above by the nearest listed one with fewer users, and from
+below by the nearest with more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from dpverify.changes import Full
+from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
+from dpverify.planning.account import PROOF, AccountResult, answered, upper_bound, within_limits
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.covers import members
+from dpverify.privacy_loss.once import OneInstance
+from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
+
+_MOST_SHARP = 8
+"""Up to so many different laws each is listed as sharply as it can be."""
+_MOST_LISTED = 33
+"""So many numbers of users are listed, of each protocol."""
+_SHARE = 1e-12
+"""Of delta, what all laws together may leave out is far below."""
+_MOST_POINTS = 60
+"""Of a cumulative curve, unless more are asked for."""
+
+
+@dataclass(frozen=True)
+class Day:
+    """One entry of a schedule.
+
+    Parameters
+    ----------
+    protocol : object
+        Any protocol whose twin lists its law.
+    count : int
+        How many times it runs, at least 1.
+    """
+
+    protocol: Any
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, low=1)
+        mechanism_claims_of(self.protocol)
+
+
+def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
+    """Return entries (protocol, count), protocols or days as days, in their order.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a count is below 1.
+    """
+    if not entries:
+        raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
+    found = []
+    for entry in entries:
+        if isinstance(entry, (tuple, list)):
+            if len(entry) != 2:
+                raise ValueError(f"entry={entry!r} of the schedule must be (protocol, count).")
+            entry = Day(*entry)
+        found.append(entry if isinstance(entry, Day) else Day(entry))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A law that is listed: its protocol, and that of the same family with how many users matter."""
+
+    protocol: Any
+    claims: MechanismClaims[Any]
+
+
+class Schedule:
+    """Days on the same users, in all or in at most some of which a user takes part.
+
+    Parameters
+    ----------
+    days : sequence of Day or of (protocol, count)
+        In the order in which they run.
+    at_most : int, optional
+        In how many runs the same user takes part at most; in all when omitted.
+    threat_model : ThreatModel or str, optional
+        One that all protocols are accounted for; the first such when omitted.
+
+    Raises
+    ------
+    ValueError
+        If no adversary is accounted for all days, or `at_most` is not in [1, the number of runs].
+    """
+
+    def __init__(
+        self, days: Sequence[Any], at_most: int | None = None, threat_model: ThreatModel | str | None = None
+    ) -> None:
+        self.days = days_of(days)
+        self.runs = sum(day.count for day in self.days)
+        self.at_most = self.runs if at_most is None else check_integer("at_most", at_most, low=1, high=self.runs)
+        self._claims = [mechanism_claims_of(day.protocol) for day in self.days]
+        known = [claims.adversaries(day.protocol) for claims, day in zip(self._claims, self.days, strict=True)]
+        common = [adversary for adversary in known[0] if all(adversary in others for others in known)]
+        if not common:
+            told = sorted({f"{c.name}: {', '.join(k)}" for c, k in zip(self._claims, known, strict=True)})
+            raise ValueError(f"days contradict each other: no threat model is accounted for all ({'; '.join(told)}).")
+        self.threat_model = (
+            common[0] if threat_model is None else check_choice("threat_model", threat_model, common, where=" here")
+        )
+        self._assign()
+        self._laws: tuple[float, SeveralLaws] | None = None
+
+    def _assign(self) -> None:
+        """Choose what is listed, and for each day which law is above it and which is below."""
+        groups: dict[Any, list[int]] = {}
+        for index, (day, claims) in enumerate(zip(self.days, self._claims, strict=True)):
+            groups.setdefault(_key(day.protocol, claims), []).append(index)
+        self._listed: list[_Law] = []
+        self._above, self._below = [0] * len(self.days), [0] * len(self.days)
+        for indices in groups.values():
+            claims = self._claims[indices[0]]
+            if claims.more_users is not MoreUsers.NO_WORSE:
+                levels = [0]
+                keys = dict.fromkeys(indices, 0)
+            else:
+                keys = {index: self.days[index].protocol.users for index in indices}
+                levels = _levels(sorted(set(keys.values())))
+            start = len(self._listed)
+            for level in levels:
+                protocol = self.days[indices[0]].protocol
+                self._listed.append(_Law(dataclasses.replace(protocol, users=level) if level else protocol, claims))
+            for index, key in keys.items():
+                self._above[index] = start + bisect_right(levels, key) - 1
+                self._below[index] = start + bisect_left(levels, key)
+
+    def _counts(self, runs: int) -> tuple[list[int], list[int]]:
+        """Return how many of the first runs each law bounds from above, and from below."""
+        upper, lower = [0] * len(self._listed), [0] * len(self._listed)
+        for day, above, below in zip(self.days, self._above, self._below, strict=True):
+            taken = min(day.count, runs)
+            upper[above] += taken
+            lower[below] += taken
+            runs -= taken
+        return upper, lower
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all days have the same law."""
+        return len(self._listed) == 1
+
+    def largest_loss(self, runs: int) -> Interval:
+        """Return the largest loss of the first runs: the sum of those that are largest, one by one."""
+        ends = []
+        counts = self._counts(runs)
+        for side, numbers in (("lower", counts[1]), ("upper", counts[0])):
+            left, total = min(self.at_most, runs), 0.0
+            found = [
+                (getattr(law.claims.pure_epsilon(law.protocol, self.threat_model), side), count)
+                for law, count in zip(self._listed, numbers, strict=True)
+                if count
+            ]
+            for loss, count in sorted(found, reverse=True):
+                part = min(count, left)
+                left -= part
+                if part:
+                    total += getattr(times(part, Interval(loss, loss)), side)
+            away = -math.inf if side == "lower" else math.inf
+            for _ in numbers:
+                # One rounding for each sum; nothing is added to 0 alone.
+                total = math.nextafter(total, away) if 0.0 < total < math.inf and len(found) > 1 else total
+            ends.append(total)
+        return Interval.proved(*ends)
+
+    def curve(self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None) -> PrivacyCurve:
+        """Return the privacy curve of the first runs, all when omitted."""
+        number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
+        most = min(self.at_most, number)
+        if self.uniform:
+            law = self._listed[0]
+            return law.claims.curve(
+                law.protocol,
+                Full(most),
+                self.threat_model,
+                relative_width=relative_width,
+                reference_delta=reference_delta,
+            )
+
+        def exact() -> PrivacyCurve:
+            return SeveralComposition(self._families(reference_delta, relative_width), *self._counted(number), most)
+
+        return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
+
+    def _counted(self, runs: int) -> tuple[list[int], list[int]]:
+        """Return `_counts` by family, of which one run may have several."""
+        upper, lower = self._counts(runs)
+        return [upper[law] for law in self._family_of], [lower[law] for law in self._family_of]
+
+    def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
+        if self._laws is None or self._laws[0] > reference_delta:
+            tail = _SHARE * reference_delta / self.runs
+            loose = len(self._listed) > _MOST_SHARP
+            found = [
+                (number, family)
+                for number, law in enumerate(self._listed)
+                for family in law.claims.families(law.protocol, self.threat_model, tail, loose=loose)
+            ]
+            self._family_of = [number for number, _ in found]
+            counts = self._counts(self.runs)[0]
+            self._laws = (
+                reference_delta,
+                SeveralLaws(
+                    [family[0] for _, family in found],
+                    [family[1] for _, family in found],
+                    [counts[number] for number in self._family_of],
+                    relative_width=max(relative_width, 1e-5),
+                    reference_delta=reference_delta,
+                ),
+            )
+        return self._laws[1]
+
+    def basic_epsilon(self, delta: float) -> float:
+        """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
+
+        An upper bound, of the same laws.
+        """
+        share = delta / self.at_most
+        upper = self._counts(self.runs)[0]
+        tail = _SHARE * share
+        loose = len(self._listed) > _MOST_SHARP
+        found = []
+        for law, count in zip(self._listed, upper, strict=True):
+            total = 0.0
+            for family, _ in law.claims.families(law.protocol, self.threat_model, tail, loose=loose):
+                pairs = [pair for entry in family for pair in members(entry)]
+                total += OneInstance([pairs], pairs).epsilon_upper(share)
+            found.append((total, count))
+        left, whole = self.at_most, 0.0
+        for epsilon, count in sorted(found, reverse=True):
+            part = min(left, count)
+            left -= part
+            whole += part * epsilon if part else 0.0
+        return whole
+
+
+def _key(protocol: Any, claims: MechanismClaims[Any]) -> Any:
+    """Return what protocols share whose laws differ at most by the number of users."""
+    if claims.more_users is not MoreUsers.UNKNOWN:
+        protocol = dataclasses.replace(protocol, users=1)
+    try:
+        hash(protocol)
+    except TypeError:  # it holds arrays
+        return id(protocol)
+    return type(protocol), protocol
+
+
+def _levels(users: list[int]) -> list[int]:
+    """Return the numbers of users to list, least and greatest included: all where they are few.
+
+    What a day costs grows like 1 / n: levels that are evenly spaced in n^(-1/2) lose the least in all.
+    """
+    if len(users) <= _MOST_LISTED:
+        return users
+    first, last = users[-1] ** -0.5, users[0] ** -0.5
+    wanted = [(first + (last - first) * i / (_MOST_LISTED - 1)) ** -2.0 for i in range(_MOST_LISTED)]
+    return sorted({users[min(bisect_left(users, at * (1.0 - 1e-9)), len(users) - 1)] for at in wanted} | {users[0]})
+
+
+@dataclass(frozen=True)
+class ScheduleResult(AccountResult):
+    """What a schedule really gives: an `AccountResult` of all its days, in which a user may take part in a few only.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The days.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.schedules:schedule_table"
+    figure_by: ClassVar[str] = "dpverify.report.schedules:schedule_figure"
+
+    schedule: Schedule = field(kw_only=True, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, each protocol by name and parameters."""
+        shown = super().to_dict()
+        del shown["protocol"], shown["users"], shown["parameters"]
+        days = [
+            {
+                "protocol": claims.name,
+                "users": getattr(day.protocol, "users", None),
+                "parameters": claims.parameters(day.protocol),
+                "count": day.count,
+            }
+            for day in self.schedule.days
+            for claims in [mechanism_claims_of(day.protocol)]
+        ]
+        return {"days": days, "runs": self.schedule.runs, "at_most": self.schedule.at_most, **shown}
+
+    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
+        """Return epsilon at other deltas, enclosed."""
+        with within_limits(self.name):
+            curve = self.schedule.curve(min(deltas), 1e-3)
+            return [curve.epsilon(delta) for delta in deltas]
+
+    def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
+        """Return epsilon after so many runs, enclosed, at the delta of the whole.
+
+        Parameters
+        ----------
+        runs : sequence of int, optional
+            After how many; about sixty of them, evenly spaced, when omitted.
+
+        Raises
+        ------
+        ValueError
+            If delta was not what was given, or is 0.
+        """
+        if self.asked != "delta" or not self.at:
+            raise ValueError(f"delta={float(self.at)!r} must be given, and above 0, for a curve over the days.")
+        whole = self.schedule.runs
+        if runs is None:
+            points = min(whole, _MOST_POINTS)
+            runs = sorted({math.ceil(whole * (i + 1) / points) for i in range(points)})
+        with within_limits(self.name):
+            return [
+                (number, self.schedule.curve(self.delta.lower, 1e-5, number).epsilon(self.delta.lower))
+                for number in runs
+            ]
+
+
+def account_schedule(
+    schedule: Schedule,
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    relative_width: float = 1e-6,
+) -> ScheduleResult:
+    """Compute what a schedule gives, as an interval that contains the truth; see `account`."""
+    with within_limits("this schedule"):
+        asked: Literal["epsilon", "delta"]
+        asked, exact, made, point, statement = answered(
+            lambda reference: schedule.curve(reference, relative_width),
+            lambda: LargestLossCurve(schedule.largest_loss(schedule.runs), Full(1)),
+            delta,
+            epsilon,
+        )
+    names = sorted({mechanism_claims_of(day.protocol).name for day in schedule.days})
+    listed = "one law" if schedule.uniform else f"{len(schedule._listed)} laws listed"
+    notes = [f"any in each run, and any of them in different runs; {listed}"]
+    notes += [f"left out: {refusal}" for refusal in (made.refusals if isinstance(made, BestCurve) else ())]
+    return ScheduleResult(
+        " and ".join(names),
+        tuple(day.protocol for day in schedule.days),
+        {},
+        Full(schedule.at_most),
+        *point,
+        upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF),
+        asked,
+        exact,
+        tuple(notes),
+        schedule=schedule,
+    )

@@ -1,0 +1,199 @@
+"""Composition of different families of pairs, each used a number of times; a user meets all, or at most so many.
+
+**Upward.** An instance may meet any pair of its family, and another one next time; the supremum of the family's
+profiles is a pair that dominates each, and a product of dominating pairs dominates the product (zhu2022, Theorem 27).
+
+**At most k of all.** Let T be any k of the instances, D the supremum of the profiles of all others, and let every one
+in T be replaced by the supremum of itself and D. Any k instances are then dominated: those in T by what replaced them,
+and the others, one by one, by what replaced those of T that are not among them, as each dominates D. So T may be chosen
+by a guess; it costs nothing where what is in T dominates the rest, as where the days with the fewest users are taken.
+Fewer than k are dominated by k, as any instance dominates none.
+
+**Downward.** Pairs that some dataset attains, one for each instance, and any k instances: all choices are attained, as
+the datasets of different instances have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.concentration import total_loss
+from dpverify.privacy_loss.covers import Covers, Entry, members
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import step_for
+from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.saddle import LossMoments
+from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
+from protocols.validation import check_integer, check_real
+
+__all__ = ["SeveralComposition", "SeveralLaws"]
+
+Answer = TypeVar("Answer")
+_CUT = 1e-9
+"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
+_MOST_LENGTH = 2**16
+_MOST_BYTES = 2**27
+
+
+class SeveralLaws:
+    """Families of pairs on one grid, for compositions of so many of each.
+
+    Parameters
+    ----------
+    families : sequence of sequences of Entry
+        Of each, what an instance may present, as for `FamilyComposition`.
+    attained : sequence of sequences of PrivacyLossDistribution
+        Of each, pairs that some dataset attains; none where none is known. They need not be those of the families: a
+        composition is given two numbers for each, so that one law may bound an instance from above and another from
+        below.
+    counts : sequence of int
+        About how many of each family are composed at the most: for the grid, and for what may be left out.
+    relative_width, reference_delta : float
+        The accuracy wanted, and where.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Sequence[Entry]],
+        attained: Sequence[Sequence[PrivacyLossDistribution]],
+        counts: Sequence[int],
+        *,
+        relative_width: float = 1e-5,
+        reference_delta: float = 1e-6,
+    ) -> None:
+        if not families or len(attained) != len(families) or len(counts) != len(families):
+            raise ValueError(
+                f"families, attained and counts have {len(families)}, {len(attained)} and {len(counts)} entries, but "
+                "must have as many as each other, at least one."
+            )
+        check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        total = sum(counts)
+        cut = _CUT * reference_delta / total
+        self._attained = [[pair.trimmed(cut) for pair in pairs] for pairs in attained]
+        parts = [
+            ((pairs or members(family[0]))[0], count)
+            for pairs, family, count in zip(self._attained, families, counts, strict=True)
+            if count > 0
+        ]
+        self.step = step_for(
+            parts, relative_width=relative_width, reference_delta=reference_delta, most_length=_MOST_LENGTH
+        )
+        listed = [part for part in parts if part[0].losses.size]
+        self._tilt = total_loss(listed).saddle_point(reference_delta)[1] if listed else 0.0
+
+        def moment(pair: PrivacyLossDistribution) -> float:
+            return LossMoments(pair.losses, np.log(pair.masses)).at(self._tilt)[0] if pair.losses.size else 0.0
+
+        self._families = []
+        for family in families:
+            entries = family.likeliest(total, moment) if isinstance(family, Covers) else family
+            self._families.append([pair.trimmed(cut) for entry in entries for pair in members(entry)])
+        self._moment = moment
+        self._build()
+
+    def _build(self) -> None:
+        self._upper = [dominating_grid(family, self.step) for family in self._families]
+        self._lower = [
+            connect_the_dots(max(pairs, key=self._moment), self.step) if pairs else None for pairs in self._attained
+        ]
+
+    def coarser(self) -> None:
+        """Put everything on a grid of four times the step."""
+        self.step *= 4.0
+        self._build()
+
+    def upper(self, counts: Sequence[int], most: int) -> Composition:
+        """Return what dominates any `most` of so many instances of each family."""
+        chosen, left = self._largest(self._upper, counts, most)
+        if left:
+            others = dominating_grid(left, self.step)
+            chosen = [(dominating_grid([grid, others], self.step), count) for grid, count in chosen]
+        return Composition(chosen, max_bytes=_MOST_BYTES)
+
+    def lower(self, counts: Sequence[int], most: int) -> Composition | None:
+        """Return what some datasets attain in `most` of so many instances of each; None where no pair is known."""
+        known = [(grid, count) for grid, count in zip(self._lower, counts, strict=True) if grid is not None and count]
+        if not known:
+            return None
+        # An instance that is left out, as nothing attained is known of it, would only add.
+        grids, numbers = zip(*known, strict=True)
+        return Composition(self._largest(grids, numbers, min(most, sum(numbers)))[0], max_bytes=_MOST_BYTES)
+
+    def _largest(
+        self, grids: Sequence[GridPrivacyLoss], counts: Sequence[int], most: int
+    ) -> tuple[list[tuple[GridPrivacyLoss, int]], list[GridPrivacyLoss]]:
+        """Return so many instances that look the worst, and the laws of those that are left."""
+
+        def badness(part: tuple[GridPrivacyLoss, int]) -> tuple[float, float]:
+            grid = part[0]
+            return grid.infinite_mass, grid.moments.at(self._tilt)[0] if grid.indices.size else 0.0
+
+        chosen, left = list[tuple[GridPrivacyLoss, int]](), list[GridPrivacyLoss]()
+        for grid, count in sorted(zip(grids, counts, strict=True), key=badness, reverse=True):
+            taken = min(count, most)
+            most -= taken
+            if taken:
+                chosen.append((grid, taken))
+            if taken < count:
+                left.append(grid)
+        return chosen, left
+
+
+class SeveralComposition:
+    """The privacy curve of some instances of several families.
+
+    Parameters
+    ----------
+    laws : SeveralLaws
+        The families.
+    upper, lower : sequence of int
+        How many instances of each bound the truth from above and from below; both add up to the same number.
+    most : int, optional
+        In how many of them the same user takes part at most; in all when omitted.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative, the sums differ, or `most` is not in [1, their sum].
+    """
+
+    def __init__(self, laws: SeveralLaws, upper: Sequence[int], lower: Sequence[int], most: int | None = None) -> None:
+        total = sum(check_integer("count", count, low=0) for count in upper)
+        if sum(check_integer("count", count, low=0) for count in lower) != total:
+            raise ValueError(f"upper and lower add up to {total} and {sum(lower)}, but must add up to the same.")
+        self._laws, self._counts = laws, (tuple(upper), tuple(lower))
+        self._most = total if most is None else check_integer("most", most, low=1, high=total)
+        self._step = 0.0
+
+    def _ask(self, question: Callable[[Composition, Composition | None], Answer]) -> Answer:
+        """Ask, on coarser and coarser grids until the windows fit in memory."""
+        while True:
+            if self._step != self._laws.step:
+                self._upper = self._laws.upper(self._counts[0], self._most)
+                self._lower = self._laws.lower(self._counts[1], self._most)
+                self._step = self._laws.step
+            try:
+                return question(self._upper, self._lower)
+            except WindowTooLargeError:
+                self._laws.coarser()
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the largest divergence at an epsilon, as a proved interval."""
+        check_real("epsilon", epsilon)
+        return self._ask(
+            lambda upper, lower: Interval.proved(
+                0.0 if lower is None else lower.delta(epsilon).lower, upper.delta(epsilon).upper
+            )
+        )
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
+        return self._ask(
+            lambda upper, lower: Interval.proved(
+                0.0 if lower is None else lower.epsilon(delta).lower, upper.epsilon_upper(delta)
+            )
+        )

@@ -1,0 +1,148 @@
+"""Days that differ: the same as one call where they do not, enclosed by fewer and more users where they do."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+
+from dpverify.planning.account import account
+from dpverify.planning.schedule import Schedule, ScheduleResult
+from protocols.bitsum import CentralGaussian, NegativeBinomial, Pure, RandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
+
+
+def days(*users: int, p: float = 0.25) -> list[tuple[Any, int]]:
+    return [(RandomizedResponse(n, p), 1) for n in users]
+
+
+def scheduled(*arguments: Any, **options: Any) -> ScheduleResult:
+    found = account(*arguments, **options)
+    assert isinstance(found, ScheduleResult)
+    return found
+
+
+def test_equal_days_are_one_call() -> None:
+    one = account(RandomizedResponse(200, 0.25), instances=5, delta="1e-6")
+    assert account(days(*[200] * 5), delta="1e-6").epsilon == one.epsilon
+    assert account([(RandomizedResponse(200, 0.25), 50)], delta="1e-6", at_most=5).epsilon == one.epsilon
+    noise = [(NegativeBinomial(n, 40.0, 0.9), 1) for n in range(10, 17)]
+    assert account(noise, epsilon=1).delta == account(NegativeBinomial(1, 40.0, 0.9), instances=7, epsilon=1).delta
+
+
+def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
+    found = account(days(500, 700, 900, 1100), delta=1e-6).epsilon
+    worst = account(RandomizedResponse(500, 0.25), instances=4, delta=1e-6).epsilon
+    best = account(RandomizedResponse(1100, 0.25), instances=4, delta=1e-6).epsilon
+    assert best.upper < found.lower <= found.upper < worst.lower
+    assert found.width < 0.01 * found.upper
+
+
+def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = days(*range(200, 206))
+    monkeypatch.setattr("dpverify.planning.schedule._MOST_SHARP", 100)
+    sharp = account(many, delta=1e-6).epsilon
+    monkeypatch.setattr("dpverify.planning.schedule._MOST_LISTED", 3)
+    rough = account(many, delta=1e-6).epsilon
+    assert rough.lower < sharp.lower <= sharp.upper < rough.upper
+    assert rough.width < 0.05 * rough.upper
+
+
+def test_at_most_so_many_days_are_those_with_the_fewest_users() -> None:
+    few = account(days(500, 520), delta=1e-6).epsilon
+    found = account(days(2000, 500, 1500, 520, 1000), delta=1e-6, at_most=2).epsilon
+    assert found.lower == pytest.approx(few.lower, rel=1e-3)
+    assert found.upper == pytest.approx(few.upper, rel=1e-2)
+    assert found.upper >= few.lower
+
+
+def test_two_protocols_cost_more_than_either_and_less_than_both() -> None:
+    one, other = RandomizedResponse(900, 0.25), NegativeBinomial(900, 200.0, 0.9)
+    both = account([(one, 4), (other, 6)], delta=1e-6).epsilon
+    first = account(one, instances=4, delta="5e-7").epsilon
+    second = account(other, instances=6, delta="5e-7").epsilon
+    apart = [account(one, instances=4, delta=1e-6).epsilon, account(other, instances=6, delta=1e-6).epsilon]
+    assert max(each.upper for each in apart) < both.lower
+    assert both.upper < first.lower + second.lower
+
+
+def test_a_year_of_days() -> None:
+    draw = random.Random(1)
+    year = days(*(round(10 ** draw.uniform(4, 6)) for _ in range(365)), p=0.1)
+    start = time.process_time()
+    found = scheduled(year, delta="1e-6")
+    assert time.process_time() - start < 10  # alone on a machine it is 2.7
+    assert found.epsilon.width < 0.07 * found.epsilon.upper
+    assert found.epsilon.upper < 0.1 * found.schedule.basic_epsilon(1e-6)
+    curve = found.cumulative([100, 365])
+    assert [runs for runs, _ in curve] == [100, 365]
+    assert [end.upper for _, end in curve] == sorted(end.upper for _, end in curve)
+    assert curve[-1][1].upper == pytest.approx(found.epsilon.upper, rel=1e-4)
+
+
+def test_the_curve_over_the_days_holds_what_the_first_days_cost() -> None:
+    found = scheduled(days(200, 300, 250, 260), delta="1e-6")
+    for runs, end in found.cumulative([1, 3]):
+        first = account(days(200, 300, 250)[:runs], delta="1e-6").epsilon
+        assert max(first.lower, end.lower) <= min(first.upper, end.upper)
+        assert end.width < 0.02 * end.upper
+    with pytest.raises(ValueError, match=r"must be given, and above 0, for a curve over the days"):
+        scheduled(days(200, 300), epsilon=1).cumulative()
+
+
+def test_largest_losses_add_up_at_delta_zero() -> None:
+    found = account([(RandomizedResponse(9, 0.25), 2), (RandomizedResponse(9, 0.1), 3)], delta=0).epsilon
+    assert found.lower <= 2 * 1.0986122886681098 + 3 * 2.1972245773362196 <= found.upper
+    assert found.width < 1e-12
+    most = account([(RandomizedResponse(9, 0.25), 2), (RandomizedResponse(9, 0.1), 3)], delta=0, at_most=4).epsilon
+    assert most.lower <= 1.0986122886681098 + 3 * 2.1972245773362196 <= most.upper
+
+
+def test_one_adversary_must_see_all() -> None:
+    message = (
+        r"days contradict each other: no threat model is accounted for all "
+        r"\(central-gaussian: central; rr: communication\)\."
+    )
+    with pytest.raises(ValueError, match=message):
+        account([(RandomizedResponse(9, 0.25), 1), (CentralGaussian(9, 3.0), 1)], delta=1e-6)
+    mixed = [(Pure(9, 0.5), 1), (Pure(9, 0.7), 2)]
+    assert scheduled(mixed, delta=1e-6, threat_model="model").guarantee.threat_model == "model"
+    with pytest.raises(ValueError, match="threat_model='local' must be one of "):
+        account(mixed, delta=1e-6, threat_model="local")
+
+
+def test_local_mechanisms_compose_with_each_other() -> None:
+    labels = LabelRandomizedResponse(3, 0.5)
+    both = account([(labels, 2), (LabelRandomizedResponse(3, 1.0), 1)], delta=0).epsilon
+    assert both.lower <= 2.0 <= both.upper < 2.0000001
+    assert account([(labels, 2), (labels, 1)], delta=1e-3).epsilon == account(labels, instances=3, delta=1e-3).epsilon
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "message"),
+    [
+        ([], {}, r"schedule is empty, but must hold at least one \(protocol, count\)\."),
+        ([(RandomizedResponse(9, 0.25), 0)], {}, r"count=0 must be "),
+        ([(RandomizedResponse(9, 0.25), -1)], {}, r"count=-1 must be "),
+        ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 3}, r"at_most=3 must be "),
+        ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 0}, r"at_most=0 must be "),
+        ([(RandomizedResponse(9, 0.25), 2)], {"instances": 3}, r"instances=3 and squared_change=None must be omitted"),
+        ([(RandomizedResponse(9, 0.25), 2, 3)], {}, r"entry=.* must be \(protocol, count\)\."),
+        (RandomizedResponse(9, 0.25), {"at_most": 3}, r"at_most=3 must be omitted but for a list"),
+    ],
+)
+def test_bad_schedules_are_refused(entries: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        account(entries, delta=1e-6, **options)
+
+
+def test_a_result_says_what_was_composed() -> None:
+    found = scheduled(days(500, 700), delta=1e-6, at_most=1)
+    shown = found.to_dict()
+    assert [day["users"] for day in shown["days"]] == [500, 700]
+    assert (shown["runs"], shown["at_most"], shown["instances"]) == (2, 1, 1)
+    assert Schedule(days(500, 700)).at_most == 2
+    assert "2 runs, at most 1 a user" in str(found)
+    assert found.plot().get_xlabel() == "runs"

@@ -1,0 +1,75 @@
+"""Different families composed: never below the truth of any choice, in exact arithmetic, and never above the worst."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+
+@given(
+    st.lists(st.lists(rational_pairs(4), min_size=1, max_size=2), min_size=2, max_size=3),
+    st.lists(st.integers(1, 2), min_size=3, max_size=3),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+)
+@settings(deadline=None, max_examples=60)
+def test_no_choice_of_at_most_so_many_instances_exceeds_it(
+    families: list[list[RationalPair]], counts: list[int], most: int, epsilon: float
+) -> None:
+    counts = counts[: len(families)]
+    most = min(most, sum(counts))
+    listed = [[floats(pair) for pair in family] for family in families]
+    laws = SeveralLaws(listed, listed, counts, relative_width=1e-3, reference_delta=1e-3)
+    found = SeveralComposition(laws, counts, counts, most).delta(epsilon)
+    instances = [family for family, count in zip(families, counts, strict=True) for _ in range(count)]
+    truths = [
+        truth(choice, [1] * most, epsilon)
+        for chosen in itertools.combinations(instances, most)
+        for choice in itertools.product(*chosen)
+    ]
+    assert max(each.lower for each in truths) <= found.upper
+    assert found.lower <= max(each.upper for each in truths)
+
+
+def test_a_guess_of_the_worst_instances_that_is_wrong_stays_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [list(mixed_reports(users, 0, 0.2)) for users in (5, 20, 60)]
+    laws = SeveralLaws(listed, listed, [2, 2, 2])
+    right = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
+    worst = SeveralComposition(laws, [2, 0, 0], [2, 0, 0]).delta(0.5)
+    assert worst.lower <= right.upper <= worst.upper * 1.001
+    choose = SeveralLaws._largest
+
+    def least(self: SeveralLaws, grids, counts, most):  # type: ignore[no-untyped-def]
+        chosen, left = choose(self, grids[::-1], counts[::-1], most)
+        return (chosen, left) if len(chosen) > 1 else ([(grids[-1], most)], list(grids[:-1]))
+
+    monkeypatch.setattr(SeveralLaws, "_largest", least)
+    wrong = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
+    assert wrong.upper >= worst.lower > wrong.lower
+
+
+def test_what_is_left_out_of_a_lower_bound_only_adds() -> None:
+    listed = [list(mixed_reports(users, 0, 0.2)) for users in (5, 20)]
+    whole = SeveralComposition(SeveralLaws(listed, listed, [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    part = SeveralComposition(SeveralLaws(listed, [listed[0], []], [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    none = SeveralComposition(SeveralLaws(listed, [[], []], [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    assert none.lower == 0.0 < part.lower < whole.lower
+    assert none.upper == pytest.approx(whole.upper, rel=1e-4)
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    listed = [list(mixed_reports(5, 0, 0.2))]
+    laws = SeveralLaws(listed, listed, [2])
+    with pytest.raises(ValueError, match=r"upper and lower add up to 2 and 1, but must add up to the same\."):
+        SeveralComposition(laws, [2], [1])
+    with pytest.raises(ValueError, match=r"most=3 must be "):
+        SeveralComposition(laws, [2], [2], 3)
+    with pytest.raises(ValueError, match=r"families, attained and counts have 1, 1 and 2 entries"):
+        SeveralLaws(listed, listed, [1, 1])
