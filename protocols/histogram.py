@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +47,10 @@ class BucketSums(ABC):
     def users(self) -> int:
         """n, the number of users."""
         return self.bitsum.users
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
+        """Return the protocol of another number of users with the same randomizer; see `BitsumProtocol.with_users`."""
+        return replace(self, bitsum=self.bitsum.with_users(users, rounded=rounded))
 
     @abstractmethod
     def analyze(self, view: ArrayLike) -> NDArray[np.generic]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,6 +149,10 @@ class KernelDensityProtocol:
     def users(self) -> int:
         """n, the number of users."""
         return self.bitsum.users
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
+        """Return the protocol of another number of users with the same randomizer; see `BitsumProtocol.with_users`."""
+        return replace(self, bitsum=self.bitsum.with_users(users, rounded=rounded))
 
     def _round(self, points: NDArray[Any], rng: np.random.Generator, name: str = "points") -> NDArray[np.bool_]:
         probability = self.features.f(points, name=name).reshape(len(points), self.features.coordinates)

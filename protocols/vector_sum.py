@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +60,10 @@ class VectorSum:
         check_real("blanket_probability", self.blanket_probability, low=0.0, high=1.0, high_open=True)
         check_integer("sampled", self.sampled, low=1, high=self.dimension)
         check_real("centre", self.centre, low=0.0, high=1.0)
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
+        """Return the protocol of another number of users with the same randomizer, of whom nothing is divided."""
+        return replace(self, users=users)
 
     @property
     def blocks(self) -> list[NDArray[np.int64]]:

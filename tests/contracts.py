@@ -54,6 +54,18 @@ class BitsumContract:
                 assert_mean(estimates, ones, variance)
                 assert_variance(estimates, ones, variance)
 
+    def test_another_number_of_users_has_the_same_randomizer(self) -> None:
+        for participants in self.participation():
+            fewer = self.protocol.with_users(participants)
+            assert fewer.users == participants
+            rng = np.random.default_rng([14, participants])
+            ones = np.full(20_000, participants // 2)
+            assert_same_law(
+                rows(fewer.sample_view(ones, rng)),
+                rows(self.protocol.sample_view(ones, rng, participants=participants)),
+            )
+        assert self.protocol.with_users(self.protocol.users) == self.protocol
+
     def test_the_generator_determines_everything(self) -> None:
         bits = np.arange(self.protocol.users) % 2
         ones = np.arange(self.protocol.users + 1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,9 +33,12 @@ class BitsumProtocol(ABC):
     ----------
     alphabet : tuple of int
         The symbols a message can carry, in the order of the view's entries.
+    divided : tuple of str or None
+        The parameters of which each user's randomizer takes the n-th part; None where the class does not say.
     """
 
     alphabet: ClassVar[tuple[int, ...]]
+    divided: ClassVar[tuple[str, ...] | None] = None
 
     users: int
 
@@ -53,6 +58,32 @@ class BitsumProtocol(ABC):
 
     @abstractmethod
     def _analyze(self, view: NDArray[Any]) -> NDArray[np.float64]: ...
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
+        """Return the protocol of another number of users with the same randomizer.
+
+        What all n users divide among them is m/n times as much where m of them are there: `sample_view` with m
+        participants draws from the views of `with_users(m)`.
+
+        Parameters
+        ----------
+        users : int
+            m, at least 1; more than n are allowed.
+        rounded : callable, optional
+            The float that stands for an exact share; the nearest one by default.
+
+        Raises
+        ------
+        TypeError
+            If the class does not say what is `divided`.
+        ValueError
+            If `users` is below 1, or a share is out of its parameter's range.
+        """
+        if self.divided is None:
+            raise TypeError(f"{type(self).__name__}.divided must name the parameters that are divided among the users.")
+        ratio = Fraction(check_integer("users", users, low=1), self.users)
+        shares = {name: rounded(Fraction(getattr(self, name)) * ratio) for name in self.divided}
+        return replace(self, users=users, **shares)
 
     def randomize(self, bits: ArrayLike, rng: np.random.Generator) -> UserMessages:
         """Return every user's messages, as each user would compute them from her own bit.

@@ -39,6 +39,7 @@ class CentralSum(BitsumProtocol):
     """
 
     alphabet: ClassVar[tuple[int, ...]] = ()
+    divided: ClassVar[tuple[str, ...] | None] = ()
 
     @abstractmethod
     def _noise(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:

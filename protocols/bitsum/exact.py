@@ -25,6 +25,7 @@ class ExactSum(BitsumProtocol):
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (0, 1)
+    divided: ClassVar[tuple[str, ...] | None] = ()
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
         return UserMessages(bits, np.arange(bits.size))

@@ -98,6 +98,8 @@ class NegativeBinomial(SingleNoise):
         The analyzer.
     """
 
+    divided: ClassVar[tuple[str, ...] | None] = ("shape",)
+
     shape: float
     p: float
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ class Poisson(SingleNoise):
     estimate : Estimate
         The analyzer.
     """
+
+    divided: ClassVar[tuple[str, ...] | None] = ("mean",)
 
     mean: float
 

@@ -50,6 +50,7 @@ class Pure(BitsumProtocol):
     """
 
     alphabet: ClassVar[tuple[int, ...]] = ThreeNB.alphabet
+    divided: ClassVar[tuple[str, ...] | None] = ThreeNB.divided
 
     p: float
     drop_probability: float = 0.0

@@ -43,6 +43,7 @@ class RandomizedResponse(BitsumProtocol):
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (0, 1)
+    divided: ClassVar[tuple[str, ...] | None] = ()
 
     flip_probability: float
 

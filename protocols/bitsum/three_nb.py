@@ -62,6 +62,7 @@ class ThreeNB(BitsumProtocol):
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (1, -1)
+    divided: ClassVar[tuple[str, ...] | None] = ("shape", "flood_shape")
 
     p: float
     flood_shape: float

@@ -6,6 +6,7 @@ Every protocol's own test inherits the suite in `tests/contracts.py`; here is wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
+from protocols.bitsum.poisson import Poisson
 from protocols.shuffler import UserMessages
 
 
@@ -65,6 +67,18 @@ def test_parameters_are_plain_numbers() -> None:
     for bad in (0, -1):
         with pytest.raises(ValueError, match=rf"^users={bad} must be an integer in \[1, inf\)\.$"):
             Doubled(bad)
+
+
+def test_what_is_divided_must_be_said() -> None:
+    # A default would make a protocol with shares of noise look as private among few as among all.
+    with pytest.raises(TypeError, match=r"^Doubled\.divided must name the parameters"):
+        Doubled(5).with_users(3)
+    exact: list[Fraction] = []
+    made = Poisson(3, 0.1).with_users(2, rounded=lambda share: float(exact.append(share) or 7))  # type: ignore[func-returns-value]
+    assert exact == [Fraction(0.1) * 2 / 3]
+    assert made == Poisson(2, 7.0)
+    with pytest.raises(ValueError, match=r"^users=0 must be an integer in \[1, inf\)\.$"):
+        made.with_users(0)
 
 
 def test_what_goes_in_and_out_is_checked() -> None:
