@@ -7,11 +7,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.theorem import Theorem
-from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel, enclosing_floats
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
@@ -143,6 +144,41 @@ class MechanismClaims(Claims[P]):
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the lower end of the curve, and how all others are covered."""
         return "every pair of neighbours has this curve"
+
+    def users(self, protocol: P) -> int | None:
+        """Return how many users there are; None where each is private by herself."""
+        return getattr(protocol, "users", None)
+
+    def with_users(self, protocol: P, users: int, *, more_private: bool) -> P:
+        """Return the protocol of another number of users with the same randomizer, and no less private or no more.
+
+        What n users divide among them is rounded up or down, which is towards more noise or less.
+
+        Raises
+        ------
+        TypeError
+            If the protocol does not say what is divided, or more of that is not proved to be more private.
+        """
+        for name in getattr(protocol, "divided", None) or ():
+            if self.more_private_towards.get(name) != math.inf:
+                raise TypeError(f"{name} of {self.name} must be listed in more_private_towards with the limit inf.")
+
+        def rounded(share: Fraction) -> float:
+            return enclosing_floats(share)[more_private]
+
+        made: P = protocol.with_users(users, rounded=rounded)  # type: ignore[attr-defined]
+        return made
+
+    def among_honest(self, protocol: P, honest: int) -> tuple[P, ...]:
+        """Return what is left where only some users follow the protocol: the view of fewer users (docs/crowds.md).
+
+        Returns
+        -------
+        tuple
+            One protocol; where a share of the noise is no float two, the first no more and the second no less private.
+        """
+        ends = tuple(self.with_users(protocol, honest, more_private=side) for side in (False, True))
+        return ends[:1] if self.parameters(ends[0]) == self.parameters(ends[1]) else ends
 
     def messages_per_user(self, protocol: P) -> float:
         """Return the expected number of messages per user and instance: one, unless said otherwise."""

@@ -8,6 +8,7 @@ docs/classifier.md.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from enum import StrEnum
@@ -171,6 +172,33 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
             f"given the published labels, with classes of {counts.min():,} to {counts.max():,} users; her point and "
             "her label may change, and the lower end is for the point alone"
         )
+
+    def users(self, protocol: HighestDensityClassifier) -> int:
+        """Return how many users published a label."""
+        return int(protocol.reported_counts_.sum())
+
+    def with_users(
+        self, protocol: HighestDensityClassifier, users: int, *, more_private: bool
+    ) -> HighestDensityClassifier:
+        """Return what is left for the worst class if so many users are honest, who may all have reported another.
+
+        Whoever does not follow the protocol chooses the label that she publishes. So a class that m of n users reported
+        may have as few as `m - (n - users)` honest ones, though at least the one whose input is replaced.
+        """
+        missing, claims = self.users(protocol) - users, KernelDensityClaims()
+        classes = [
+            claims.with_users(made, max(made.users - missing, 1), more_private=more_private)
+            for made in protocol.class_protocols()
+        ]
+        left = copy.copy(protocol)
+        left.class_protocols = lambda: classes  # type: ignore[method-assign]
+        return left
+
+    def among_honest(  # noqa: D102
+        self, protocol: HighestDensityClassifier, honest: int
+    ) -> tuple[HighestDensityClassifier, ...]:
+        # Their parameters are those of the smallest class alone.
+        return tuple(self.with_users(protocol, honest, more_private=side) for side in (False, True))
 
     def parameters(self, protocol: HighestDensityClassifier) -> dict[str, Any]:
         """Return the label's epsilon, the number of classes, and the smallest class's protocol."""

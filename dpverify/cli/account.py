@@ -9,7 +9,17 @@ import typer
 
 from dpverify.cli.commands import made_by
 from dpverify.cli.options import integer, number
-from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, Instances, SquaredChange, Users, print_result, threat_model
+from dpverify.cli.output import (
+    AsJson,
+    AtDelta,
+    AtEpsilon,
+    HonestUsers,
+    Instances,
+    SquaredChange,
+    Users,
+    print_result,
+    threat_model,
+)
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ def _account(
     squared_change: str | None,
     delta: str | None,
     epsilon: str | None,
+    honest_users: int | None,
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
@@ -55,6 +66,7 @@ def _account(
         delta=delta,
         epsilon=epsilon,
         threat_model=adversary,
+        honest=honest_users,
     )
     print_result(result.to_dict(), account_table(result), as_json)
 
@@ -65,10 +77,11 @@ def any_protocol(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Account a protocol for which no command is written here."""
-    _account(protocol, instances, squared_change, delta, epsilon, as_json)
+    _account(protocol, instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("rr")
@@ -79,12 +92,15 @@ def account_randomized_response(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Randomized response."""
     from protocols.bitsum import RandomizedResponse
 
-    _account(RandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, as_json)
+    _account(
+        RandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, honest_users, as_json
+    )
 
 
 @account.command("3nb")
@@ -98,12 +114,15 @@ def account_three_nb(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    _account(ThreeNB(users, p, flood_shape, flood_p, shape), instances, squared_change, delta, epsilon, as_json)
+    _account(
+        ThreeNB(users, p, flood_shape, flood_p, shape), instances, squared_change, delta, epsilon, honest_users, as_json
+    )
 
 
 @account.command("nb")
@@ -115,12 +134,13 @@ def account_negative_binomial(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """One negative binomial noise."""
     from protocols.bitsum import NegativeBinomial
 
-    _account(NegativeBinomial(users, shape, p), instances, squared_change, delta, epsilon, as_json)
+    _account(NegativeBinomial(users, shape, p), instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("poisson")
@@ -131,12 +151,13 @@ def account_poisson(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """One Poisson noise."""
     from protocols.bitsum import Poisson
 
-    _account(Poisson(users, mean), instances, squared_change, delta, epsilon, as_json)
+    _account(Poisson(users, mean), instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("pure")
@@ -154,13 +175,14 @@ def account_pure(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Drop bits, and add noise and a flood; --delta 0 gives the largest privacy loss."""
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p, shape)
-    _account(protocol, instances, squared_change, delta, epsilon, as_json, adversary)
+    _account(protocol, instances, squared_change, delta, epsilon, honest_users, as_json, adversary)
 
 
 @account.command("central-gaussian")
@@ -171,12 +193,13 @@ def account_gaussian(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Central normal noise, added by a trusted curator."""
     from protocols.bitsum import CentralGaussian
 
-    _account(CentralGaussian(users, sigma), instances, squared_change, delta, epsilon, as_json)
+    _account(CentralGaussian(users, sigma), instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("central-discrete-gaussian")
@@ -189,12 +212,13 @@ def account_discrete_gaussian(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Central discrete Gaussian noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteGaussian
 
-    _account(CentralDiscreteGaussian(users, sigma), instances, squared_change, delta, epsilon, as_json)
+    _account(CentralDiscreteGaussian(users, sigma), instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("central-discrete-laplace")
@@ -205,12 +229,13 @@ def account_discrete_laplace(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Central discrete Laplace noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteLaplace
 
-    _account(CentralDiscreteLaplace(users, p), instances, squared_change, delta, epsilon, as_json)
+    _account(CentralDiscreteLaplace(users, p), instances, squared_change, delta, epsilon, honest_users, as_json)
 
 
 @account.command("local-rr")
@@ -221,12 +246,21 @@ def account_local_randomized_response(
     squared_change: SquaredChange = None,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Randomized response without a shuffler."""
     from protocols.bitsum import LocalRandomizedResponse
 
-    _account(LocalRandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, as_json)
+    _account(
+        LocalRandomizedResponse(users, flip_probability),
+        instances,
+        squared_change,
+        delta,
+        epsilon,
+        honest_users,
+        as_json,
+    )
 
 
 def _command(protocol: Callable[..., Any]) -> Callable[..., None]:

@@ -33,6 +33,7 @@ def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str 
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
         "delta": comparison.budget.delta,
+        **({} if row.honest is None else {"honest_users": row.honest}),
     }
     words = ["dpverify", "account", row.bitsum]
     for option in commands[row.bitsum].params:

@@ -13,6 +13,7 @@ __all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
 _OTHER_NAMES = {
     "max_messages_per_user": "max_messages",
     "threat_model": "adversary",
+    "honest": "honest_users",
     "checkpoint": "resume",
     "implementation": "target",
 }

@@ -21,6 +21,8 @@ __all__ = [
     "AsJson",
     "AtDelta",
     "AtEpsilon",
+    "HonestFraction",
+    "HonestUsers",
     "Instances",
     "SquaredChange",
     "Users",
@@ -40,6 +42,24 @@ SquaredChange = Annotated[
         within="(0, inf)",
         help="T^2, at most I: replacing a user moves the probability of her bit of instance j by t_j, and the squares "
         "add up to no more, as for points of bounded norm; by default every bit may change fully.",
+    ),
+]
+HonestFraction = Annotated[
+    str | None,
+    exact(
+        "--honest-fraction",
+        within="(0, 1]",
+        help="The guarantee holds as long as this share of the users, in {}, follows the protocol, whatever the others "
+        "send; by default all must.",
+    ),
+]
+HonestUsers = Annotated[
+    int | None,
+    integer(
+        "--honest-users",
+        within="[1, inf)",
+        help="At most n: so many users follow the protocol, and the others tell all that they send, or drop out; by "
+        "default all n do.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]

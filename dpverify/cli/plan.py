@@ -10,7 +10,7 @@ import typer
 from dpverify.cli.density import plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, SquaredChange, Users, print_result, threat_model
+from dpverify.cli.output import AsJson, HonestFraction, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import Budget, ThreatModel
 
 __all__ = ["register"]
@@ -86,6 +86,7 @@ def plan(
         ThreatModel | None,
         threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
     ] = None,
+    honest_fraction: HonestFraction = None,
     kernel: Annotated[
         str | None,
         choice(known=_kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
@@ -101,6 +102,8 @@ def plan(
         given = {"--instances": instances is not None, "--squared-change": squared_change is not None}
         for name in (name for name in given if given[name]):
             raise ValueError(f"{name} must be omitted with --kernel, which chooses it.")
+        if honest_fraction is not None:
+            raise ValueError("--honest-fraction must be omitted with --kernel, which plans for all users.")
         plan_kernel(
             kernel,
             dimension,
@@ -132,6 +135,7 @@ def plan(
         sparsity=sparsity,
         max_messages_per_user=max_messages,
         threat_model=adversary,
+        honest_fraction=honest_fraction,
     )
     result, checks = comparison.to_dict(), []
     if not comparison.plans:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpverify.changes import Change, Full, L2Bounded
+from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import (
     Adjacency,
@@ -24,7 +25,7 @@ from dpverify.guarantee import (
     enclosing_floats,
     exact_number,
 )
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -73,6 +74,8 @@ class AccountResult(Drawn):
         The number that was given, exactly.
     notes : tuple of str
         How the supremum over datasets was taken.
+    honest : int or None
+        How many users follow the protocol, at least; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:account_table"
@@ -88,11 +91,12 @@ class AccountResult(Drawn):
     asked: Literal["epsilon", "delta"]
     at: Fraction
     notes: tuple[str, ...] = ()
+    honest: int | None = None
 
     @property
     def users(self) -> int | None:
         """How many users the protocol is for; None where it has no number, as for a local mechanism."""
-        return getattr(self.protocol, "users", None)
+        return mechanism_claims_of(self.protocol).users(self.protocol)
 
     @property
     def instances(self) -> int:
@@ -104,6 +108,7 @@ class AccountResult(Drawn):
         return {
             "protocol": self.name,
             "users": self.users,
+            "honest": self.honest,
             "instances": self.instances,
             "change": self.change.to_dict(),
             "parameters": dict(self.parameters),
@@ -121,16 +126,55 @@ class AccountResult(Drawn):
         deltas : sequence of float
             In (0, 1), at least one; the accuracy is set for the least.
         """
-        claims = mechanism_claims_of(self.protocol)
         with within_limits(self.name):
-            curve = claims.curve(
-                self.protocol,
-                self.change,
-                self.guarantee.threat_model,
-                relative_width=_PROFILE_WIDTH,
-                reference_delta=min(deltas),
-            )
+            view = _View.of(self.protocol, self.honest, self.guarantee.threat_model)
+            curve = view.curve(self.change, _PROFILE_WIDTH, min(deltas))
             return [curve.epsilon(delta) for delta in deltas]
+
+
+@dataclass(frozen=True)
+class _View:
+    """What an adversary sees of the users who follow a protocol.
+
+    Parameters
+    ----------
+    claims : MechanismClaims
+        The protocol's twin.
+    protocols : tuple
+        The protocol of those users alone; two where it lies between these, the less private one first.
+    adversary : ThreatModel
+        Whose view.
+    """
+
+    claims: MechanismClaims[Any]
+    protocols: tuple[Any, ...]
+    adversary: ThreatModel
+
+    @classmethod
+    def of(cls, protocol: Any, honest: int | None, adversary: ThreatModel) -> _View:
+        claims = mechanism_claims_of(protocol)
+        return cls(claims, (protocol,) if honest is None else claims.among_honest(protocol, honest), adversary)
+
+    def curve(self, change: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
+        """Return their privacy curve, at the accuracy wanted and where."""
+        ends = [
+            self.claims.curve(
+                made, change, self.adversary, relative_width=relative_width, reference_delta=reference_delta
+            )
+            for made in self.protocols
+        ]
+        return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
+
+    @property
+    def pure_epsilon(self) -> Interval:
+        """The largest privacy loss of one instance."""
+        ends = [self.claims.pure_epsilon(made, self.adversary) for made in self.protocols]
+        return Interval.proved(ends[-1].lower, ends[0].upper)
+
+    @property
+    def note(self) -> str:
+        """How the supremum over datasets is taken."""
+        return self.claims.note(self.protocols[0], self.adversary)
 
 
 def account(
@@ -143,6 +187,7 @@ def account(
     relative_width: float = 1e-6,
     threat_model: ThreatModel | str | None = None,
     at_most: int | None = None,
+    honest: int | None = None,
 ) -> AccountResult:
     """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
 
@@ -169,6 +214,9 @@ def account(
         Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
     at_most : int, optional
         Of a list, in how many runs the same user takes part at most; in all when omitted.
+    honest : int, optional
+        How many of the users follow the protocol, at least; all when omitted. Of the others the adversary knows, or
+        chose, all that they sent, or they stay away, and which of them do so is known (docs/crowds.md).
 
     Examples
     --------
@@ -190,6 +238,8 @@ def account(
                 f"instances={instances!r} and squared_change={squared_change!r} must be omitted: a schedule says how "
                 "often each protocol runs, and every input may change."
             )
+        if honest is not None:
+            raise ValueError(f"honest={honest!r} must be omitted for a list: give the protocols `with_users` of them.")
         schedule = Schedule(protocol, at_most, threat_model)
         return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
     if at_most is not None:
@@ -197,16 +247,18 @@ def account(
     change = change_of(check_integer("instances", instances, low=1), squared_change)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
-
-    def curve(reference_delta: float) -> PrivacyCurve:
-        return claims.curve(protocol, change, adversary, relative_width=relative_width, reference_delta=reference_delta)
+    honest = _checked_honest(claims, protocol, honest)
 
     with within_limits(claims.name):
+        view = _View.of(protocol, honest, adversary)
         asked, exact, made, point, statement = answered(
-            curve, lambda: LargestLossCurve(claims.pure_epsilon(protocol, adversary), change), delta, epsilon
+            lambda reference_delta: view.curve(change, relative_width, reference_delta),
+            lambda: LargestLossCurve(view.pure_epsilon, change),
+            delta,
+            epsilon,
         )
-        refusals = made.refusals if isinstance(made, BestCurve) else ()
-        notes = (claims.note(protocol, adversary), *(f"left out: {refusal}" for refusal in refusals))
+        refusals = made.refusals if isinstance(made, BestCurve | BetweenCurves) else ()
+        notes = (view.note, *(f"left out: {refusal}" for refusal in refusals))
     return AccountResult(
         claims.name,
         protocol,
@@ -217,7 +269,18 @@ def account(
         asked,
         exact,
         notes,
+        honest,
     )
+
+
+def _checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: int | None) -> int | None:
+    """Return how many users are honest, after checking that there are so many."""
+    if honest is None:
+        return None
+    users = claims.users(protocol)
+    if users is None:
+        raise ValueError(f"honest={honest!r} must be omitted: {claims.name} is private without other users.")
+    return check_integer("honest", honest, low=1, high=users)
 
 
 def change_of(instances: int, squared_change: Number | None) -> Change:

@@ -108,6 +108,7 @@ def compare(
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
     threat_model: ThreatModel | str | None = None,
+    honest_fraction: Number | None = None,
 ) -> Comparison:
     """Plan every bitsum with every method.
 
@@ -119,7 +120,7 @@ def compare(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, composition, sparsity, max_messages_per_user, threat_model
+    squared_change, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
         As in `dpverify.planning.plan.plan`.
 
     Raises
@@ -153,6 +154,7 @@ def compare(
                 sparsity=sparsity,
                 max_messages_per_user=max_messages_per_user,
                 threat_model=threat_model,
+                honest_fraction=honest_fraction,
             )
         except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
             reason = error.reason if isinstance(error, CapacityError) else str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
     enclosing_floats,
+    exact_number,
 )
 from dpverify.planning.account import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -32,7 +34,7 @@ from dpverify.shown import Shown
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["EXACT", "METHODS", "PlanRow", "plan"]
+__all__ = ["EXACT", "METHODS", "PlanRow", "honest_users", "plan"]
 
 METHODS = ("published", "exact")
 """How parameters are found: by the published formula at (epsilon0, delta0), or exactly, with the least error."""
@@ -67,6 +69,8 @@ class PlanRow(Shown):
         What one user's replacement changes, in how many bitsums.
     notes : tuple of str
         What a reader must know, for instance hypotheses of the published theorem that do not hold.
+    honest : int or None
+        How many users must follow the protocol for the guarantee; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"
@@ -84,6 +88,7 @@ class PlanRow(Shown):
     guarantee: Guarantee
     change: Change
     notes: tuple[str, ...] = ()
+    honest: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, but `protocol`, as plain JSON values."""
@@ -100,6 +105,7 @@ class PlanRow(Shown):
             "guarantee": self.guarantee.to_dict(),
             "change": self.change.to_dict(),
             "notes": list(self.notes),
+            "honest": self.honest,
         }
 
 
@@ -158,6 +164,7 @@ def plan(
     delta_split: Number | None = None,
     max_messages_per_user: float | None = None,
     threat_model: ThreatModel | str | None = None,
+    honest_fraction: Number | None = None,
 ) -> PlanRow:
     """Find parameters of a binary-sum protocol so that many instances together stay within a budget.
 
@@ -189,6 +196,9 @@ def plan(
     threat_model : ThreatModel or str, optional
         Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
         but for the baselines.
+    honest_fraction : number, optional
+        f in (0, 1]: the guarantee holds as long as floor(f n) users follow the protocol, whatever the others do. Their
+        randomizer is that of the protocol of least error for floor(f n) users; the error is that of all n.
 
     Raises
     ------
@@ -229,6 +239,7 @@ def plan(
     change = change_of(instances * sparsity, squared_change)
     if not isinstance(change, Full):
         _check_joint(change, instances, sparsity, chosen)
+    honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)
     claims = BITSUM_CLAIMS[bitsum]
     adversary = chosen_threat_model(claims.name, claims.threat_models, threat_model)
     if budget.delta == 0.0:
@@ -251,8 +262,8 @@ def plan(
     if method == "published":
         assert share is not None
         assert guarantee is not None
-        protocol = _published(claims, adversary, users, share)
-        notes = claims.published_notes(users, share.epsilon0, share.delta0)
+        protocol = _published(claims, adversary, honest or users, share)
+        notes = claims.published_notes(honest or users, share.epsilon0, share.delta0)
         with within_limits(bitsum):
             proved = claims.proves(protocol, adversary, share.epsilon0, share.delta0)
         if not proved:
@@ -269,10 +280,13 @@ def plan(
     else:
         composed_epsilon = _ComposedEpsilon(composed, target, adversary)
         with within_limits(bitsum):
-            protocol, epsilon = _least_error_or_pure(claims, users, composed_epsilon, max_messages_per_user)
+            protocol, epsilon = _least_error_or_pure(claims, honest or users, composed_epsilon, max_messages_per_user)
         if guarantee is None:
             guarantee = upper_bound(epsilon, budget.delta, adversary, "exact parameters, exact composition", PROOF)
     assert guarantee is not None
+    if honest is not None:
+        with within_limits(bitsum):
+            protocol = claims.with_users(protocol, users, more_private=True)
     messages = claims.messages_per_user(protocol)
     return PlanRow(
         bitsum,
@@ -288,6 +302,7 @@ def plan(
         guarantee,
         change,
         notes,
+        honest,
     )
 
 
@@ -300,6 +315,22 @@ def _check_joint(change: L2Bounded, instances: int, sparsity: int, composition: 
         raise ValueError(f"{given} must be at most instances={instances}: no bit changes by more than 1.")
     if composition != EXACT:
         raise FormulaRangeError(f"{given} must be omitted: {composition} composition is of full changes only.")
+
+
+def honest_users(name: str, fraction: Number, users: int) -> int:
+    """Return how many users a fraction in (0, 1] is, rounded down: at least one.
+
+    Raises
+    ------
+    ValueError
+        If it is out of that range, or below 1/users.
+    """
+    exact = exact_number(name, fraction)
+    if not 0 < exact <= 1:
+        raise ValueError(f"{name}={fraction!r} must be in (0, 1].")
+    if (found := math.floor(exact * users)) < 1:
+        raise ValueError(f"{name}={fraction!r} must be at least 1/{users}: one of users={users} is honest.")
+    return found
 
 
 def _least_error(

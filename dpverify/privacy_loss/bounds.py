@@ -16,7 +16,7 @@ from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "InfiniteLossCurve", "LargestLossCurve", "times"]
+__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "times"]
 
 
 class LargestLossCurve:
@@ -74,6 +74,33 @@ class InfiniteLossCurve:
         """Return inf where the mass exceeds delta, and nothing but [0, inf] elsewhere."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
         return Interval(math.inf if self._mass > delta else 0.0, math.inf)
+
+
+class BetweenCurves:
+    """The curve of what is no less private than one mechanism and no more private than another.
+
+    Parameters
+    ----------
+    least, most : PrivacyCurve
+        The curves of the less and of the more private one.
+    """
+
+    def __init__(self, least: PrivacyCurve, most: PrivacyCurve) -> None:
+        self._least, self._most = least, most
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why curves were left out of the last answer."""
+        found = (curve.refusals for curve in (self._least, self._most) if isinstance(curve, BestCurve))
+        return tuple(dict.fromkeys(reason for reasons in found for reason in reasons))
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+        return Interval.proved(self._most.delta(epsilon).lower, self._least.delta(epsilon).upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta."""
+        return Interval.proved(self._most.epsilon(delta).lower, self._least.epsilon(delta).upper)
 
 
 class BestCurve:

@@ -27,6 +27,7 @@ __all__ = [
     "axes_for",
     "check_path",
     "demo_figure",
+    "new_figure",
     "plan_errors",
     "privacy_profile",
     "save",
@@ -77,6 +78,11 @@ def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list
 def axes_for(axes: Axes | None) -> Axes:
     """Return the axes to draw on: the given ones, or those of a figure of their own."""
     return _figure(6.4, 4.0)[1][0] if axes is None else axes
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure with one pair of axes, of this size in inches."""
+    return _figure(width, height)[0]
 
 
 def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> None:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
 
-__all__ = ["WIDTH", "account_table", "as_text", "demo_table", "ledger_table", "plan_row_table", "plan_table"]
+__all__ = [
+    "WIDTH",
+    "account_table",
+    "as_text",
+    "demo_table",
+    "ledger_table",
+    "name_lines",
+    "plan_row_table",
+    "plan_table",
+]
 
 WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
@@ -125,14 +134,14 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
     for row in comparison.rows:
         if isinstance(row, FailedPlan):
             mark = notes.mark(f"no plan: {row.error}")
-            table.add_row(_name(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
+            table.add_row(name_lines(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
             continue
         adversary = row.guarantee.threat_model
         special = [] if adversary is common else [f"{adversary.value} threat model"]
         if checks:  # which name what concerns privacy only
             special += [f"{name}={value}" for name, value in row.parameters.items() if isinstance(value, str)]
         table.add_row(
-            _name(row.bitsum),
+            name_lines(row.bitsum),
             Text(row.method + notes.mark(*row.notes, *special)),
             _number(row.bitsum_rmse),
             _number(row.messages_per_user),
@@ -150,6 +159,7 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
             f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading}, {common.value} threat model unless "
             "noted."
         )
+    lines += {_enough(row.honest, comparison.users) for row in comparison.plans if row.honest is not None}
     # Below the table: their names and number differ from protocol to protocol.
     details = [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
     if checks:
@@ -165,11 +175,12 @@ def plan_row_table(row: PlanRow) -> RenderableType:
         Text(f"RMSE of one bitsum: {_number(row.bitsum_rmse)} users"),
         Text(f"messages per user and instance: {_number(row.messages_per_user)} expected"),
         Text(f"the whole: {row.guarantee}"),
+        *([] if row.honest is None else [Text(_enough(row.honest, row.protocol.users))]),
         *(Text(f"{note}.") for note in row.notes),
     )
 
 
-def _name(bitsum: str) -> str:
+def name_lines(bitsum: str) -> str:
     """Return a name in two lines, at its last hyphen, where it would take the place of other columns."""
     start, hyphen, end = bitsum.rpartition("-")
     return f"{start}-\n{end}" if len(bitsum) > _LONG and hyphen else bitsum
@@ -212,8 +223,17 @@ def account_table(result: AccountResult) -> RenderableType:
         table,
         Text(f"At most: {_reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
         *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
+        *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
         *(Text(f"Datasets: {note}.") for note in result.notes),
     )
+
+
+def _enough(honest: int, users: int) -> str:
+    return f"This holds as long as {honest:,} of {users:,} users follow the protocol, whatever the others send."
+
+
+def _honest(honest: int, users: int | None) -> str:
+    return f"Honest: {honest:,} of {users:,} users; what the others send is known, or they stay away."
 
 
 def _instances(result: AccountResult) -> str:

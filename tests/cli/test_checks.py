@@ -36,6 +36,18 @@ def test_every_check_confirms_its_row(method: str, capsys: pytest.CaptureFixture
         assert found["epsilon"]["upper"] <= 1.0
 
 
+def test_a_plan_for_honest_users_is_checked_for_as_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--method", "exact", "--bitsum", "nb", "--honest-fraction", "0.9", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["honest"] == 54
+    _, *words = shlex.split(row["check"])
+    assert words[-2:] == ["--honest-users", "54"]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["honest"], found["parameters"]["shape"]) == (54, row["parameters"]["shape"])
+    assert 0.99 < found["epsilon"]["upper"] <= 1.0
+
+
 def test_a_view_that_is_not_the_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--bitsum", "pure", "--threat-model", "model", "--method", "exact", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
-from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, InfiniteLossCurve, LargestLossCurve
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
@@ -120,3 +120,20 @@ def test_infinite_mass_of_many_instances_is_a_lower_bound(mass: float) -> None:
 def test_infinite_mass_counts_in_full_changes_only() -> None:
     assert InfiniteLossCurve(0.5, L2Bounded(2.5, 7)).delta(0.0).lower == pytest.approx(0.75)
     assert InfiniteLossCurve(1.0, L2Bounded(0.5, 7)).delta(0.0).lower == 0.0
+
+
+def test_between_two_curves_each_gives_the_end_that_it_bounds() -> None:
+    less, more = _Says(3.0, 4.0), _Says(1.0, 2.0)
+    assert BetweenCurves(less, more).delta(0.5) == Interval(1.0, 4.0)
+    assert BetweenCurves(less, more).epsilon(0.5) == Interval(1.0, 4.0)
+    with pytest.raises(ArithmeticError):  # the more private one cannot be the less private one
+        BetweenCurves(more, less).delta(0.5)
+
+
+def test_between_two_curves_what_either_left_out_is_told() -> None:
+    made = [
+        BestCurve(LargestLossCurve(Interval(1.0, 1.0), Full(1)), _Refuses, lambda: _Says(0.1, 0.2)) for _ in range(2)
+    ]
+    curve = BetweenCurves(*made)
+    assert curve.delta(0.5) == Interval(0.1, 0.2)
+    assert curve.refusals == ("too large.",)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
@@ -233,6 +233,11 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         if not _joint_law(bitsum, threat_model):
             joint += ", but this bitsum is charged for full changes"
         return f"{joint}; {_changed(bitsum, features.family)}" if features.family.S < features.family.Q else joint
+
+    def with_users(self, protocol: KernelDensityProtocol, users: int, *, more_private: bool) -> KernelDensityProtocol:
+        """Return it with the bitsum of another number of users, rounded as that one's twin allows."""
+        bitsum = protocol.bitsum
+        return replace(protocol, bitsum=claims_of(bitsum).with_users(bitsum, users, more_private=more_private))
 
     def parameters(self, protocol: KernelDensityProtocol) -> dict[str, Any]:
         """Return the bitsum, the family of the features, each by its name and parameters, and how many were drawn."""

@@ -1,0 +1,61 @@
+"""The command `dpverify crowd`: what is left of plans where users drop out or cheat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.names import BITSUMS
+from dpverify.cli.options import choice, exact
+from dpverify.cli.output import AsJson, HonestFraction, Instances, Users, print_result, write_figure
+
+__all__ = ["register"]
+
+_ALL = "all"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(crowd)
+
+
+def _bitsums() -> tuple[str, ...]:
+    from dpverify.planning.comparison import BITSUMS
+
+    return (*BITSUMS, _ALL)
+
+
+def crowd(
+    epsilon: Annotated[
+        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+    ],
+    delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    users: Users,
+    instances: Instances,
+    bitsum: Annotated[str, choice(known=_bitsums, help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
+    honest_fraction: HonestFraction = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show epsilon against the share of users who follow the protocol, for plans of one budget."""
+    if plot is not None:
+        from dpverify.report.plots import check_path
+
+        check_path(plot, "--plot")
+    from dpverify.guarantee import Budget
+    from dpverify.planning import crowds
+    from dpverify.report.crowds import crowd_figure, crowd_table
+
+    found = crowds.crowd(
+        Budget(epsilon, delta),
+        users=users,
+        instances=instances,
+        bitsums=_bitsums()[:-1] if bitsum == _ALL else (bitsum,),
+        fractions=[share for share in crowds.FRACTIONS if float(share) * users >= 1],
+        honest_fraction=honest_fraction,
+    )
+    print_result(found.to_dict(), crowd_table(found), as_json)
+    if plot is not None and not write_figure("--plot", plot, lambda: crowd_figure(found)):
+        raise typer.Exit(2)

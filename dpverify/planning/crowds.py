@@ -1,0 +1,158 @@
+"""What is left of a plan's privacy where fewer and fewer users follow the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, ThreatModel, exact_number
+from dpverify.planning.account import account
+from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
+from dpverify.planning.plan import PlanRow, honest_users
+from dpverify.shown import Drawn
+from protocols.validation import check_integer
+
+__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd"]
+
+FRACTIONS = ("1", "0.9", "0.75", "0.5", "0.25", "0.1", "0.01")
+"""The shares of honest users that are shown by default."""
+_WIDTH = 1e-4
+
+
+@dataclass(frozen=True)
+class CrowdRow:
+    """One plan, and what it gives at every honest fraction.
+
+    Parameters
+    ----------
+    plan : PlanRow
+        The parameters, for all users.
+    epsilons : tuple of Interval or None
+        One for each fraction, at the budget's delta; None where the law was too large.
+    errors : tuple of str
+        Why, once each.
+    """
+
+    plan: PlanRow
+    epsilons: tuple[Interval | None, ...]
+    errors: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "plan": self.plan.to_dict(),
+            "epsilons": [None if found is None else found.to_dict() for found in self.epsilons],
+            "errors": list(self.errors),
+        }
+
+
+@dataclass(frozen=True)
+class Crowd(Drawn):
+    """Epsilon against the honest fraction, for plans of one budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole composition.
+    users, instances : int
+        n and I.
+    honest : tuple of int
+        How many users are honest, one for each fraction.
+    fractions : tuple of Fraction
+        Of the users, as asked.
+    rows : tuple of CrowdRow or FailedPlan
+        One per bitsum.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.crowds:crowd_table"
+    figure_by: ClassVar[str] = "dpverify.report.crowds:crowd_curves"
+
+    budget: Budget
+    users: int
+    instances: int
+    honest: tuple[int, ...]
+    fractions: tuple[Fraction, ...]
+    rows: tuple[CrowdRow | FailedPlan, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; a row without a plan has the key "error"."""
+        return {
+            "budget": self.budget.to_dict(),
+            "users": self.users,
+            "instances": self.instances,
+            "fractions": [float(fraction) for fraction in self.fractions],
+            "honest": list(self.honest),
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def crowd(
+    budget: BudgetLike,
+    *,
+    users: int,
+    instances: int,
+    bitsums: Iterable[str] = BITSUMS,
+    fractions: Iterable[Number] = FRACTIONS,
+    honest_fraction: Number | None = None,
+    threat_model: ThreatModel | str | None = None,
+) -> Crowd:
+    """Plan each bitsum with the least error, and account the plan for every fraction of honest users.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        The budget of the whole composition; delta must be positive.
+    users, instances : int
+        n and I, at least 1.
+    bitsums : iterable of str
+        All by default.
+    fractions : iterable of number
+        Which shares of the users are honest, each in (0, 1] and of at least one user.
+    honest_fraction : number, optional
+        The fraction that the plans are made for, as in `dpverify.planning.plan.plan`; all users when omitted.
+    threat_model : ThreatModel or str, optional
+        As in `dpverify.planning.plan.plan`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    budget, users = Budget.of(budget), check_integer("users", users, low=1)
+    if budget.delta == 0.0:
+        raise ValueError("delta=0 must be in (0, 1): the fewer users are honest, the more delta says.")
+    asked = tuple(fractions)
+    honest = tuple(honest_users("fractions", fraction, users) for fraction in asked)
+    plans = compare(
+        budget,
+        users=users,
+        instances=instances,
+        bitsums=bitsums,
+        methods=["exact"],
+        threat_model=threat_model,
+        honest_fraction=honest_fraction,
+    )
+
+    def accounted(row: PlanRow) -> CrowdRow:
+        epsilons: list[Interval | None] = []
+        errors: list[str] = []
+        for count in honest:
+            try:
+                found = account(
+                    row.protocol,
+                    instances=instances,
+                    delta=budget.exact_delta,
+                    relative_width=_WIDTH,
+                    threat_model=row.guarantee.threat_model,
+                    honest=count,
+                )
+                epsilons.append(found.epsilon)
+            except CapacityError as error:
+                epsilons.append(None)
+                errors.append(error.reason)
+        return CrowdRow(row, tuple(epsilons), tuple(dict.fromkeys(errors)))
+
+    rows = tuple(row if isinstance(row, FailedPlan) else accounted(row) for row in plans.rows)
+    return Crowd(budget, users, plans.instances, honest, tuple(exact_number("fractions", f) for f in asked), rows)

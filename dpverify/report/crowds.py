@@ -1,0 +1,124 @@
+"""Epsilon against the honest fraction, as a table and as a figure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.digits import rounded_up, unrounded
+from dpverify.report.layout import Rows
+from dpverify.report.plots import new_figure
+from dpverify.report.tables import name_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dpverify.planning.crowds import Crowd
+
+__all__ = ["crowd_curves", "crowd_figure", "crowd_table"]
+
+_DIGITS = 4
+_DASHES = ("-", "--", "-.", ":")
+_MARKERS = "osdDvP*Xh<>"
+_APART = 0.96
+"""Between marks that would cover each other."""
+
+
+def crowd_table(crowd: Crowd) -> RenderableType:
+    """Return one row per plan: the upper ends of epsilon, one column for each fraction.
+
+    Parameters
+    ----------
+    crowd : Crowd
+        As `dpverify.planning.crowds.crowd` returns it.
+    """
+    from dpverify.planning.comparison import FailedPlan  # here, as the table needs no engine
+
+    numbers = ("RMSE", *(unrounded(fraction) for fraction in crowd.fractions))
+    table, reasons = Rows(("bitsum", *numbers), numbers), []
+    for row in crowd.rows:
+        if isinstance(row, FailedPlan):
+            table.add_row(name_lines(row.bitsum), *["-"] * len(numbers))
+            reasons.append(f"{row.bitsum}: {row.error}")
+            continue
+        found = ("-" if end is None else _shown(end.upper, crowd) for end in row.epsilons)
+        table.add_row(name_lines(row.plan.bitsum), f"{row.plan.bitsum_rmse:.4g}", *found)
+        reasons += [f"{row.plan.bitsum}: {error}" for error in row.errors]
+    title = f"Budget {crowd.budget}, n = {crowd.users:,} users, I = {crowd.instances:,} instances"
+    legend = (
+        "Columns: epsilon at the budget's delta, rounded up, if this share of the users follows the protocol and the "
+        "adversary knows all that the others send, or they drop out. RMSE: of one bitsum, in users, if all follow it."
+    )
+    planned = {row.plan.honest for row in crowd.rows if not isinstance(row, FailedPlan)} - {None}
+    promise = [f"Planned for {count:,} honest users." for count in planned]
+    return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]))
+
+
+def _shown(epsilon: float, crowd: Crowd) -> str:
+    """Return an upper bound, rounded up, though not above the budget that it keeps."""
+    budget = crowd.budget.exact_epsilon
+    if epsilon == math.inf:
+        return "inf"
+    return rounded_up(epsilon, _DIGITS, within=budget if epsilon <= budget else math.inf)
+
+
+def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
+    """Draw epsilon against the honest fraction, and the budget as a line.
+
+    A triangle at the upper edge is where a plan's epsilon is infinite for the first time.
+
+    Parameters
+    ----------
+    crowd : Crowd
+        As `dpverify.planning.crowds.crowd` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.planning.comparison import FailedPlan
+
+    drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
+    plans = [row for row in crowd.rows if not isinstance(row, FailedPlan)]
+    for number, row in enumerate(plans):
+        points = [
+            (float(fraction), end.upper)
+            for fraction, end in zip(crowd.fractions, row.epsilons, strict=True)
+            if end is not None and end.upper < math.inf
+        ]
+        if points:
+            drawn.plot(
+                *zip(*points, strict=True),
+                color=f"C{number % 10}",
+                linestyle=_DASHES[number % len(_DASHES)],
+                marker=_MARKERS[number % len(_MARKERS)],
+                markersize=4,
+                alpha=0.85,
+                label=row.plan.bitsum,
+            )
+        lost = [f for f, end in zip(crowd.fractions, row.epsilons, strict=True) if end and end.upper == math.inf]
+        if lost:  # at the upper edge, side by side
+            place = float(max(lost)) * _APART**number
+            drawn.plot(place, 1.0, "^", color=f"C{number % 10}", transform=drawn.get_xaxis_transform(), clip_on=False)
+    drawn.axhline(crowd.budget.epsilon, color="0.4", linestyle=":", label="budget")
+    drawn.set_xscale("log")
+    drawn.set_yscale("log")
+    drawn.invert_xaxis()
+    drawn.set_xticks([float(fraction) for fraction in crowd.fractions], [unrounded(f) for f in crowd.fractions])
+    drawn.tick_params("x", labelrotation=60)
+    drawn.minorticks_off()
+    drawn.set_xlabel("share of the users who follow the protocol")
+    drawn.set_ylabel(rf"$\varepsilon$ at $\delta$ = {unrounded(crowd.budget.exact_delta)}, at most (nats)")
+    drawn.grid(which="major", alpha=0.3)
+    drawn.legend(frameon=False, fontsize="small")
+    drawn.set_title(f"{crowd.budget}, n = {crowd.users:,}, I = {crowd.instances:,}", loc="left", fontsize="medium")
+    return drawn
+
+
+def crowd_figure(crowd: Crowd) -> Figure:
+    """Draw `crowd_curves` on a figure, to be saved."""
+    figure = new_figure(6.4, 4.2)
+    crowd_curves(crowd, figure.axes[0])
+    return figure

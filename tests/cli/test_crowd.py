@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify import cli
+
+WORDS = ["crowd", "--epsilon", "1", "--delta", "1e-3", "--users", "400", "--instances", "1", "--bitsum", "poisson"]
+
+
+def test_the_command_shows_and_draws_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "crowd.png"
+    assert cli.main([*WORDS, "--plot", str(plot), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["honest"] == [400, 360, 300, 200, 100, 40, 4]
+    ends = [end["upper"] for end in found["rows"][0]["epsilons"]]
+    assert ends[0] <= 1.0 < ends[1] < ends[2]
+    assert ends[-1] == "inf"  # four users' share of the noise
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plan_for_nine_in_ten_keeps_the_budget_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--honest-fraction", "0.9", "--json"]) == 0
+    ends = [end["upper"] for end in json.loads(capsys.readouterr().out)["rows"][0]["epsilons"]]
+    assert ends[1] <= 1.0 < ends[2]
+
+
+def test_mistakes_are_told_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for more, said in (
+        (["--plot", str(tmp_path / "crowd.gif")], "must end in one of"),
+        (["--honest-fraction", "1.1"], "--honest-fraction='1.1' must be a finite number in (0, 1]."),
+        (["--honest-fraction", "0.001"], "--honest-fraction='0.001' must be at least 1/400"),
+    ):
+        assert cli.main([*WORDS, *more]) == 2
+        assert said in capsys.readouterr().err
+    account = ["account", "poisson", "--mean", "9", "--instances", "1", "--delta", "1e-3", "--users", "4"]
+    assert cli.main([*account, "--honest-users", "5"]) == 2
+    assert capsys.readouterr().err == "--honest-users=5 must be an integer in [1, 4].\n"
+    kernel = ["plan", "--kernel", "gaussian", "--dimension", "2", "--epsilon", "1", "--delta", "1e-3", "--users", "9"]
+    assert cli.main([*kernel, "--honest-fraction", "0.5"]) == 2
+    assert capsys.readouterr().err.startswith("--honest-fraction must be omitted with --kernel")
