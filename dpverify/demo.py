@@ -5,6 +5,10 @@ for the shuffle model. They run the highest density class classifier of wagner20
 for the features, with delta well below one over the number of users, and epsilon = 3 for the label: weak promises, but
 stronger ones leave nothing to learn from so few users. Bandwidth and number of features are public constants.
 
+Published parameters come with the source's features, single cosines, each charged in full. Exact ones come with as many
+cosines and sines in pairs: an image's features then have one norm, and their joint change is charged
+(docs/features.md).
+
 What the whole guarantees (wagner2025, Corollary 3.4, for the communication-threat model): a user's published label is
 epsilon_label-DP. Given the published labels, she takes part in the protocol of exactly one class, the reported one,
 whatever her image and label are; so the classes' guarantees do not add up, and the features cost what the worst class
@@ -23,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from dpverify.claims.bitsum import claims_of
 from dpverify.claims.classifier import Change, classifier_guarantee
+from dpverify.claims.registry import claims_of
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
@@ -33,6 +37,7 @@ from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.shown import Shown
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
+from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily
 from protocols.validation import check_integer
 
 __all__ = ["BUDGET", "CONCLUSION", "LABEL_EPSILON", "DemoResult", "DemoRow", "many_users", "run"]
@@ -44,12 +49,12 @@ BANDWIDTH = 0.6
 """Of the Gaussian kernel, on images of Euclidean norm 1."""
 INSTANCES = 256
 _BITSUMS = ("rr", "3nb")
-_COUNT_STEP = 10
+_COUNT_STEP, _COARSER = 10, 10
 
 CONCLUSION = (
     "With so few users the published formula for randomized response drowns the classes in noise, far more than the "
-    "budget asks for; the exact law of the same protocol meets the same budget with a usable error, one bit per "
-    "instance.",
+    "budget asks for; the exact law of the same protocol, and of what one image can change of all features together, "
+    "meets the same budget with a usable error, one bit per feature.",
     "What it cannot do: a small epsilon at this size. The noise of a bitsum hardly depends on the number of users, so "
     "its share of a class shrinks as the class grows. The same at 30,000 users:",
 )
@@ -150,18 +155,55 @@ class _Task:
         return cls(images[~held_out], labels[~held_out], images[held_out], labels[held_out])
 
 
+@dataclass(frozen=True)
+class _Features:
+    """Which features a method runs with, and what one user's image may change of their bits.
+
+    Parameters
+    ----------
+    family : LSQFamily
+        Their family.
+    pairs, bits : int
+        How many of its pairs are drawn, and how many bits these have.
+    squared_change : float or None
+        T^2, the same for every draw; None where each bit is charged in full.
+    """
+
+    family: LSQFamily
+    pairs: int
+    bits: int
+    squared_change: float | None
+
+    @classmethod
+    def of(cls, method: str | None, dimension: int, instances: int) -> _Features:
+        """Return those of a method, with so many bits, or one more."""
+        if method != "exact":
+            return cls(GaussianFeatures(dimension, BANDWIDTH), instances, instances, None)
+        family, pairs = FourierPairs(dimension, BANDWIDTH), (instances + 1) // 2
+        drawn = family.sample(pairs, np.random.default_rng(0))
+        return cls(family, pairs, drawn.coordinates, claims_of(family).squared_change(drawn))
+
+
 class _Planner:
     """Parameters for every reported count.
 
     The exact method searches at the count rounded down to a multiple of `_COUNT_STEP` only. Its result holds for more
     users too: for randomized response their reports are noise on top of the view, independent of the rest, and 3NB's
-    total noise is the same for every number of users. The published formulas are evaluated at the count itself.
+    total noise is the same for every number of users: larger steps cost it messages only. The published formulas are
+    evaluated at the count itself.
     """
 
-    def __init__(self, bitsum: str, method: str, instances: int) -> None:
-        self._step = 1 if method == "published" else _COUNT_STEP
+    def __init__(self, bitsum: str, method: str, features: _Features) -> None:
+        self._step = 1 if method == "published" else _COUNT_STEP * (1 if bitsum == "rr" else _COARSER)
         self._plan = functools.cache(
-            lambda users: plan(bitsum, BUDGET, users=users, instances=instances, method=method)
+            lambda users: plan(
+                bitsum,
+                BUDGET,
+                users=users,
+                instances=features.bits,
+                method=method,
+                squared_change=features.squared_change,
+            )
         )
         self.rows: list[PlanRow] = []
         self.protocols: list[BitsumProtocol] = []
@@ -199,18 +241,24 @@ def _whole(plans: Sequence[PlanRow]) -> Guarantee:
     return classifier_guarantee(worst, LABEL_EPSILON, worst.threat_model, Change.POINT_AND_LABEL)
 
 
-def _spent(row: PlanRow, protocol: BitsumProtocol, instances: int) -> Interval:
+def _spent(row: PlanRow, protocol: BitsumProtocol, features: _Features) -> Interval:
     """Return the epsilon at the budget's delta: no more than was proved for the plan, on a finer grid."""
-    found = account(protocol, instances=instances, delta=BUDGET.delta, relative_width=1e-3).epsilon
+    found = account(
+        protocol,
+        instances=features.bits,
+        squared_change=features.squared_change,
+        delta=BUDGET.delta,
+        relative_width=1e-3,
+    ).epsilon
     proved = row.guarantee.epsilon if row.guarantee.side is Side.UPPER_BOUND else math.inf
     return Interval.proved(found.lower, min(found.upper, proved))
 
 
-def _scores(task: _Task, planner: _Planner | None, instances: int, seeds: Sequence[int]) -> tuple[float, ...]:
+def _scores(task: _Task, planner: _Planner | None, features: _Features, seeds: Sequence[int]) -> tuple[float, ...]:
     def score(seed: int) -> float:
         classifier = HighestDensityClassifier(
-            bandwidth=BANDWIDTH,
-            instances=instances,
+            features.family,
+            instances=features.pairs,
             bitsum=planner,
             label_epsilon=None if planner is None else LABEL_EPSILON,
             classes=np.unique(task.labels),
@@ -249,14 +297,16 @@ def run(*, seed: int = 0, repeats: int = 3, instances: int = INSTANCES, progress
     classes = len(np.unique(task.labels))
     seeds = range(seed, seed + repeats)
     tell("no privacy")
-    rows = [DemoRow("no privacy", None, _scores(task, None, instances, seeds))]
+    dimension = task.users.shape[1]
+    rows = [DemoRow("no privacy", None, _scores(task, None, _Features.of(None, dimension, instances), seeds))]
     for bitsum in _BITSUMS:
         for method in METHODS:
             name = f"{bitsum}, {method}"
             tell(name)
-            planner = _Planner(bitsum, method, instances)
+            features = _Features.of(method, dimension, instances)
+            planner = _Planner(bitsum, method, features)
             try:
-                accuracies = _scores(task, planner, instances, seeds)
+                accuracies = _scores(task, planner, features, seeds)
             except (InfeasibleBudgetError, FormulaRangeError) as error:
                 rows.append(DemoRow(name, method, error=str(error)))
                 continue
@@ -268,9 +318,10 @@ def run(*, seed: int = 0, repeats: int = 3, instances: int = INSTANCES, progress
                     method,
                     accuracies,
                     float(np.mean([claims.rmse(protocol) for protocol in planner.protocols])),
-                    float(np.mean([claims.messages_per_user(protocol) for protocol in planner.protocols])) * instances,
+                    float(np.mean([claims.messages_per_user(protocol) for protocol in planner.protocols]))
+                    * features.bits,
                     _whole(planner.rows),
-                    _spent(planner.row(typical.users), typical, instances),
+                    _spent(planner.row(typical.users), typical, features),
                     planner.notes,
                 )
             )
