@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_choice, check_integer, check_real, check_vectors
 
-__all__ = ["LSQFamily", "LSQFeatures"]
+__all__ = ["LSQFamily", "LSQFeatures", "check_length"]
 
 Outside = Literal["refuse", "scale"]
 _TOLERANCE = 1e-3
 """By what share of the radius stored points may be outside the ball: half-precision embeddings are off by 5e-4."""
+_SHORTEST, _LONGEST = 1e-100, 1e100
+"""Norms are compared with nothing else: outside, squares leave the floats, and a long vector may have norm 0."""
+
+
+def check_length(name: str, value: Any) -> float:
+    """Return what norms are compared with, after checking that squares of such lengths are floats of full precision."""
+    return check_real(name, value, low=_SHORTEST, high=_LONGEST)
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class LSQFamily(ABC):
         d, the number of coordinates of a point; at least 1.
     radius : float or None
         rho: users' points lie in the public ball of this radius around 0, which bounds what replacing one can change
-        (`dpverify.claims.lsq`). None promises nothing.
+        (`dpverify.claims.lsq`), in [1e-100, 1e100]. None promises nothing.
     outside : {"refuse", "scale"}
         What each user does with a point outside the ball: refuse it, or scale it to norm rho. Norms that exceed rho by
         a relative 1e-3, as stored points may, are scaled in either case.
@@ -55,7 +62,7 @@ class LSQFamily(ABC):
     def __post_init__(self) -> None:
         check_integer("dimension", self.dimension, low=1)
         if self.radius is not None:
-            check_real("radius", self.radius, low=0.0, low_open=True)
+            check_length("radius", self.radius)
         check_choice("outside", self.outside, ("refuse", "scale"))
 
     @property

@@ -33,7 +33,7 @@ class ExponentialTessellation(HashedPartition):
     Parameters
     ----------
     radius : float
-        In (0, inf), in the units of the points; 1 suits unit vectors.
+        In [1e-100, 1e100], in the units of the points; 1 suits unit vectors.
     """
 
     radius: float = field(default=1.0, kw_only=True)

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.lsq.base import LSQFamily, LSQFeatures, Outside
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.lsq.base import LSQFamily, LSQFeatures, Outside, check_length
+from protocols.validation import check_generator, check_integer
 
 __all__ = ["ScaledFeatures"]
 
@@ -29,7 +29,7 @@ class ScaledFeatures(LSQFamily):
     instances : int
         I, at least 1; exactly 1 for a deterministic base.
     norm : float
-        C, in (0, inf): public, and fixed without looking at the users' points.
+        C, in [1e-100, 1e100]: public, and fixed without looking at the users' points.
     seed : int
         **Public**: it fixes the pairs, which the density is exact for. It must not be a seed of private randomness.
     """
@@ -51,7 +51,7 @@ class ScaledFeatures(LSQFamily):
             object.__setattr__(self, name, getattr(self.base, name))
         super().__post_init__()
         check_integer("instances", self.instances, low=1, high=1 if self.base.deterministic else None)
-        check_real("norm", self.norm, low=0.0, low_open=True)
+        check_length("norm", self.norm)
         check_integer("seed", self.seed, low=0)
 
     @property

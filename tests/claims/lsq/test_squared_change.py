@@ -146,3 +146,20 @@ def test_points_longer_than_their_computed_norm_are_charged() -> None:
     square = sum(Fraction(v) ** 2 for v in x[0].tolist())
     assert np.linalg.norm(x) <= 1.0 < square  # so it is not scaled
     assert Fraction(claims_of(family).squared_change(drawn(family))) >= square
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        Identity(2, 1e-100, radius=1e-100, outside="scale"),
+        LinearMap(2, "haar", 1e-100, radius=1e-100, outside="scale"),
+        ScaledFeatures(Identity(2, 1e-100), 1, 1e-100),
+        ScaledFeatures(Identity(2, 1e100), 1, 1e100),
+    ],
+    ids=repr,
+)
+def test_the_shortest_and_the_longest_norms_are_told_apart(family: LSQFamily) -> None:
+    features = drawn(family)
+    size = getattr(family, "norm", family.radius)
+    corner = np.array([[size, size], [-size, -size]])
+    assert 0.4 < worst_change(features, corner) <= claims_of(family).squared_change(features) < 1.01

@@ -123,9 +123,10 @@ class TestBall:
             features.f([[1e200, 1e200, 0.0]])
 
 
-@pytest.mark.parametrize("radius", [0.0, -1.0, math.inf])
+@pytest.mark.parametrize("radius", [0.0, -1.0, math.inf, 1e-200, 1e200])
 def test_radius_is_checked(radius: float) -> None:
-    with pytest.raises(ValueError, match=r"^radius=.* must be a finite number in \(0, inf\)\.$"):
+    # The squares of 1e-170 are 0: a norm would not tell that the vector is far outside a ball of radius 1e-200.
+    with pytest.raises(ValueError, match=r"^radius=.* must be a finite number in \[1e-100, 1e\+100\]\.$"):
         Identity(2, radius=radius)
     with pytest.raises(ValueError, match=r"^outside='clip' must be one of refuse, scale\.$"):
         Identity(2, radius=1.0, outside="clip")

@@ -54,5 +54,6 @@ def test_bad_arguments() -> None:
         ScaledFeatures("gaussian", 3, 1.0)
     with pytest.raises(ValueError, match=r"^instances=2 must be an integer in \[1, 1\]\.$"):
         ScaledFeatures(LinearMap(3), 2, 1.0)
-    with pytest.raises(ValueError, match=r"^norm=0\.0 must be a finite number in \(0, inf\)\.$"):
-        ScaledFeatures(FourierPairs(3), 2, 0.0)
+    for norm in (0.0, 1e-200, 1e200):
+        with pytest.raises(ValueError, match=r"^norm=.* must be a finite number in \[1e-100, 1e\+100\]\.$"):
+            ScaledFeatures(FourierPairs(3), 2, norm)
