@@ -167,10 +167,11 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
 
     def note(self, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> str:
         """Return what is given, and what may change."""
-        counts = protocol.reported_counts_
+        counts, smallest = protocol.reported_counts_, min(protocol.class_protocols(), key=lambda made: made.users)
         return (
             f"given the published labels, with classes of {counts.min():,} to {counts.max():,} users; her point and "
-            "her label may change, and the lower end is for the point alone"
+            "her label may change, and the lower end is for the point alone; "
+            f"{KernelDensityClaims().note(smallest, _seen(smallest, threat_model))}"
         )
 
     def users(self, protocol: HighestDensityClassifier) -> int:

@@ -20,6 +20,7 @@ from protocols.bitsum import BitsumProtocol, CentralGaussian, RandomizedResponse
 from protocols.bitsum.exact import ExactSum
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.lsq import LinearMap
 
 FLIP, LABEL_EPSILON = 0.2, 1.0
 USERS = tuple(itertools.product((0, 1), repeat=2))  # (bit, label)
@@ -191,3 +192,17 @@ def test_what_a_classifier_needs_for_an_account() -> None:
         account(fitted(2.0, ExactSum), delta=1e-3)
     central = fitted(2.0, lambda users: CentralGaussian(users, 3.0))
     assert account(central, delta=1e-3).guarantee.threat_model is ThreatModel.CENTRAL
+
+
+def test_what_one_point_can_change_is_charged_and_said() -> None:
+    rng = np.random.default_rng(3)
+    points, labels = rng.standard_normal((60, 6)), np.arange(60) % 2
+    family = LinearMap(6, "haar", 0.8, radius=1.0, outside="scale")
+    learned = HighestDensityClassifier(
+        family, bitsum=lambda users: RandomizedResponse(users, FLIP), label_epsilon=LABEL_EPSILON, random_state=0
+    ).fit(points, labels)
+    found = account(learned, delta=1e-4)
+    smallest = int(learned.reported_counts_.min())
+    in_full = account(RandomizedResponse(smallest, FLIP), instances=6, delta=1e-4).epsilon.upper
+    assert LABEL_EPSILON < found.epsilon.upper < LABEL_EPSILON + 0.75 * in_full
+    assert "replacing one point moves the 6 bits' probabilities by squares that add up to 1.5625" in found.notes[0]
