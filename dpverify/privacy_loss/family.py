@@ -362,16 +362,19 @@ class FamilyComposition:
         """Return the largest hockey-stick divergence over every mix of the pairs, as a proved interval."""
         if self._single is not None:
             return self._single.delta(epsilon)
-        check_real("epsilon", epsilon)
-        rough = self._bounds.delta_upper(epsilon)
+        upper, lower = self.delta_upper(epsilon), self._bounds.infinite
+        if not self._hopeless() or epsilon < 0.0:
+            lower = self._answer(self._reference, lambda: max(c.delta(epsilon).lower for c in self._lower()))
+        return Interval.proved(lower, upper)
+
+    def delta_upper(self, epsilon: float) -> float:
+        """Return only the upper bound of `delta`, for which nothing need be attained."""
+        if self._single is not None:
+            return self._single.delta_upper(epsilon)
+        rough = self._bounds.delta_upper(epsilon) if check_real("epsilon", epsilon) >= 0.0 else 1.0
         if self._hopeless() and epsilon >= 0.0:
-            return Interval(self._bounds.infinite, rough)
-
-        def ask() -> Interval:
-            upper = min(self._worst_delta(epsilon), rough) if epsilon >= 0.0 else self._worst_delta(epsilon)
-            return Interval.proved(max(c.delta(epsilon).lower for c in self._lower()), upper)
-
-        return self._answer(max(1e-3 * rough, 1e-280), ask)
+            return rough
+        return min(rough, self._answer(max(1e-3 * rough, 1e-280), lambda: self._worst_delta(epsilon)))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""

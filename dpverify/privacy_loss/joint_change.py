@@ -221,7 +221,7 @@ class JointChange:
 
         finite = math.exp(min(self._least(log_delta), 0.0)) if epsilon < self._largest else 0.0
         upper = float(min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
-        return min(upper, self._in_full(lambda full: full.delta(epsilon).upper))
+        return min(upper, self._in_full(lambda full: full.delta_upper(epsilon)))
 
     def epsilon_upper(self, delta: float) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.

@@ -28,7 +28,8 @@ class OneInstance:
         self._covers, self._attained = covers, attained
         self._largest = max(pair.largest_loss + pair.loss_error for cover in covers for pair in cover)
 
-    def _upper(self, epsilon: float) -> float:
+    def delta_upper(self, epsilon: float) -> float:
+        """Return only the upper bound of `delta`."""
         return min(max(pair.delta(epsilon).upper for pair in cover) for cover in self._covers)
 
     def _lower(self, epsilon: float) -> float:
@@ -36,7 +37,7 @@ class OneInstance:
 
     def delta(self, epsilon: float) -> Interval:
         """Return the largest divergence at an epsilon."""
-        return Interval.proved(self._lower(epsilon), self._upper(epsilon))
+        return Interval.proved(self._lower(epsilon), self.delta_upper(epsilon))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon at which it is at most delta."""
@@ -50,7 +51,7 @@ class OneInstance:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if min(max(pair.unbounded_mass for pair in cover) for cover in self._covers) > delta:
             return math.inf
-        return self._crossing(delta, 0.5 * self._largest, self._upper, above=True)
+        return self._crossing(delta, 0.5 * self._largest, self.delta_upper, above=True)
 
     def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
         scale = 1e-9 * max(self._largest, 1e-9)

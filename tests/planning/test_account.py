@@ -168,3 +168,16 @@ def test_what_no_joint_law_is_known_of_is_refused_in_one_sentence() -> None:
             account(RandomizedResponse(9, 0.2), instances=6, squared_change=square, delta=1e-4)
     with pytest.raises(ValueError, match=r"^instances=0 must be"):
         account(RandomizedResponse(9, 0.2), instances=0, squared_change=1, delta=1e-4)
+
+
+@pytest.mark.parametrize(("users", "p", "instances"), [(4, 0.2, 1), (9, 0.1, 1), (4, 0.2, 2), (6, 0.3, 3)])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])
+def test_a_joint_change_that_may_be_full_in_all_bits_costs_a_full_change(
+    users: int, p: float, instances: int, epsilon: float
+) -> None:
+    # Covers are no members of the family: what they have in common with a full change is only their upper bounds.
+    protocol = RandomizedResponse(users, p)
+    full = account(protocol, instances=instances, epsilon=epsilon).delta
+    joint = account(protocol, instances=instances, squared_change=instances, epsilon=epsilon).delta
+    assert full.lower * (1.0 - 1e-3) <= joint.upper <= full.upper * (1.0 + 1e-2)
+    assert joint.lower <= full.upper

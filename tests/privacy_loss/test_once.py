@@ -27,3 +27,7 @@ def test_epsilon_is_where_delta_is() -> None:
     assert found.width == pytest.approx(0.0, abs=1e-8)
     certain = approximate_dp(0.5, 0.2)
     assert OneInstance([[certain]], [certain]).epsilon(0.1).lower == math.inf
+
+
+def test_the_upper_bound_asks_for_nothing_attained() -> None:
+    assert OneInstance([[WEAK]], [STRONG]).delta_upper(0.2) == WEAK.delta(0.2).upper
