@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,12 @@ def test_the_searches_of_the_claims_take_pairs() -> None:
     )
     histograms = HistogramClaims()
     assert histograms.least_error(9, 2, PAIR, 0.1) == histograms.least_error(9, 2, BUDGET, 0.1)
+
+
+def test_a_parameter_may_be_a_fraction() -> None:
+    for given, meant in [
+        (RandomizedResponse(50, Fraction(1, 5)), RandomizedResponse(50, 0.2)),  # type: ignore[arg-type]
+        (Pure(5, Fraction(1, 2), Fraction(1, 4)), Pure(5, 0.5, 0.25)),  # type: ignore[arg-type]
+    ]:
+        found = account(given, delta="1e-3")
+        assert json.dumps(found.to_dict()) == json.dumps(account(meant, delta="1e-3").to_dict())

@@ -48,6 +48,8 @@ class BitsumProtocol(ABC):
             value = getattr(self, parameter.name)
             if isinstance(value, np.number):
                 object.__setattr__(self, parameter.name, value.item())
+            elif isinstance(value, Fraction):
+                object.__setattr__(self, parameter.name, float(value))
         check_integer("users", self.users, low=1)
 
     @abstractmethod
