@@ -16,7 +16,7 @@ from dpverify.certificates.balls import as_ball, check_number
 from dpverify.certificates.pairs import Direction, Pair
 from dpverify.formulas.contexts import lower_float, upper_float
 from dpverify.guarantee import Number
-from protocols.validation import check_integer
+from protocols.validation import check_choice, check_integer
 
 __all__ = ["Enclosure", "hockey_stick"]
 
@@ -44,7 +44,9 @@ class Enclosure(NamedTuple):
     text: str
 
 
-def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.UP, *, digits: int = 15) -> Enclosure:
+def hockey_stick(
+    pair: Pair, epsilon: Number, direction: Direction | str = Direction.UP, *, digits: int = 15
+) -> Enclosure:
     """Enclose the hockey-stick divergence of a pair, with the precision raised until `digits` digits are certain.
 
     Parameters
@@ -53,7 +55,7 @@ def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.U
         The two laws.
     epsilon : int, float, Fraction, Decimal or decimal string
         Any real number, in nats; a float means its binary value.
-    direction : Direction
+    direction : Direction or str
         Which of the two laws is the first argument.
     digits : int
         Relative decimal digits to certify, 1 to 1000.
@@ -65,6 +67,8 @@ def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.U
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is no pair, no number or out of range.
     ArithmeticError
         If 2^14 bits do not give that many digits.
 
@@ -76,7 +80,9 @@ def hockey_stick(pair: Pair, epsilon: Number, direction: Direction = Direction.U
     """
     check_number("epsilon", epsilon)
     check_integer("digits", digits, low=1, high=1000)
-    direction = Direction(direction)
+    direction = check_choice("direction", direction, Direction)
+    if not isinstance(pair, Pair):
+        raise TypeError(f"pair={pair!r} must be a pair of laws, such as GaussianPair(sigma=2).")
     bits = _FIRST_BITS + 4 * digits
     while bits <= _MOST_BITS:
         with ctx.workprec(bits):

@@ -8,6 +8,7 @@ import pytest
 
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import (
+    Direction,
     GaussianPair,
     RandomizedResponsePair,
 )
@@ -34,3 +35,12 @@ def test_a_value_below_the_floats_keeps_its_digits():
 def test_an_epsilon_that_is_no_number_is_named():
     with pytest.raises(ValueError, match=r"epsilon=nan must be"):
         hockey_stick(GaussianPair(1), math.nan)
+
+
+def test_a_direction_may_be_its_word_and_a_pair_must_be_one():
+    pair = RandomizedResponsePair(10, "0.2", ones=3)
+    assert hockey_stick(pair, 0.5, direction="DOWN") == hockey_stick(pair, 0.5, Direction.DOWN)
+    with pytest.raises(ValueError, match="direction='left' must be one of up, down"):
+        hockey_stick(pair, 0.5, direction="left")
+    with pytest.raises(TypeError, match="pair='gaussian' must be a pair of laws"):
+        hockey_stick("gaussian", 0.5)
