@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any, Protocol
 
 from dpverify.digits import rounded_down, rounded_up, unrounded
+from protocols.validation import check_choice
 
 __all__ = [
     "Adjacency",
@@ -356,6 +357,8 @@ class Guarantee:
             raise ValueError(f"epsilon={self.epsilon!r} must be in [0, inf].")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta={self.delta!r} must be in [0, 1].")
+        for name, known in (("adjacency", Adjacency), ("threat_model", ThreatModel), ("side", Side)):
+            object.__setattr__(self, name, check_choice(name, getattr(self, name), known))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -124,3 +124,12 @@ def test_a_pair_of_numbers_is_taken_for_a_budget() -> None:
             Budget.of(bad, "claim")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"delta=2 must be in \[0, 1\)"):
         Budget.of((1, 2))
+
+
+def test_a_guarantee_takes_words_and_refuses_others() -> None:
+    given = Guarantee(1.0, 0.0, "Replace-One", "model", "upper bound", "exact law", "here")  # type: ignore[arg-type]
+    assert given.side is Side.UPPER_BOUND
+    assert given.to_dict()["adjacency"] == "replace-one"
+    assert str(given).startswith("(1, 0)-DP, upper bound, replace-one")
+    with pytest.raises(ValueError, match="side='both' must be one of upper bound, lower bound, estimate"):
+        Guarantee(1.0, 0.0, "replace-one", "model", "both", "exact law", "here")  # type: ignore[arg-type]
