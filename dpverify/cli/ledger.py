@@ -24,7 +24,7 @@ def _ledger(
     from dpverify.claims.ledger import ledger
     from dpverify.report.tables import ledger_table
 
-    theorems = [theorem for theorem in ledger() if name is None or name in theorem.name]
+    theorems = [theorem for theorem in ledger() if name is None or name.lower() in theorem.name]
     if not theorems:
         raise ValueError(f"NAME={name!r} must be part of a theorem's name; `dpverify ledger` lists all of them.")
     rows = [theorem.to_dict() for theorem in theorems]

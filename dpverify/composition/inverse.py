@@ -58,7 +58,9 @@ def _optimal_guess(epsilon: float, instances: int, sparsity: int, delta_slack: f
     # In the normal limit ln(slack) is almost linear in 1 / epsilon0^2: a few secant steps.
     goal = math.log(delta_slack)
     points: list[tuple[float, float]] = []
-    square = mechanisms * -2 * goal / epsilon**2
+    square = mechanisms * -2 * goal / epsilon / epsilon
+    if not 0.0 < square < math.inf:
+        return _even_guess(epsilon, instances, sparsity, delta_slack)
     for _ in range(8):
         slack = float(two_valued.composed_delta(square**-0.5, mechanisms, Fraction(epsilon)))
         if slack <= 0.0:

@@ -163,6 +163,8 @@ def per_instance_budgets(
 def _by_theorem(budget: Budget, instances: int, sparsity: int, theorem: CompositionTheorem) -> Share:
     try:
         found = per_instance_budget(budget, instances, sparsity=sparsity, theorem=theorem)
+    except CapacityError as error:
+        return Share(theorem.value, error=error.reason)
     except InfeasibleBudgetError as error:
         return Share(theorem.value, error=str(error))
     return Share(theorem.value, found.epsilon0, found.delta0, found.delta_slack)

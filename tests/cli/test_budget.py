@@ -47,3 +47,16 @@ def test_every_option_reaches_the_library(capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out) == expected.to_dict()
     assert cli.main(["budget", *ASKED, *options]) == 0
     assert capsys.readouterr().out == printed(budget_table(expected), 80)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["1e-300 1e-300 1e18 --sparsity 1e18", "1e-300 1e-6 768", "1e300 1e-6 768", "1e-149 1e-300 1e18"],
+)
+def test_shares_at_the_edges_of_the_floats_are_rows(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    epsilon, delta, instances, *more = words.split()
+    given = ["--epsilon", epsilon, "--delta", delta, "--instances", instances, *more]
+    assert cli.main(["budget", *given, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["composition"] for row in rows] == ["basic", "advanced", "optimal"]
+    assert all(row["epsilon0"] > 0 if "error" not in row else row["error"].endswith(".") for row in rows)

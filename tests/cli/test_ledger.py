@@ -34,3 +34,10 @@ def test_a_part_of_a_name_chooses_and_tells_more(capsys: pytest.CaptureFixture[s
     findings = [theorem["finding"].split()[:4] for theorem in chosen]
     assert all(" ".join(words) in texts[1] for words in findings)
     assert not all(" ".join(words) in texts[0] for words in findings)
+
+
+def test_the_case_of_letters_does_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ledger", "Lemma-4", "--json"]) == 0
+    upper = capsys.readouterr().out
+    assert cli.main(["ledger", "lemma-4", "--json"]) == 0
+    assert capsys.readouterr().out == upper
