@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from matplotlib.ticker import FuncFormatter, LogLocator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -82,6 +83,7 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
 
     drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
     plans = [row for row in crowd.rows if not isinstance(row, FailedPlan)]
+    infinite = False
     for number, row in enumerate(plans):
         points = [
             (float(fraction), end.upper)
@@ -98,10 +100,15 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
                 alpha=0.85,
                 label=row.plan.bitsum,
             )
-        lost = [f for f, end in zip(crowd.fractions, row.epsilons, strict=True) if end and end.upper == math.inf]
+        lost = [
+            f for f, end in zip(crowd.fractions, row.epsilons, strict=True) if end is not None and end.upper == math.inf
+        ]
         if lost:  # at the upper edge, side by side
             place = float(max(lost)) * _APART**number
             drawn.plot(place, 1.0, "^", color=f"C{number % 10}", transform=drawn.get_xaxis_transform(), clip_on=False)
+            infinite = True
+    if infinite:
+        drawn.plot([], [], "^", color="0.4", label="infinite from here on")
     drawn.axhline(crowd.budget.epsilon, color="0.4", linestyle=":", label="budget")
     drawn.set_xscale("log")
     drawn.set_yscale("log")
@@ -109,6 +116,8 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
     drawn.set_xticks([float(fraction) for fraction in crowd.fractions], [unrounded(f) for f in crowd.fractions])
     drawn.tick_params("x", labelrotation=60)
     drawn.minorticks_off()
+    drawn.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    drawn.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     drawn.set_xlabel("share of the users who follow the protocol")
     drawn.set_ylabel(rf"$\varepsilon$ at $\delta$ = {unrounded(crowd.budget.exact_delta)}, at most (nats)")
     drawn.grid(which="major", alpha=0.3)

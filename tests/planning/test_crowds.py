@@ -155,6 +155,12 @@ def test_fewer_honest_users_are_a_smaller_crowd(protocol: object) -> None:
     assert "Honest: 57 of 100 users" in str(few)
 
 
+def test_too_few_are_infinitely_exposed_before_any_law_is_listed() -> None:
+    # 3 of 1,000 users: too wide a law for a shape below 1, and often no noise at all.
+    for protocol in (ThreeNB(1000, 0.9, 9.0, 0.99), Pure(1000, 0.9, 0.0, 9.0, 0.99)):
+        assert account(protocol, delta=1e-6, honest=3).epsilon.lower == math.inf
+
+
 def test_both_ends_are_rounded_outwards() -> None:
     protocol, claims = NegativeBinomial(3, 0.1, 0.9), BITSUM_CLAIMS["nb"]
     less, more = claims.among_honest(protocol, 2)

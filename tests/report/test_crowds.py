@@ -35,7 +35,8 @@ def test_the_table_rounds_up_and_says_why_something_is_missing() -> None:
 
 def test_infinity_is_marked_at_the_edge_and_not_drawn() -> None:
     axes = crowd_curves(made(*ENDS))
-    curve, mark, budget = axes.lines
+    curve, mark, legend, budget = axes.lines
+    assert legend.get_label() == "infinite from here on"
     assert curve.get_xydata().tolist() == [[1.0, 0.99991], [0.5, 1.50001]]  # type: ignore[union-attr]
     assert mark.get_xydata().tolist() == [[0.25, 1.0]]  # type: ignore[union-attr]
     assert list(budget.get_ydata()) == [1.0, 1.0]

@@ -109,6 +109,12 @@ class PureClaims(BitsumClaims[Pure]):
         what = "the sum of the messages" if threat_model is ThreatModel.MODEL else "the counts of +1 and -1"
         return f"view: {what}; attained by all other users holding 0, the worst dataset"
 
+    def infinite_mass(self, protocol: Pure, threat_model: ThreatModel) -> float:
+        """Return what 3NB has where no bit is dropped; else no message +1 may mean a dropped one, a finite loss."""
+        if threat_model is ThreatModel.MODEL or protocol.drop_probability > 0.0:
+            return 0.0
+        return ThreeNBClaims().infinite_mass(protocol.noise, threat_model)
+
     def pure_epsilon(self, protocol: Pure, threat_model: ThreatModel) -> Interval:  # noqa: D102
         if protocol.p == 0.0 or (threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0):
             return Interval(math.inf, math.inf)
