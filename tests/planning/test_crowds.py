@@ -180,6 +180,42 @@ def test_a_trusted_curator_and_local_noise_need_no_crowd() -> None:
         assert account(protocol, delta=1e-3, honest=1).epsilon == account(protocol, delta=1e-3).epsilon
 
 
+def _divergence(p: Law, q: Law, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+@pytest.mark.parametrize("protocol", [Poisson(6, 8.0), NegativeBinomial(6, 9.0, 0.4)], ids=repr)
+def test_an_absent_user_takes_her_noise_along(protocol: BitsumProtocol) -> None:
+    """See docs/crowds.md: the bound by her own messages, and how absence and replacement bound each other."""
+    own = _of_one_user(protocol, 0)
+    others = functools.reduce(_joined, [own] * (protocol.users - 1))
+    shifted = [np.concatenate([np.zeros(k), others[: _SIDE - k]]) for k in range(_SIDE)]
+    assert 1.0 - others.sum() < 1e-7
+    for epsilon in (0.2, 0.6):
+        absent = []
+        for bit in (0, 1):
+            present = _joined(_of_one_user(protocol, bit), others)
+            for way in (1, -1):
+                truth = _divergence(*(present, others)[::way], epsilon)
+                shifts = [_divergence(*(shifted[k], others)[::way], epsilon) for k in range(_SIDE)]
+                assert truth <= float(np.roll(own, bit) @ shifts) + 1e-12
+                absent.append(truth)
+        replaced = account(protocol, epsilon=epsilon).delta
+        assert max(absent) > replaced.upper
+        twice = account(protocol, epsilon=2.0 * epsilon).delta
+        assert twice.lower <= (1.0 + math.exp(epsilon)) * max(absent)
+
+
+def test_what_a_view_tells_of_the_number_of_users() -> None:
+    rng = np.random.default_rng(5)
+    for participants in (7, 9):
+        # Reports are counted, for a curator only the sum; a histogram has one message for each bucket but one.
+        assert RandomizedResponse(9, 0.3).sample_view(2, rng, participants=participants).sum() == participants
+        bare = NegativeBinomial(participants, 1e-9, 0.1, estimate="under")  # type: ignore[arg-type]
+        sent = Histogram(bare, 4).randomize(np.zeros(participants, dtype=np.int64), rng)
+        assert sent.symbols.shape[0] == 3 * participants
+
+
 def test_a_class_may_hold_all_who_cheat() -> None:
     points = np.random.default_rng(2).normal(size=(40, 2))
     model = HighestDensityClassifier(
