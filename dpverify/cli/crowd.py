@@ -56,6 +56,8 @@ def crowd(
         fractions=[share for share in crowds.FRACTIONS if float(share) * users >= 1],
         honest_fraction=honest_fraction,
     )
+    if not found.plans:
+        raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
     print_result(found.to_dict(), crowd_table(found), as_json)
     if plot is not None and not write_figure("--plot", plot, lambda: crowd_figure(found)):
         raise typer.Exit(2)

@@ -76,6 +76,16 @@ class Crowd(Drawn):
     fractions: tuple[Fraction, ...]
     rows: tuple[CrowdRow | FailedPlan, ...]
 
+    @property
+    def plans(self) -> tuple[CrowdRow, ...]:
+        """The rows that have a plan."""
+        return tuple(row for row in self.rows if isinstance(row, CrowdRow))
+
+    @property
+    def failures(self) -> tuple[FailedPlan, ...]:
+        """The rows that have none."""
+        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; a row without a plan has the key "error"."""
         return {

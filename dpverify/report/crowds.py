@@ -54,7 +54,7 @@ def crowd_table(crowd: Crowd) -> RenderableType:
         "Columns: epsilon at the budget's delta, rounded up, if this share of the users follows the protocol and the "
         "adversary knows all that the others send, or they drop out. RMSE: of one bitsum, in users, if all follow it."
     )
-    planned = {row.plan.honest for row in crowd.rows if not isinstance(row, FailedPlan)} - {None}
+    planned = {row.plan.honest for row in crowd.plans} - {None}
     promise = [f"Planned for {count:,} honest users." for count in planned]
     return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]))
 
@@ -79,12 +79,9 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    from dpverify.planning.comparison import FailedPlan
-
     drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
-    plans = [row for row in crowd.rows if not isinstance(row, FailedPlan)]
     infinite = False
-    for number, row in enumerate(plans):
+    for number, row in enumerate(crowd.plans):
         points = [
             (float(fraction), end.upper)
             for fraction, end in zip(crowd.fractions, row.epsilons, strict=True)

@@ -35,6 +35,9 @@ def test_mistakes_are_told_before_the_work(tmp_path: Path, capsys: pytest.Captur
     ):
         assert cli.main([*WORDS, *more]) == 2
         assert said in capsys.readouterr().err
+    tiny = ["crowd", "--epsilon", "1e-6", "--delta", "1e-9", "--users", "2", "--instances", "1", "--bitsum", "poisson"]
+    assert cli.main(tiny) == 2
+    assert "--epsilon=1e-06 cannot be met by" in capsys.readouterr().err
     account = ["account", "poisson", "--mean", "9", "--instances", "1", "--delta", "1e-3", "--users", "4"]
     assert cli.main([*account, "--honest-users", "5"]) == 2
     assert capsys.readouterr().err == "--honest-users=5 must be an integer in [1, 4].\n"

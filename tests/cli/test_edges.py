@@ -81,8 +81,9 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
             del usual["--epsilon"]
         if path[0] == "plan":
             usual["--bitsum"] = "3nb"
+        flags = {parameter.opts[0] for parameter in command.params if parameter.is_flag}
         for option in typed.values():
-            if option in ("--help", "--json"):
+            if option in flags:  # which take no value
                 continue
             rest = [word for other, value in usual.items() if other != option for word in (other, value)]
             calls += [(*path, *rest, option, edge, "--json") for edge in EDGES]
