@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -13,8 +14,8 @@ Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
 
 _FEW_INSTANCES = 16
 """Up to so many every mix can be looked at by itself."""
-_DISTINCT = 0.005
-"""How much better, relatively, the other pairs of a cover that is chosen for many instances must be than its worst."""
+_DISTINCT = 0.008
+"""How much better, relatively, the other pairs of a cover that is chosen for many instances are than its worst."""
 
 
 class Covers(tuple[Entry, ...]):
@@ -53,8 +54,9 @@ class Covers(tuple[Entry, ...]):
 
         def worst(entries: Sequence[Entry]) -> float:
             found = sorted(estimate(pair) for entry in entries for pair in members(entry))
-            margin = 1.0 if entries is self or instances <= _FEW_INSTANCES else 1.0 + _DISTINCT
-            return max([found[-1], *(margin * value for value in found[:-1])])
+            slow = entries is not self and instances > _FEW_INSTANCES
+            near = len(found) > 1 and (1.0 + _DISTINCT) * found[-2] > found[-1]
+            return math.inf if slow and near else found[-1]
 
         return min((self, *self.others), key=worst)
 

@@ -154,7 +154,7 @@ class FamilyComposition:
             every = _distinct([pair for group in groups for pair in group])
             # What is attained, but better by far, would only ask for a finer grid.
             found = [estimate(pair) for pair in lower_pairs]
-            lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.8 * max(found)]
+            lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
         self._groups, self._every, self._attained = groups, every, lower_pairs
         self._bounds = Concentration(every, lower_pairs, instances)
         self._step_given, self._reference = step is not None, reference_delta

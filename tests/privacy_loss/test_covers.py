@@ -34,5 +34,9 @@ def test_what_is_attained_once_is_no_bound_for_many() -> None:
 def test_a_choice_whose_pairs_are_nearly_equal_is_left_for_few_instances() -> None:
     covers = Covers([STRONG], [[WEAK, WEAK]])
     assert covers.likeliest(8, lambda pair: pair.largest_loss) == (WEAK, WEAK)
+    # Of pairs 0.7 % apart the search over 768 mixes once took 21 s.
+    close = Covers([STRONG], [[WEAK, WEAK]])
+    estimates = iter([1.0, 0.992, 0.986])
+    assert close.likeliest(768, lambda pair: next(estimates)) is close
     near = Covers([STRONG], [[STRONG, STRONG]])
     assert near.likeliest(768, lambda pair: pair.largest_loss) is near
