@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         ThreeNBPair,
     )
     from dpverify.claims.ledger import ledger
+    from dpverify.claims.manipulation import manipulation
     from dpverify.composition.inverse import per_instance_budget
     from dpverify.composition.theorems import CompositionTheorem, compose
     from dpverify.guarantee import (
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from dpverify.planning.account import account
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
+    from dpverify.planning.crowds import crowd
     from dpverify.planning.plan import plan
     from protocols.bitsum import (
         CentralDiscreteGaussian,
@@ -129,8 +131,10 @@ __all__ = [
     "audit_mechanism",
     "compare",
     "compose",
+    "crowd",
     "hockey_stick",
     "ledger",
+    "manipulation",
     "per_instance_budget",
     "per_instance_budgets",
     "plan",
@@ -151,6 +155,7 @@ _HOMES = {
         "ThreeNBPair",
     ),
     "dpverify.claims.ledger": ("ledger",),
+    "dpverify.claims.manipulation": ("manipulation",),
     "dpverify.composition.inverse": ("per_instance_budget",),
     "dpverify.composition.theorems": ("CompositionTheorem", "compose"),
     "dpverify.guarantee": (
@@ -165,6 +170,7 @@ _HOMES = {
     ),
     "dpverify.planning.budgets": ("per_instance_budgets",),
     "dpverify.planning.comparison": ("compare",),
+    "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
     "dpverify.planning.plan": ("plan",),
     "protocols.bitsum": (

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.theorem import Theorem
-from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel, enclosing_floats
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel, enclosing_floats
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
@@ -164,7 +164,10 @@ class MechanismClaims(Claims[P]):
                 raise TypeError(f"{name} of {self.name} must be listed in more_private_towards with the limit inf.")
 
         def rounded(share: Fraction) -> float:
-            return enclosing_floats(share)[more_private]
+            end = enclosing_floats(share)[more_private]
+            if share and not end:
+                raise CapacityError(f"the share of {users} users is below the smallest float.")
+            return end
 
         made: P = protocol.with_users(users, rounded=rounded)  # type: ignore[attr-defined]
         return made

@@ -129,6 +129,12 @@ def crowd(
     ------
     TypeError, ValueError
         For an argument out of range.
+
+    Examples
+    --------
+    >>> found = crowd(("1", "1e-6"), users=1000, instances=4, bitsums=["poisson"], fractions=["1", "0.5"])
+    >>> [f"{end.upper:.2f}" for end in found.plans[0].epsilons if end is not None]
+    ['1.00', '1.53']
     """
     budget, users = Budget.of(budget), check_integer("users", users, low=1)
     if budget.delta == 0.0:

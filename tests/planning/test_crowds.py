@@ -244,6 +244,8 @@ def test_impossible_crowds_are_refused() -> None:
         account(LabelRandomizedResponse(3, 1.0), delta=1e-3, honest=3)
     with pytest.raises(ValueError, match=r"^honest=3 must be omitted for a list"):
         account([(RandomizedResponse(4, 0.3), 2)], delta=1e-3, honest=3)
+    with pytest.raises(CapacityError, match=r": the share of 2 users is below the smallest float\.$"):
+        account(NegativeBinomial(3, 5e-324, 0.5), delta=1e-3, honest=2)
     for fraction in ("0", "1.01", -0.5):
         with pytest.raises(ValueError, match=r"^honest_fraction=.* must be in \(0, 1\]\.$"):
             plan("poisson", (1, "1e-6"), users=10, instances=1, honest_fraction=fraction)
