@@ -18,8 +18,8 @@ from dpverify.cli.options import integer, number
 
 __all__ = ["add_plugins"]
 
-_OWN = ("labels",)
-"""Mechanisms of ours that need no command of their own: the fields of their classes say it all."""
+_OWN = {"labels": "Randomized response among classes, published by each user."}
+"""Mechanisms of ours that need no command of their own, as the fields of their classes say it all; their help."""
 Run = Callable[..., None]
 """`run(protocol, **options)`, with the options of the command as annotated parameters behind the protocol."""
 
@@ -38,33 +38,34 @@ def add_plugins(program: Any, words: Sequence[str], runs: dict[str, Run]) -> Non
     """
     from dpverify.claims.registry import Group, registered
 
+    # An option for a field is called alike in every group: after the field, unless a group has one of that name.
+    taken = {option for run in runs.values() for option in inspect.signature(run).parameters}
     names = [*registered(Group.BITSUMS).others, *_OWN, *registered(Group.MECHANISMS).others]
     for group, run in runs.items():
         for name in names:
             asked = [word.casefold() for word in words[:2]] == [group, name.casefold()]
-            program.commands[group].add_command(_command(name, run if asked else None), name)
+            program.commands[group].add_command(_command(name, run if asked else None, taken), name)
 
 
-def _command(name: str, run: Run | None) -> Any:
+def _command(name: str, run: Run | None, taken: set[str]) -> Any:
     """Return a command, without options unless it will run: these need the package to be imported."""
 
     def listed() -> None:
         pass
 
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name, help="By the fields of its class; see its own documentation.")(
-        listed if run is None else _with_options(name, run)
+    single.command(name, help=_OWN.get(name, "By the fields of its class; see its own documentation."))(
+        listed if run is None else _with_options(name, run, taken)
     )
     return typer.main.get_command(single)
 
 
-def _with_options(name: str, run: Run) -> Callable[..., None]:
+def _with_options(name: str, run: Run, taken: set[str]) -> Callable[..., None]:
     from dpverify.claims.registry import claims_named
 
     protocol = claims_named(name).protocol
     common = list(inspect.signature(run).parameters.values())[1:]
     hints = get_type_hints(run, localns={"BitsumProtocol": object}, include_extras=True)
-    taken = {parameter.name for parameter in common}
     own = {field.name if field.name not in taken else f"{name}_{field.name}": field for field in _fields(protocol)}
 
     def command(**options: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,8 +29,8 @@ class LabelRandomizedResponse:
         the clear, do not randomize them.
     """
 
-    classes: int
-    epsilon: float
+    classes: int = field(metadata={"within": "[1, inf)", "help": "m, the number of classes, in {}; public."})
+    epsilon: float = field(metadata={"within": "(0, 700]", "help": "epsilon of a published label, in {}, in nats."})
 
     def __post_init__(self) -> None:
         check_integer("classes", self.classes, low=1)

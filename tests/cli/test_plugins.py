@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from dpverify import cli
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "tests" / "plugin"
 
@@ -157,3 +159,12 @@ def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
     # A process of its own says the same.
     alone = run(site, "-m", "dpverify", *words)
     assert (alone.returncode, alone.stderr) == (status, refused)
+
+
+@pytest.mark.parametrize("group", ["account", "audit"])
+def test_our_labels_have_the_same_options_everywhere(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([group, "labels", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--labels-epsilon NUMBER epsilon of a published label, in (0, 700], in nats. [required]" in shown
+    assert "--classes INTEGER m, the number of classes, in [1, inf); public. [required]" in shown
+    assert "Randomized response among classes" in shown
