@@ -8,6 +8,7 @@ import tracemalloc
 import pytest
 
 from dpverify.claims.bitsum import three_nb as twin
+from dpverify.guarantee import CapacityError
 from dpverify.laws import window
 from dpverify.planning.account import account
 from dpverify.privacy_loss.pairs import three_nb
@@ -23,6 +24,7 @@ from protocols.bitsum import (
     ThreeNB,
 )
 from protocols.bitsum.base import BitsumProtocol
+from protocols.vector_sum import VectorSum
 
 MANY = 10**11
 
@@ -130,3 +132,13 @@ def test_a_flood_too_heavy_to_sort_is_left_out_at_once(
 def test_steep_noise_has_a_finite_bound_at_a_tiny_delta() -> None:
     found = account(CentralDiscreteGaussian(1, 0.1), instances=10, delta=1e-50).epsilon
     assert 500.0 < found.lower <= found.upper < 800.0
+
+
+def test_a_crowd_beyond_the_floats_leaves_out_what_counts_it() -> None:
+    for protocol in (VectorSum(10**9, 10**6, 1000, 0.3), VectorSum(10**18, 10, 10, 0.3)):
+        found = account(protocol, delta="1e-6")
+        assert found.epsilon.upper < 8.0
+        assert found.notes[-1].startswith("left out: ")
+        assert not found.notes[-1].endswith(".")
+    with pytest.raises(CapacityError, match=r"^rr cannot be computed here: .* at most 2\^52 are"):
+        account(RandomizedResponse(2**63 - 1, 0.4), delta="1e-6")

@@ -9,6 +9,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, EXACT, IntegerLaw, UnimodalPmf, point_mass, window
 from protocols.validation import check_integer, check_probability, check_real
 
@@ -36,7 +37,9 @@ def binomial(trials: int, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: in
     ValueError
         If an argument is out of range or the window would need more than `max_atoms` atoms.
     """
-    n = check_integer("trials", trials, low=0, high=EXACT - 1)
+    n = check_integer("trials", trials, low=0)
+    if n >= EXACT:
+        raise CapacityError(f"a count of {n} reports is needed, but only integers in [0, 2^53) are exact as floats.")
     p = check_probability("p", p)
     if p in (0.0, 1.0) or n == 0:
         return point_mass(n if p == 1.0 else 0)

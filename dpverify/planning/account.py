@@ -258,7 +258,7 @@ def account(
             epsilon,
         )
         refusals = made.refusals if isinstance(made, BestCurve | BetweenCurves) else ()
-        notes = (view.note, *(f"left out: {refusal}" for refusal in refusals))
+        notes = (view.note, *(f"left out: {refusal.removesuffix('.')}" for refusal in refusals))
     return AccountResult(
         claims.name,
         protocol,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.laws import noise as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
@@ -94,14 +95,14 @@ def report_in_view(
 
     Raises
     ------
-    ValueError
+    CapacityError
         If the two-dimensional window would need more than 2^25 atoms.
     """
     elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     check_real("cover", cover, low=0.0, high=1.0, low_open=True, high_open=True)
     others = laws.binomial(trials, cover, tail)
     if others.pmf.size * 20.0 * math.sqrt(others.stop) > _MOST_ATOMS:
-        raise ValueError(f"trials={trials!r} with cover={cover!r} needs more than {_MOST_ATOMS} atoms; raise tail.")
+        raise CapacityError(f"{trials} other users need more than {_MOST_ATOMS} atoms; a larger tail needs fewer.")
     found = _Atoms(missing=others.tail_below + others.tail_above)
     odds = (1.0 - cover) / cover
     coins_of = _fair_coins(others.start + 1, 1, others.pmf.size, tail)

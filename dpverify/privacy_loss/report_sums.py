@@ -27,6 +27,7 @@ import numpy as np
 from flint import acb, arb, ctx
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import bisected
@@ -43,6 +44,8 @@ _ALIASED = 70.0
 _OMITTED = 70.0
 """Frequencies are left out where the tilted law's characteristic function is at most e^-70."""
 _STEEPEST = 700.0
+_MOST = 2**52
+"""So many reports: their number, and half of it, is exact as a float."""
 _REACH = 2.0
 """Half the distance of neighbouring tilts, in standard deviations."""
 
@@ -106,7 +109,7 @@ class ReportSums:
     Parameters
     ----------
     zeros, ones, coins : sequence of int, shape (sums,)
-        How many other users of each crowd hold 0, hold 1, and report a fair coin; below 2^52.
+        How many other users of each crowd hold 0, hold 1, and report a fair coin; at most 2^52.
     flip_probability : float
         p in (0, 1/2).
     """
@@ -116,7 +119,8 @@ class ReportSums:
         crowds = list(zip(zeros, ones, coins, strict=True))
         for crowd in crowds:
             for name, count in zip(("zeros", "ones", "coins"), crowd, strict=True):
-                check_integer(name, count, low=0, high=2**52)
+                if check_integer(name, count, low=0) > _MOST:
+                    raise CapacityError(f"{count} reports are to be added up, but at most 2^52 are.")
         self._counts = np.array(crowds, dtype=np.float64)
         self.sizes = self._counts.sum(axis=1)
         # The mean of each sum as an integer and a rest of at most 1/2, exactly.

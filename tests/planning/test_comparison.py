@@ -53,3 +53,10 @@ def test_a_budget_beyond_all_losses_costs_no_row_its_plan() -> None:
         found = compare(Budget(epsilon, "1e-6"), users=100, instances=1, bitsums=bitsums, methods=["exact"])
         assert not found.failures
         assert max(row.guarantee.epsilon for row in found.plans) <= float(epsilon)
+
+
+def test_a_crowd_beyond_the_floats_costs_its_own_row_only() -> None:
+    found = compare((1, "1e-6"), users=10**18, instances=2, bitsums=["rr", "3nb"])
+    (failed,) = found.failures
+    assert (failed.bitsum, failed.method) == ("rr", "published")
+    assert "only integers in [0, 2^53) are exact" in failed.error

@@ -79,7 +79,7 @@ def test_bad_arguments_are_named() -> None:
         report_in_blanket(5, 0.1, 0.8, 0.5)
     with pytest.raises(ValueError, match=r"^swapped=0\.5 must be"):
         report_in_blanket(5, 0.1, 0.4, 0.5)
-    with pytest.raises(ValueError, match=r"needs more than \d+ atoms"):
+    with pytest.raises(ValueError, match=r"need more than \d+ atoms"):
         report_in_view(10**8, 0.5, 0.9, 0.05)
 
 
