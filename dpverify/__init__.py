@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
     from dpverify.planning.plan import plan
+    from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from protocols.bitsum import (
         CentralDiscreteGaussian,
         CentralDiscreteLaplace,
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adjacency",
     "Budget",
+    "BudgetExceededError",
     "CapacityError",
     "CentralDiscreteGaussian",
     "CentralDiscreteLaplace",
@@ -115,6 +117,7 @@ __all__ = [
     "NegativeBinomial",
     "NegativeBinomialPair",
     "Poisson",
+    "PrivacyLedger",
     "Pure",
     "RandomizedResponse",
     "RandomizedResponsePair",
@@ -173,6 +176,7 @@ _HOMES = {
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
     "dpverify.planning.plan": ("plan",),
+    "dpverify.spending.ledger": ("BudgetExceededError", "PrivacyLedger"),
     "protocols.bitsum": (
         "CentralDiscreteGaussian",
         "CentralDiscreteLaplace",

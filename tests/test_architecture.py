@@ -20,6 +20,7 @@ LAYERS = (
     "dpverify.report",
     "dpverify.demo",
     "dpverify.audit",
+    "dpverify.spending",
     "dpverify.planning",
     "dpverify.claims",
     "dpverify.statistics",

@@ -19,7 +19,7 @@ from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.account import PROOF, AccountResult, answered, upper_bound, within_limits
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, total
 from dpverify.privacy_loss.covers import members
 from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
@@ -162,25 +162,15 @@ class Schedule:
     def largest_loss(self, runs: int) -> Interval:
         """Return the largest loss of the first runs: the sum of those that are largest, one by one."""
         ends = []
-        counts = self._counts(runs)
-        for side, numbers in (("lower", counts[1]), ("upper", counts[0])):
-            left, total = min(self.at_most, runs), 0.0
-            found = [
-                (getattr(law.claims.pure_epsilon(law.protocol, self.threat_model), side), count)
-                for law, count in zip(self._listed, numbers, strict=True)
-                if count
-            ]
+        for side, numbers in zip(("lower", "upper"), self._counts(runs)[::-1], strict=True):
+            left, parts = min(self.at_most, runs), []
+            losses = [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
+            found = [(getattr(loss, side), count) for loss, count in zip(losses, numbers, strict=True)]
             for loss, count in sorted(found, reverse=True):
-                part = min(count, left)
-                left -= part
-                if part:
-                    total += getattr(times(part, Interval(loss, loss)), side)
-            away = -math.inf if side == "lower" else math.inf
-            for _ in numbers:
-                # One rounding for each sum; nothing is added to 0 alone.
-                total = math.nextafter(total, away) if 0.0 < total < math.inf and len(found) > 1 else total
-            ends.append(total)
-        return Interval.proved(*ends)
+                parts.append((min(count, left), Interval(loss, loss)))
+                left -= parts[-1][0]
+            ends.append(total(parts))
+        return Interval.proved(ends[0].lower, ends[1].upper)
 
     def curve(self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None) -> PrivacyCurve:
         """Return the privacy curve of the first runs, all when omitted."""
@@ -240,11 +230,11 @@ class Schedule:
         loose = len(self._listed) > _MOST_SHARP
         found = []
         for law, count in zip(self._listed, upper, strict=True):
-            total = 0.0
+            whole_run = 0.0
             for family, _ in law.claims.families(law.protocol, self.threat_model, tail, loose=loose):
                 pairs = [pair for entry in family for pair in members(entry)]
-                total += OneInstance([pairs], pairs).epsilon_upper(share)
-            found.append((total, count))
+                whole_run += OneInstance([pairs], pairs).epsilon_upper(share)
+            found.append((whole_run, count))
         left, whole = self.at_most, 0.0
         for epsilon, count in sorted(found, reverse=True):
             part = min(left, count)
@@ -289,12 +279,18 @@ class ScheduleResult(AccountResult):
     table_by: ClassVar[str] = "dpverify.report.schedules:schedule_table"
     figure_by: ClassVar[str] = "dpverify.report.schedules:schedule_figure"
 
-    schedule: Schedule = field(kw_only=True, repr=False)
+    schedule: Schedule = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def users(self) -> int | None:
+        """Nothing: each day has its own."""
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, each protocol by name and parameters."""
         shown = super().to_dict()
-        del shown["protocol"], shown["users"], shown["parameters"]
+        for name in ("protocol", "users", "honest", "parameters"):
+            del shown[name]
         days = [
             {
                 "protocol": claims.name,

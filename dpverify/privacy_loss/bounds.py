@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.formulas.contexts import arb_context, enclosure
-from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_floats
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "times"]
+__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "times", "total"]
 
 
 class LargestLossCurve:
@@ -156,9 +157,19 @@ def times(instances: int, loss: Interval) -> Interval:
     """Return k times the largest loss: the largest of k instances."""
     if instances == 1:
         return loss
-    low = math.nextafter(instances * loss.lower, 0.0) if loss.lower < math.inf else math.inf
-    high = math.nextafter(instances * loss.upper, math.inf) if loss.upper < math.inf else math.inf
-    return Interval.proved(low, high)
+    return total([(instances, loss)])
+
+
+def total(losses: Sequence[tuple[int, Interval]]) -> Interval:
+    """Return the sum of so many times each loss, none negative: exactly, and then the floats around it."""
+    ends = []
+    for side in ("lower", "upper"):
+        known = [(count, float(getattr(loss, side))) for count, loss in losses if count]
+        if any(loss == math.inf for _, loss in known):
+            ends.append((math.inf, math.inf))
+        else:
+            ends.append(enclosing_floats(sum((count * Fraction(loss) for count, loss in known), Fraction(0))))
+    return Interval.proved(ends[0][0], ends[1][1])
 
 
 def _largest_joint_loss(loss: float, change: L2Bounded) -> float:

@@ -1,0 +1,47 @@
+"""What was spent of a budget, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.digits import rounded_down, rounded_up
+from dpverify.report.layout import Rows
+
+if TYPE_CHECKING:
+    from dpverify.spending.ledger import Spent
+
+__all__ = ["spent_table"]
+
+_MOST_ROWS = 20
+"""The last so many runs are listed."""
+
+
+def spent_table(spent: Spent) -> RenderableType:
+    """Return what was spent: how much of the budget, and the last runs.
+
+    Parameters
+    ----------
+    spent : Spent
+        As `PrivacyLedger.spent` returns it.
+    """
+    rows = Rows(("run", "protocol", "users", "count"), ("users", "count"))
+    for label, day in spent.days[-_MOST_ROWS:]:
+        users = getattr(day.protocol, "users", None)
+        name = mechanism_claims_of(day.protocol).name
+        rows.add_row(label, name, "" if users is None else f"{users:,}", f"{day.count:,}")
+    limit = "" if spent.at_most is None else f", at most {spent.at_most:,} a user"
+    left = len(spent.days) - _MOST_ROWS
+    return Group(
+        Text(f"Budget {spent.budget}: {spent.runs:,} runs{limit}", style="bold"),
+        *([rows] if spent.days else []),
+        *([Text(f"and {left:,} lines before.")] if left > 0 else []),
+        Text(
+            f"Spent: epsilon from {rounded_down(spent.epsilon.lower, 6)} to {rounded_up(spent.epsilon.upper, 6)} at "
+            "the budget's delta, all runs composed together."
+        ),
+        Text(f"Last line: {spent.head}"),
+    )

@@ -1,0 +1,268 @@
+"""What a collection has spent, on disk: every run is written down before it runs, or refused.
+
+The whole of what was spent is accounted anew at each step, exactly and with all runs together, so that what is left is
+what composition leaves and no sum of epsilons. That bound is proved for runs that were decided upon without looking at
+what earlier ones returned, such as a schedule, or numbers of users that are public anyway. Where the results of one run
+decide which comes next, it is not.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dpverify.claims.records import protocol_of, record_of
+from dpverify.digits import rounded_up
+from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
+from dpverify.planning.account import within_limits
+from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule
+from dpverify.search import largest_integer
+from dpverify.shown import Shown
+from dpverify.spending import lines
+from dpverify.spending.lines import DamagedFileError, Lines
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
+
+_VERSION = 1
+_MOST_RUNS = 2**20
+"""Up to so many more runs are looked for."""
+
+
+class BudgetExceededError(ValueError):
+    """A run would exceed the budget: it was not written down, and must not take place."""
+
+
+@dataclass(frozen=True)
+class Spent(Shown):
+    """What was spent of a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        What may be spent.
+    epsilon : Interval
+        What all runs together cost at the budget's delta; 0 before the first.
+    days : tuple of (str, Day)
+        The runs, each with its label.
+    at_most : int or None
+        In how many runs the same user takes part at most; None for all.
+    threat_model : ThreatModel or None
+        Whose view is accounted; None before the first run where the ledger leaves it to that.
+    head : str
+        The hash of the last line and all before it: note it elsewhere to see that none was removed.
+    account : ScheduleResult or None
+        The account of the runs, None before the first.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.spending:spent_table"
+
+    budget: Budget
+    epsilon: Interval
+    days: tuple[tuple[str, Day], ...]
+    at_most: int | None
+    threat_model: ThreatModel | None
+    head: str
+    account: ScheduleResult | None
+
+    @property
+    def runs(self) -> int:
+        """How many runs there were."""
+        return sum(day.count for _, day in self.days)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "budget": self.budget.to_dict(),
+            "epsilon": self.epsilon.to_dict(),
+            "runs": self.runs,
+            "at_most": self.at_most,
+            "threat_model": None if self.threat_model is None else self.threat_model.value,
+            "days": [{"label": label, "count": day.count, **record_of(day.protocol)} for label, day in self.days],
+            "head": self.head,
+        }
+
+
+class PrivacyLedger:
+    """A ledger in a file: a budget, and every run that was paid from it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `create` has made.
+
+    Raises
+    ------
+    DamagedFileError
+        By every method, if the file is not what was written; `TornLineError` if only its last line is not whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> where = tempfile.mkdtemp() + "/telemetry.jsonl"
+    >>> ledger = PrivacyLedger.create(where, ("0.5", "1e-6"))
+    >>> monday = ledger.spend(RandomizedResponse(users=5000, flip_probability=0.25), label="Monday")
+    >>> ledger.remaining(RandomizedResponse(users=5000, flip_probability=0.25)) > 20
+    True
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        budget: BudgetLike,
+        *,
+        at_most: int | None = None,
+        threat_model: ThreatModel | str | None = None,
+    ) -> PrivacyLedger:
+        """Make a ledger.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where; nothing may be there.
+        budget : Budget or (epsilon, delta)
+            What all runs together may cost one user.
+        at_most : int, optional
+            In how many runs the same user takes part at most; in all when omitted.
+        threat_model : ThreatModel or str, optional
+            Whose view is accounted; the first that all protocols are accounted for when omitted.
+
+        Raises
+        ------
+        ValueError
+            If there is a file already, or an argument is out of range.
+        """
+        budget, made = Budget.of(budget), cls(path)
+        record = {
+            "kind": "budget",
+            "version": _VERSION,
+            "epsilon": str(budget.exact_epsilon),
+            "delta": str(budget.exact_delta),
+            "at_most": None if at_most is None else check_integer("at_most", at_most, low=1),
+            "threat_model": None
+            if threat_model is None
+            else check_choice("threat_model", threat_model, tuple(ThreatModel)).value,
+        }
+        with lines.locked(made.path):
+            lines.create(made.path, record)
+        return made
+
+    def spent(self) -> Spent:
+        """Return what was spent."""
+        return self._spent(Lines.read(self.path))
+
+    def spend(self, protocol: Any, count: int = 1, *, label: str = "") -> Spent:
+        """Write runs down that are about to take place, and return what is spent with them.
+
+        When this returns the line is on the disk. Two processes that spend at once are served one after the other.
+
+        Parameters
+        ----------
+        protocol : object
+            The protocol, as for `account`.
+        count : int
+            How many runs of it, at least 1.
+        label : str
+            What they are, for who reads the ledger.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the budget would be exceeded: nothing is written.
+        """
+        day = Day(protocol, count)
+        run = record_of(protocol)
+        record = {
+            "kind": "spend",
+            "label": str(label),
+            "count": int(day.count),
+            "run": run,
+            "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        }
+        Lines.read(self.path)  # no lock is left where there is no ledger
+        with lines.locked(self.path):
+            known = Lines.read(self.path)
+            budget, at_most, adversary, days = _contents(self.path, known)
+            found = _account(budget, [*(day for _, day in days), day], at_most, adversary)
+            if not found.epsilon.upper <= budget.epsilon:
+                before = _account(budget, [day for _, day in days], at_most, adversary).epsilon.upper if days else 0.0
+                raise BudgetExceededError(
+                    f"count={day.count} of {run['protocol']} would exceed the budget {budget}: epsilon would be up "
+                    f"to {rounded_up(found.epsilon.upper, 6)} at its delta, of which {rounded_up(before, 6)} is spent."
+                )
+            return self._spent(known.append(self.path, record), found)
+
+    def remaining(self, protocol: Any) -> int:
+        """Return how many more runs of a protocol the budget allows, were nothing else to run; at most 2^20.
+
+        Parameters
+        ----------
+        protocol : object
+            The protocol, as for `account`.
+        """
+        budget, at_most, adversary, days = _contents(self.path, Lines.read(self.path))
+        spent = [day for _, day in days]
+
+        def fits(count: int) -> bool:
+            found = _account(budget, [*spent, Day(protocol, count)], at_most, adversary)
+            return found.epsilon.upper <= budget.epsilon
+
+        return largest_integer(fits, 1, 0, _MOST_RUNS + 1)
+
+    def repair(self) -> str:
+        """Take off a torn last line, of a writer that was stopped and told nobody, and return it.
+
+        Raises
+        ------
+        DamagedFileError
+            If anything else is wrong: nothing is changed then.
+        ValueError
+            If no line is torn.
+        """
+        with lines.locked(self.path):
+            return lines.repair(self.path)
+
+    def _spent(self, known: Lines, found: ScheduleResult | None = None) -> Spent:
+        budget, at_most, adversary, days = _contents(self.path, known)
+        if days and found is None:
+            found = _account(budget, [day for _, day in days], at_most, adversary)
+        epsilon = Interval(0.0, 0.0) if found is None else found.epsilon
+        adversary = adversary if found is None else found.guarantee.threat_model
+        return Spent(budget, epsilon, days, at_most, adversary, known.head, found)
+
+
+def _account(budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None) -> ScheduleResult:
+    runs = sum(day.count for day in days)
+    schedule = Schedule(days, None if at_most is None else min(at_most, runs), adversary)
+    with within_limits("the ledger"):
+        # Between two floats the smaller delta: what is spent there is no less.
+        return account_schedule(schedule, delta=budget.delta, relative_width=1e-4)
+
+
+def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel | None, tuple[tuple[str, Day], ...]]:
+    """Return what the records of a ledger say."""
+    first, *rest = known.records
+    try:
+        if first["kind"] != "budget" or first["version"] != _VERSION:
+            raise ValueError
+        budget = Budget(Fraction(first["epsilon"]), Fraction(first["delta"]))
+        at_most = None if first["at_most"] is None else check_integer("at_most", first["at_most"], low=1)
+        adversary = None if first["threat_model"] is None else ThreatModel(first["threat_model"])
+        days = []
+        for record in rest:
+            if record["kind"] != "spend":
+                raise ValueError
+            days.append((str(record["label"]), Day(protocol_of(record["run"]), record["count"])))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedFileError(
+            f"path={str(path)!r} is no ledger of this version of dpverify{f': {error}' if str(error) else '.'}"
+        ) from error
+    return budget, at_most, adversary, tuple(days)

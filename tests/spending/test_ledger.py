@@ -1,0 +1,160 @@
+"""A ledger on disk: what it refuses, and that nothing is lost with two writers or one that is killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpverify.planning.account import account
+from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
+from dpverify.spending.lines import DamagedFileError, TornLineError
+from protocols.bitsum import CentralGaussian, RandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
+
+ROOT = Path(__file__).resolve().parents[2]
+LABELS = LabelRandomizedResponse(2, 0.125)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> PrivacyLedger:
+    return PrivacyLedger.create(tmp_path / "spent.jsonl", ("1", "1e-6"))
+
+
+def python(code: str, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_what_is_spent_is_composed_and_the_budget_is_kept(ledger: PrivacyLedger) -> None:
+    assert ledger.spent().epsilon.upper == 0.0
+    one, other = RandomizedResponse(900, 0.25), RandomizedResponse(1200, 0.25)
+    ledger.spend(one, 2, label="Monday")
+    spent = ledger.spend(other, label="Tuesday")
+    assert spent.epsilon == account([(one, 2), (other, 1)], delta="1e-6", relative_width=1e-4).epsilon
+    assert ledger.spent() == spent
+    left = ledger.remaining(one)
+    assert left > 0
+    content = ledger.path.read_bytes()
+    with pytest.raises(BudgetExceededError, match=r"count=\d+ of rr would exceed the budget \(1, 0.000001\): epsilon "):
+        ledger.spend(one, left + 1)
+    assert ledger.path.read_bytes() == content
+    full = ledger.spend(one, left)
+    assert spent.epsilon.upper < full.epsilon.upper <= 1
+    assert ledger.remaining(one) == 0
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(one)
+    assert "Tuesday" in str(full)
+    assert [day["label"] for day in full.to_dict()["days"]] == ["Monday", "Tuesday", ""]
+
+
+def test_runs_that_a_user_is_not_in_cost_her_nothing(tmp_path: Path) -> None:
+    ledger = PrivacyLedger.create(tmp_path / "spent", ("0.25", 0), at_most=2)
+    for _ in range(3):
+        assert ledger.spend(LABELS).epsilon.upper <= 0.25
+    assert ledger.remaining(LABELS) == 2**20
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(LabelRandomizedResponse(2, 0.25))
+
+
+def test_a_run_that_another_adversary_sees_is_refused(ledger: PrivacyLedger) -> None:
+    ledger.spend(RandomizedResponse(900, 0.25))
+    content = ledger.path.read_bytes()
+    with pytest.raises(ValueError, match="days contradict each other"):
+        ledger.spend(CentralGaussian(9, 50.0))
+    with pytest.raises(ValueError, match="count=0 must be "):
+        ledger.spend(RandomizedResponse(900, 0.25), 0)
+    assert ledger.path.read_bytes() == content
+
+
+WRITER = """
+import sys
+from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
+from protocols.local.labels import LabelRandomizedResponse
+for number in range(5):
+    try:
+        PrivacyLedger(sys.argv[1]).spend(LabelRandomizedResponse(2, 0.125), label=f"{sys.argv[2]}{number}")
+        print(f"{sys.argv[2]}{number}", flush=True)
+    except BudgetExceededError:
+        pass
+"""
+
+
+def test_two_writers_lose_nothing_and_stay_within_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "spent"
+    ledger = PrivacyLedger.create(path, ("0.875", 0))
+    writers = [python(WRITER, str(path), name) for name in "ab"]
+    told = [line for writer in writers for line in writer.communicate(timeout=120)[0].split()]
+    assert [writer.returncode for writer in writers] == [0, 0]
+    spent = ledger.spent()
+    assert sorted(label for label, _ in spent.days) == sorted(told)
+    assert (spent.runs, spent.epsilon.upper) == (7, 0.875)
+
+
+KILLED = """
+import os, signal, sys
+from dpverify.spending.ledger import PrivacyLedger
+from protocols.local.labels import LabelRandomizedResponse
+whole = os.write
+def half(file, line):
+    whole(file, line[: len(line) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+ledger = PrivacyLedger(sys.argv[1])
+ledger.spend(LabelRandomizedResponse(2, 0.125), label="told")
+print("told", flush=True)
+os.write = half
+ledger.spend(LabelRandomizedResponse(2, 0.125), label="not told")
+print("not told", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
+def test_a_writer_that_is_killed_in_the_middle_of_a_line_loses_only_that(tmp_path: Path) -> None:
+    path = tmp_path / "spent"
+    ledger = PrivacyLedger.create(path, ("0.5", 0))
+    writer = python(KILLED, str(path))
+    assert writer.communicate(timeout=120)[0].split() == ["told"]
+    assert writer.returncode == -signal.SIGKILL
+    content = path.read_bytes()
+    for refused in (ledger.spent, lambda: ledger.spend(LABELS), lambda: ledger.remaining(LABELS)):
+        with pytest.raises(TornLineError, match="ends in the middle of line 3"):
+            refused()
+    assert path.read_bytes() == content
+    assert "not told" in ledger.repair() or content.startswith(path.read_bytes())
+    assert [label for label, _ in ledger.spent().days] == ["told"]
+    # The lock went with the process that held it.
+    assert ledger.spend(LABELS, label="again").runs == 2
+
+
+def test_a_damaged_ledger_is_refused_and_never_written_to(ledger: PrivacyLedger, tmp_path: Path) -> None:
+    ledger.spend(LABELS)
+    damaged = ledger.path.read_bytes().replace(b'"count":1', b'"count":0')
+    ledger.path.write_bytes(damaged)
+    for refused in (ledger.spent, lambda: ledger.spend(LABELS), ledger.repair):
+        with pytest.raises(DamagedFileError, match="damaged in line 2"):
+            refused()
+    with pytest.raises(ValueError, match="must not exist"):
+        PrivacyLedger.create(ledger.path, ("1", "1e-6"))
+    assert ledger.path.read_bytes() == damaged
+    with pytest.raises(ValueError, match="there is no such file"):
+        PrivacyLedger(tmp_path / "none").spend(LABELS)
+    assert not list(tmp_path.glob("none*"))
+
+
+@pytest.mark.parametrize(
+    ("budget", "options", "message"),
+    [
+        ((0, 1e-6), {}, "epsilon=0 must be in"),
+        ((1, 2), {}, "delta=2 must be in"),
+        ((1, 1e-6), {"at_most": 0}, "at_most=0 must be "),
+        ((1, 1e-6), {"threat_model": "mine"}, "threat_model='mine' must be one of"),
+    ],
+)
+def test_bad_ledgers_are_not_made(tmp_path: Path, budget, options, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=message):
+        PrivacyLedger.create(tmp_path / "spent", budget, **options)
+    assert not list(tmp_path.iterdir())

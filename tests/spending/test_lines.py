@@ -1,0 +1,78 @@
+"""A file that is only added to: every byte that is not as it was written is noticed, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify.spending.lines import DamagedFileError, Lines, TornLineError, create, locked, repair
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "spent.jsonl"
+    with locked(path):
+        known = create(path, {"kind": "budget"})
+        for number in range(3):
+            known = known.append(path, {"kind": "spend", "number": number})
+    assert Lines.read(path) == known
+    return path
+
+
+def test_every_changed_byte_is_noticed(path: Path) -> None:
+    content = path.read_bytes()
+    for place in range(0, len(content), 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(DamagedFileError):
+            Lines.read(path)
+
+
+def test_lines_that_were_removed_exchanged_or_said_in_other_words_are_noticed(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    spaced = (json.dumps(json.loads(lines[1])) + "\n").encode()
+    for damaged in (
+        [*lines[:1], *lines[2:]],
+        [lines[0], lines[2], lines[1], lines[3]],
+        [lines[0], spaced, *lines[2:]],
+        [*lines[:2], b"\n", *lines[2:]],
+        [*lines, lines[3]],
+        lines[1:],
+        [],
+    ):
+        path.write_bytes(b"".join(damaged))
+        with pytest.raises(DamagedFileError, match="is damaged"):
+            Lines.read(path)
+
+
+def test_a_line_torn_anywhere_is_taken_off_by_an_explicit_call_only(path: Path) -> None:
+    content = path.read_bytes()
+    kept = content[: content[:-1].rfind(b"\n") + 1]
+    for end in range(len(kept) + 1, len(content), 7):
+        path.write_bytes(content[:end])
+        with pytest.raises(TornLineError, match="ends in the middle of line 4"):
+            Lines.read(path)
+        assert path.read_bytes() == content[:end]
+        assert repair(path) == content[len(kept) : end].decode()
+        assert path.read_bytes() == kept
+    assert [record.get("number") for record in Lines.read(path).records] == [None, 0, 1]
+
+
+def test_repair_leaves_whatever_else_is_wrong(path: Path) -> None:
+    with pytest.raises(ValueError, match="has no torn line to take off"):
+        repair(path)
+    damaged = path.read_bytes().replace(b'"number":1', b'"number":7')[:-5]
+    path.write_bytes(damaged)
+    with pytest.raises(DamagedFileError, match="damaged in line 3"):
+        repair(path)
+    assert path.read_bytes() == damaged
+
+
+def test_a_file_is_made_once(path: Path, tmp_path: Path) -> None:
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="must not exist"):
+        create(path, {"kind": "budget"})
+    assert path.read_bytes() == content
+    with pytest.raises(ValueError, match="there is no such file"):
+        Lines.read(tmp_path / "other")
