@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli import account, audit, budget, certify, crowd, demo, ledger, plan
+from dpverify.cli import account, audit, budget, certify, crowd, days, demo, ledger, plan, runs, spending
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.plugins import add_plugins
 
@@ -42,6 +42,7 @@ def dpverify(
 
 for _group in (budget, plan, account, crowd, audit, certify, ledger, demo):
     _group.register(app)
+spending.register(app, lambda words: _run(words))
 
 
 def _usage_error() -> type[Exception]:
@@ -51,6 +52,10 @@ def _usage_error() -> type[Exception]:
 
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
+    if words[:1] == ["account"] and runs.AND in words:
+        days.account_together(runs.typed_runs(words[1:], _run))
+        sys.stdout.flush()
+        return 0
     program = typer.main.get_command(app)
     add_plugins(program, words, {"account": account.any_protocol, "audit": audit.any_protocol})
     command, words = invoked(program, words)

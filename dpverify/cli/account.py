@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.commands import made_by
+from dpverify.cli.days import account_days
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import (
     AsJson,
@@ -20,6 +21,7 @@ from dpverify.cli.output import (
     print_result,
     threat_model,
 )
+from dpverify.cli.runs import TypedRun, taken
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ def _account(
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
+    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary)
+    if taken(run, **{"--squared-change": squared_change, "--honest-users": honest_users}):
+        return
     from dpverify.planning.account import account
     from dpverify.report.tables import account_table
 
@@ -310,3 +315,6 @@ def account_vector_sum(
     from protocols.vector_sum import VectorSum
 
     return VectorSum(users, dimension, levels, blanket_probability, sampled, stratified)
+
+
+account.command("days")(account_days)

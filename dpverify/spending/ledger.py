@@ -9,6 +9,7 @@ decide which comes next, it is not.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +19,7 @@ from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
 from dpverify.planning.account import within_limits
-from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule
+from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
 from dpverify.search import largest_integer
 from dpverify.shown import Shown
 from dpverify.spending import lines
@@ -160,9 +161,7 @@ class PrivacyLedger:
         return self._spent(Lines.read(self.path))
 
     def spend(self, protocol: Any, count: int = 1, *, label: str = "") -> Spent:
-        """Write runs down that are about to take place, and return what is spent with them.
-
-        When this returns the line is on the disk. Two processes that spend at once are served one after the other.
+        """Write runs of one protocol down; see `spend_all`.
 
         Parameters
         ----------
@@ -172,31 +171,44 @@ class PrivacyLedger:
             How many runs of it, at least 1.
         label : str
             What they are, for who reads the ledger.
+        """
+        return self.spend_all([(protocol, count)], label=label)
+
+    def spend_all(self, runs: Sequence[tuple[Any, int]], *, label: str = "") -> Spent:
+        """Write runs down that are about to take place, and return what is spent with them.
+
+        When this returns the line is on the disk. Two processes that spend at once are served one after the other.
+
+        Parameters
+        ----------
+        runs : sequence of (protocol, int)
+            The protocols, as for `account`, and how many runs of each, at least 1: all of them are written, or none.
+        label : str
+            What they are, for who reads the ledger.
 
         Raises
         ------
         BudgetExceededError
             If the budget would be exceeded: nothing is written.
         """
-        day = Day(protocol, count)
-        run = record_of(protocol)
+        new = days_of(runs)
         record = {
             "kind": "spend",
             "label": str(label),
-            "count": int(day.count),
-            "run": run,
+            "runs": [{"count": int(day.count), **record_of(day.protocol)} for day in new],
             "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         }
         Lines.read(self.path)  # no lock is left where there is no ledger
         with lines.locked(self.path):
             known = Lines.read(self.path)
             budget, at_most, adversary, days = _contents(self.path, known)
-            found = _account(budget, [*(day for _, day in days), day], at_most, adversary)
+            found = _account(budget, [*(day for _, day in days), *new], at_most, adversary)
             if not found.epsilon.upper <= budget.epsilon:
                 before = _account(budget, [day for _, day in days], at_most, adversary).epsilon.upper if days else 0.0
+                asked = " and ".join(f"{day.count} of {record_of(day.protocol)['protocol']}" for day in new)
                 raise BudgetExceededError(
-                    f"count={day.count} of {run['protocol']} would exceed the budget {budget}: epsilon would be up "
-                    f"to {rounded_up(found.epsilon.upper, 6)} at its delta, of which {rounded_up(before, 6)} is spent."
+                    f"{asked} would exceed the budget {budget}: epsilon would be up to "
+                    f"{rounded_up(found.epsilon.upper, 6)} at its delta, of which {rounded_up(before, 6)} is spent."
                 )
             return self._spent(known.append(self.path, record), found)
 
@@ -260,7 +272,9 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
         for record in rest:
             if record["kind"] != "spend":
                 raise ValueError
-            days.append((str(record["label"]), Day(protocol_of(record["run"]), record["count"])))
+            for run in record["runs"]:
+                protocol = protocol_of({name: value for name, value in run.items() if name != "count"})
+                days.append((str(record["label"]), Day(protocol, run["count"])))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFileError(
             f"path={str(path)!r} is no ledger of this version of dpverify{f': {error}' if str(error) else '.'}"

@@ -31,8 +31,10 @@ def commands(group: str) -> list[str]:
 
 def test_help_lists_our_own_protocols() -> None:
     assert set(BITSUMS) <= set(registered(Group.BITSUMS))
-    assert set(commands("account")) == {*BITSUMS, "histogram", "selection", "vector-sum"}
-    assert {*BITSUMS, *commands("account")} <= {*registered(Group.BITSUMS), *registered(Group.MECHANISMS)}
+    # `days` is a file of protocols, which are named there.
+    protocols = set(commands("account")) - {"days"}
+    assert protocols == {*BITSUMS, "histogram", "selection", "vector-sum"}
+    assert {*BITSUMS, *protocols} <= {*registered(Group.BITSUMS), *registered(Group.MECHANISMS)}
 
 
 @pytest.mark.parametrize("group", ["audit", "certify"])

@@ -1,0 +1,73 @@
+"""Files of days: a protocol and its parameters in each line, as JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from dpverify.claims.records import protocol_of
+from dpverify.planning.schedule import Day
+from protocols.validation import check_integer
+
+__all__ = ["read_days"]
+
+_DAY, _COUNT = "day", "count"
+"""What a line may say besides the protocol and its parameters."""
+
+
+def read_days(path: Path) -> list[Day]:
+    """Return the days of a file.
+
+    Parameters
+    ----------
+    path : Path
+        A `.json` file, one list of objects, or else a `.csv` file with a header. Each has `protocol`, the name, and the
+        parameters by name; and may have `count`, 1 by default, and `day`, a name that no other has.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing or of another form, or a line is; it says which.
+    """
+    if not path.is_file():
+        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days, but there is no such file.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        lines = json.loads(text) if path.suffix.lower() == ".json" else _table(text)
+    except ValueError as error:
+        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {error}.") from error
+    if not isinstance(lines, list) or not lines or not all(isinstance(line, dict) for line in lines):
+        raise ValueError(f"path={str(path)!r} must hold a list of days, at least one, each with a protocol.")
+    days, named = [], set()
+    for number, line in enumerate(lines, 1):
+        try:
+            name = line.pop(_DAY, None)
+            if name is not None and str(name) in named:
+                raise ValueError(f"day={name!r} must be there once: days contradict each other.")
+            named.add(str(name))
+            days.append(Day(protocol_of({k: v for k, v in line.items() if k != _COUNT}), _whole(line.get(_COUNT, 1))))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Day {number} of {str(path)!r}: {error}") from error
+    return days
+
+
+def _table(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a table; what is empty is not given, as protocols have different parameters."""
+    rows = csv.DictReader(text.splitlines(), skipinitialspace=True, strict=True)
+    found = []
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise ValueError(f"row {number} has not as many entries as the header")
+        found.append({name.strip(): value.strip() for name, value in row.items() if value.strip()})
+    return found
+
+
+def _whole(count: Any) -> int:
+    if isinstance(count, str):
+        try:
+            count = int(count)
+        except ValueError:
+            raise ValueError(f"count={count!r} must be an integer.") from None
+    return check_integer(_COUNT, count, low=1)

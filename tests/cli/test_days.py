@@ -1,0 +1,62 @@
+"""`account days` and `--and`: both say what the library does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify import cli
+from dpverify.planning.account import account
+from protocols.bitsum import RandomizedResponse
+from tests.cli.words import Run
+
+RR = ["rr", "--users", "200", "--instances", "2", "--flip-probability", ".25"]
+MORE = ["rr", "--users", "300", "--instances", "1", "--flip-probability", ".25"]
+DAYS = [(RandomizedResponse(200, 0.25), 2), (RandomizedResponse(300, 0.25), 1)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "days.csv"
+    path.write_text("protocol,users,flip_probability,count\nrr,200,.25,2\nrr,300,.25,1\n")
+    return path
+
+
+def test_protocols_with_and_between_them_are_accounted_together(run: Run) -> None:
+    expected = account(DAYS, delta="1e-6").to_dict()
+    assert run("account", *RR, "--delta", "1e-6", "--and", *MORE, "--json") == expected
+    assert run("account", *RR, "--json", "--and", *MORE, "--delta", "1e-6") == expected
+
+
+def test_a_file_of_days_is_accounted(run: Run, file: Path, tmp_path: Path) -> None:
+    expected = account(DAYS, epsilon="0.5", at_most=2).to_dict()
+    assert run("account", "days", str(file), "--epsilon", "0.5", "--at-most", "2", "--json") == expected
+    plot = tmp_path / "days.svg"
+    shown = run("account", "days", str(file), "--delta", "1e-6", "--curve", "--plot", str(plot))
+    assert "epsilon at most" in shown
+    assert plot.read_text().startswith("<?xml")
+    assert len(run("account", "days", str(file), "--delta", "1e-6", "--curve", "--json")["curve"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([*RR, "--and", *MORE], "exactly one of --delta and --epsilon must be given, once for all protocols."),
+        ([*RR, "--delta", "1e-6", "--and", *MORE, "--epsilon", "1"], "exactly one of --delta and --epsilon must be"),
+        ([*RR, "--and"], "--and must stand between two protocols with their options."),
+        ([*RR, "--delta", "1e-6", "--and", *MORE, "--squared-change", "1"], "--squared-change=1 must be omitted"),
+        ([*RR, "--delta", "1e-6", "--and", "rr", "--users", "0"], "--users='0' must be "),
+        (["days", "none.csv", "--delta", "1e-6"], "path='none.csv' must be a .json or .csv file of days"),
+    ],
+)
+def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert cli.main(["account", *words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(message)
+
+
+def test_options_of_the_curve_need_delta(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    assert cli.main(["account", "days", str(file), "--epsilon", "1", "--curve"]) == 2
+    assert capsys.readouterr().err == "--curve and --plot need --delta.\n"

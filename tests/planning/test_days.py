@@ -1,0 +1,58 @@
+"""Files of days: read as what they say, and refused by line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify.planning.days import read_days
+from dpverify.planning.schedule import Day
+from protocols.bitsum import NegativeBinomial, RandomizedResponse
+
+EXPECTED = [Day(RandomizedResponse(900, 0.25), 2), Day(NegativeBinomial(900, 40.0, 0.9))]
+
+
+def test_both_forms_say_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "days.csv"
+    table.write_text("day,protocol,users,flip_probability,shape,p,count\na,rr,9e2,.25,,,2\nb,nb,900,,40,.9,\n")
+    objects = tmp_path / "days.json"
+    objects.write_text(
+        json.dumps(
+            [
+                {"protocol": "rr", "users": 900, "flip_probability": 0.25, "count": 2},
+                {"day": "b", "protocol": "NB", "users": 900, "shape": 40.0, "p": 0.9},
+            ]
+        )
+    )
+    assert read_days(table) == read_days(objects) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("protocol,users,flip_probability\nrr,900,2\n", r"Day 1 of '.*': flip_probability=2.0 must be "),
+        ("protocol,users,flip_probability\nrr,900,.2\nxx,900,.2\n", r"Day 2 of '.*': name='xx' must be one of rr, "),
+        ("protocol,users,flip_probability,count\nrr,900,.2,0\n", r"Day 1 of '.*': count=0 must be "),
+        ("protocol,users,flip_probability,count\nrr,900,.2,1.5\n", r"Day 1 of '.*': count='1.5' must be an integer"),
+        ("protocol,users,flip_probability\nrr,900\n", r"row 1 has not as many entries as the header"),
+        ("day,protocol,users,flip_probability\na,rr,9,.2\na,rr,8,.2\n", r"Day 2 of '.*': day='a' must be there once"),
+        ("protocol\n", "must hold a list of days, at least one"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_days(path)
+
+
+def test_bad_objects_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "days.json"
+    for text in ("[", "{}", "[]", "[3]", '"rr"'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"path='.*' must "):
+            read_days(path)
+    with pytest.raises(ValueError, match="there is no such file"):
+        read_days(tmp_path / "none.csv")
