@@ -271,3 +271,28 @@ def test_bad_arguments_and_too_much_noise() -> None:
         CapacityError, match=r"at most 4e\+10 products are made; use less noise, or a shape of at least"
     ):
         negative_binomial_counts(0.5, 0.99, (9.0, 0.999))
+
+
+@pytest.mark.parametrize("mass_error", [-REAL, REAL])
+@pytest.mark.parametrize("low_share", [0.1, 0.5, 0.9])
+def test_losses_outside_their_cell_by_its_error_are_dominated(low_share: float, mass_error: float) -> None:
+    # Cells of two outcomes each, reported with masses and losses that are off by as much as is stated.
+    ends = np.array([[-0.7, -0.5], [0.4, 0.6]])
+    one = np.array([[low_share, 1.0 - low_share]]) * np.array([[0.4], [0.5]])
+    zero = one * np.exp(-ends)
+    one, zero = one / one.sum(), zero / zero.sum()
+    losses = np.log(one / zero)
+    cells = module._Cells(
+        one.sum(axis=1) * (1.0 + mass_error),
+        zero.sum(axis=1) * (1.0 - mass_error),
+        losses[:, 0] + 2.0 * REAL,
+        losses[:, 1] - 2.0 * REAL,
+        0.0,
+        (0.0, 0.0),
+        STATED,
+    )
+    found = module._listed(cells, module._FINE).upper
+    for epsilon in np.linspace(-1.0, 1.0, 201):
+        for p, q, upper in zip((one, zero), (zero, one), found, strict=True):
+            direct = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+            assert direct <= upper.delta(float(epsilon)).upper * (1.0 + 1e-9) + 1e-12
