@@ -94,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = error.format_message()  # type: ignore[attr-defined]
     except ValueError as error:
         message = str(error)
+    except SystemExit:
+        # So click ends at a closed pipe, with the status that says that a violation was found.
+        message = "The output cannot be written: Broken pipe."
     except MemoryError:
         message = "This needs more memory than there is; ask for fewer users or instances."
     except OSError as error:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -90,3 +93,13 @@ def test_a_figure_that_cannot_be_drawn_costs_one_sentence(tmp_path: Path, capsys
     assert write_figure("--plot", path, Figure)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().err == ""
+
+
+def test_a_closed_pipe_is_no_violation() -> None:
+    # The status that click chooses, 1, is what an audit that found a violation ends with.
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "dpverify", "ledger", "--json"]
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (2, "The output cannot be written: Broken pipe.\n")
