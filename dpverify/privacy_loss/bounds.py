@@ -64,7 +64,7 @@ class InfiniteLossCurve:
         check_real("mass", mass, low=0.0, high=1.0)
         copies = change.instances if isinstance(change, Full) else math.floor(change.squared_change)
         whole = -math.expm1(copies * math.log1p(-mass)) if mass < 1.0 else float(copies > 0)
-        self._mass = whole * (1.0 - 8.0 * UNIT)
+        self._mass = whole if mass == 1.0 else whole * (1.0 - 8.0 * UNIT)
 
     def delta(self, epsilon: float) -> Interval:
         """Return the mass, a lower bound at every epsilon."""

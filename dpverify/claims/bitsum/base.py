@@ -6,11 +6,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
 from dpverify.laws.window import DEFAULT_TAIL
@@ -145,6 +145,9 @@ class CoinPairs:
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
+    noise: ClassVar[str] = ""
+    """The parameter at whose value 0 nothing is added to, or flipped among, the bits, if it may be 0."""
+
     @abstractmethod
     def pairs(self, protocol: P) -> Pairs:
         """Return the pairs of views for the replace-one adjacency and the default threat model."""
@@ -160,11 +163,8 @@ class BitsumClaims(MechanismClaims[P]):
     def families(  # noqa: D102
         self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
-        found = (
-            self.loose_views(protocol, threat_model, tail / _LOOSE)
-            if loose
-            else self.views_at(protocol, threat_model, tail)
-        )
+        views = self.loose_views if loose else self.views_at
+        found = views(protocol, threat_model, tail / _LOOSE if loose else tail)
         return ((found.every, found.attained),)
 
     def among_coins(self, protocol: P) -> CoinPairs | None:
@@ -173,6 +173,8 @@ class BitsumClaims(MechanismClaims[P]):
 
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the pairs, and how the rest is covered."""
+        if self._noiseless(protocol):
+            return f"{self.noise} = 0: without noise the view tells how many ones there are"
         return self.views(protocol, threat_model).note
 
     def curve(
@@ -195,21 +197,19 @@ class BitsumClaims(MechanismClaims[P]):
         threat_model : ThreatModel
             One of the `threat_models`.
         relative_width, reference_delta : float
-            The accuracy wanted, at which delta: the grid, and what the laws leave out, are chosen for it. At other
-            deltas the interval holds too, but is wider the smaller they are.
+            The accuracy wanted, and where: at smaller deltas the interval holds too, but is wider.
         """
 
         def exact() -> PrivacyCurve:
+            if self._noiseless(protocol):
+                raise CapacityError(
+                    f"{self.noise}=0.0 must be positive: without noise no loss of {self.name} is finite."
+                )
             pairs = self.views_at(protocol, threat_model, negligible(reference_delta, changes.instances))
             if not isinstance(changes, Full):
                 return JointChange(pairs.every, changes, attained=pairs.attained, reference_delta=reference_delta)
-            return FamilyComposition(
-                pairs.every,
-                changes.instances,
-                attained=pairs.attained,
-                relative_width=relative_width,
-                reference_delta=reference_delta,
-            )
+            accuracy = {"relative_width": relative_width, "reference_delta": reference_delta}
+            return FamilyComposition(pairs.every, changes.instances, attained=pairs.attained, **accuracy)
 
         return BestCurve(
             LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
@@ -222,7 +222,10 @@ class BitsumClaims(MechanismClaims[P]):
 
         It spares listing a law that is long and gives no finite epsilon; 0 says nothing.
         """
-        return 0.0
+        return float(self._noiseless(protocol))
+
+    def _noiseless(self, protocol: P) -> bool:
+        return bool(self.noise) and getattr(protocol, self.noise) == 0.0
 
     def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
         """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""

@@ -345,6 +345,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
 
     name: ClassVar[str] = "central-discrete-laplace"
     protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteLaplace
+    noise: ClassVar[str] = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {"p": 1.0}
 
     def _at(self, users: int, epsilon0: float) -> CentralDiscreteLaplace:
@@ -372,6 +373,7 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
     name: ClassVar[str] = "local-rr"
     protocol: ClassVar[type[BitsumProtocol]] = LocalRandomizedResponse
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
+    noise: ClassVar[str] = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
 
     def _at(self, users: int, epsilon0: float) -> LocalRandomizedResponse:

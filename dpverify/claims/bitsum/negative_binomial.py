@@ -61,6 +61,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     name: ClassVar[str] = "nb"
     protocol: ClassVar[type[BitsumProtocol]] = NegativeBinomial
     more_users: ClassVar[MoreUsers] = MoreUsers.SAME
+    noise: ClassVar[str] = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
     theorems: ClassVar[tuple[Theorem, ...]] = NEGATIVE_BINOMIAL
 

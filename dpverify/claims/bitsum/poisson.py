@@ -35,6 +35,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
     name: ClassVar[str] = "poisson"
     protocol: ClassVar[type[BitsumProtocol]] = Poisson
     more_users: ClassVar[MoreUsers] = MoreUsers.SAME
+    noise: ClassVar[str] = "mean"
     more_private_towards: ClassVar[Mapping[str, float]] = {"mean": math.inf}
     theorems: ClassVar[tuple[Theorem, ...]] = ()
 

@@ -70,6 +70,7 @@ class PureClaims(BitsumClaims[Pure]):
     name: ClassVar[str] = "pure"
     protocol: ClassVar[type[BitsumProtocol]] = Pure
     more_users: ClassVar[MoreUsers] = MoreUsers.SAME
+    noise: ClassVar[str] = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {
         **ThreeNBClaims.more_private_towards,
         "drop_probability": 1.0,

@@ -87,6 +87,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     name: ClassVar[str] = "rr"
     protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
     more_users: ClassVar[MoreUsers] = MoreUsers.NO_WORSE
+    noise: ClassVar[str] = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure: ClassVar[bool] = True
     theorems: ClassVar[tuple[Theorem, ...]] = RANDOMIZED_RESPONSE
@@ -101,6 +102,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS, _TAIL)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        if protocol.flip_probability == 0.0:
+            return Interval(math.inf, math.inf)
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
         with arb_context() as ctx:
             p = ctx.convert(protocol.flip_probability)

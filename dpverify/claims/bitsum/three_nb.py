@@ -102,6 +102,7 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     name: ClassVar[str] = "3nb"
     protocol: ClassVar[type[BitsumProtocol]] = ThreeNB
     more_users: ClassVar[MoreUsers] = MoreUsers.SAME
+    noise: ClassVar[str] = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {
         "p": 1.0,
         "shape": math.inf,
@@ -118,7 +119,9 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         return Pairs(tuple(pair.upper), tuple(pair.lower), note=self.note(protocol, threat_model))
 
     def infinite_mass(self, protocol: ThreeNB, threat_model: ThreatModel) -> float:
-        """Return the mass of no message +1 at all: Z1 = Z3 = 0, which a user's +1 rules out."""
+        """Return the mass of no message +1 at all: Z1 = Z3 = 0, which a user's +1 rules out; all if Z1 = Z2 = 0."""
+        if self._noiseless(protocol):
+            return 1.0
         with arb_context() as ctx:
             p, flood_p = ctx.convert(protocol.p), ctx.convert(protocol.flood_p)
             return max(lower_float((1 - p) ** protocol.shape * (1 - flood_p) ** protocol.flood_shape), 0.0)

@@ -13,11 +13,18 @@ from dpverify.claims.bitsum.baselines import CentralGaussianClaims
 from dpverify.claims.bitsum.pure import PureClaims
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
+from dpverify.guarantee import CapacityError
+from dpverify.planning.account import account
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.statistics.conformance import choose_bins, g_test
 from protocols.bitsum.base import BitsumProtocol
-from protocols.bitsum.baselines import CentralDiscreteGaussian, CentralDiscreteLaplace, CentralGaussian
+from protocols.bitsum.baselines import (
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    CentralGaussian,
+    LocalRandomizedResponse,
+)
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
@@ -123,3 +130,24 @@ def test_users_send_as_many_messages_as_their_twin_allows() -> None:
             sent = np.bincount(protocol.randomize(bits, rng).senders, minlength=protocol.users)
             assert fewest <= sent.min() <= sent.max() <= most
     assert RandomizedResponseClaims().messages_range(RandomizedResponse(20, 0.2)) == (1, 1)
+
+
+NOISELESS = [
+    RandomizedResponse(10, 0.0),
+    Poisson(10, 0.0),
+    NegativeBinomial(10, 1.0, 0.0),
+    ThreeNB(10, 0.0, 1.0, 0.5),
+    Pure(10, 0.0),
+    CentralDiscreteLaplace(10, 0.0),
+    LocalRandomizedResponse(10, 0.0),
+]
+
+
+@pytest.mark.parametrize("protocol", NOISELESS, ids=lambda protocol: type(protocol).__name__)
+def test_without_noise_all_is_revealed(protocol: BitsumProtocol) -> None:
+    found = account(protocol, epsilon=3.0)
+    assert (found.delta.lower, found.delta.upper) == (1.0, 1.0)
+    for delta in (0.0, 0.5):
+        assert account(protocol, delta=delta).epsilon.lower == math.inf
+    with pytest.raises(CapacityError, match=r"=0\.0 must be positive"):
+        account(protocol, instances=2, squared_change=0.5, delta=1e-6)
