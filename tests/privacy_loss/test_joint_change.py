@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
+from dpverify.privacy_loss import change_rates
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -211,6 +212,28 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
         delta = exact.delta_upper(epsilon)
         assert grown.delta_upper(epsilon) == pytest.approx(delta * math.exp(0.5), rel=1e-6)
         assert shifted.epsilon_upper(delta) == pytest.approx(small().epsilon_upper(delta) + 0.1, abs=1e-6)
+
+
+def test_moves_smaller_than_the_grid_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a grid of full changes alone: 400 bits that move by 0.1 each reveal more than four of them.
+    monkeypatch.setattr(change_rates, "_INTERPOLATION", 100.0)
+    p, m = 0.2, 400
+    pair = PrivacyLossDistribution.from_pmfs([p, 1.0 - p], [1.0 - p, p])
+    joint = JointChange([pair], L2Bounded(4.0, m))
+    assert joint._grid.sizes.tolist() == [1.0]
+    before, after = p, p + 0.1 * (1.0 - 2.0 * p)
+    ones = np.arange(m + 1)
+    copies = np.array([math.comb(m, int(k)) for k in ones], dtype=np.float64)
+    first, second = (copies * q**ones * (1.0 - q) ** (m - ones) for q in (after, before))
+    for epsilon in (0.5, 2.0, 5.0, 9.0):
+        assert float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum()) <= joint.delta_upper(epsilon)
+
+
+def test_what_a_move_in_the_first_cell_adds_counts_in_every_coordinate(monkeypatch: pytest.MonkeyPatch) -> None:
+    charged = small()
+    rates = charged._grid.rates
+    monkeypatch.setattr(charged._grid, "rates", lambda moduli: (rates(moduli)[0], rates(moduli)[1] + 0.05))
+    assert charged.delta_upper(1.5) == pytest.approx(small().delta_upper(1.5) * math.exp(0.3), rel=1e-6)
 
 
 def test_mass_that_the_second_law_may_lack_keeps_the_total() -> None:
