@@ -20,9 +20,11 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.account import PROOF, AccountResult, answered, upper_bound, within_limits
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, total
-from dpverify.privacy_loss.covers import members
+from dpverify.privacy_loss.covers import Entry, members
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from dpverify.rounding import UNIT
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
@@ -85,6 +87,10 @@ class _Law:
     claims: MechanismClaims[Any]
 
 
+_Family = tuple[int, Sequence[Entry], Sequence[PrivacyLossDistribution]]
+"""The number of a law, and one of its families: what dominates, and what is attained."""
+
+
 class Schedule:
     """Days on the same users, in all or in at most some of which a user takes part.
 
@@ -119,7 +125,8 @@ class Schedule:
             common[0] if threat_model is None else check_choice("threat_model", threat_model, common, where=" here")
         )
         self._assign()
-        self._laws: tuple[float, SeveralLaws] | None = None
+        self._found: tuple[float, list[_Family]] | None = None
+        self._laws: SeveralLaws | None = None
 
     def _assign(self) -> None:
         """Choose what is listed, and for each day which law is above it and which is below."""
@@ -196,51 +203,57 @@ class Schedule:
         upper, lower = self._counts(runs)
         return [upper[law] for law in self._family_of], [lower[law] for law in self._family_of]
 
-    def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
-        if self._laws is None or self._laws[0] > reference_delta:
+    def _listing(self, reference_delta: float) -> list[_Family]:
+        """Return the families of all listed laws, with the number of the law, made once unless delta falls."""
+        if self._found is None or self._found[0] > reference_delta:
             tail = _SHARE * reference_delta / self.runs
             loose = len(self._listed) > _MOST_SHARP
-            found = [
-                (number, family)
-                for number, law in enumerate(self._listed)
-                for family in law.claims.families(law.protocol, self.threat_model, tail, loose=loose)
-            ]
-            self._family_of = [number for number, _ in found]
-            counts = self._counts(self.runs)[0]
-            self._laws = (
+            self._found = (
                 reference_delta,
-                SeveralLaws(
-                    [family[0] for _, family in found],
-                    [family[1] for _, family in found],
-                    [counts[number] for number in self._family_of],
-                    relative_width=max(relative_width, 1e-5),
-                    reference_delta=reference_delta,
-                ),
+                [
+                    (number, *family)
+                    for number, law in enumerate(self._listed)
+                    for family in law.claims.families(law.protocol, self.threat_model, tail, loose=loose)
+                ],
             )
-        return self._laws[1]
+            self._laws = None
+        return self._found[1]
+
+    def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
+        found = self._listing(reference_delta)
+        if self._laws is None:
+            self._family_of = [number for number, _, _ in found]
+            counts = self._counts(self.runs)[0]
+            self._laws = SeveralLaws(
+                [entries for _, entries, _ in found],
+                [attained for _, _, attained in found],
+                [counts[number] for number in self._family_of],
+                relative_width=max(relative_width, 1e-5),
+                reference_delta=reference_delta,
+            )
+        return self._laws
 
     def basic_epsilon(self, delta: float) -> float:
         """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
 
         An upper bound, of the same laws.
         """
-        share = delta / self.at_most
-        upper = self._counts(self.runs)[0]
-        tail = _SHARE * share
-        loose = len(self._listed) > _MOST_SHARP
-        found = []
-        for law, count in zip(self._listed, upper, strict=True):
-            whole_run = 0.0
-            for family, _ in law.claims.families(law.protocol, self.threat_model, tail, loose=loose):
-                pairs = [pair for entry in family for pair in members(entry)]
-                whole_run += OneInstance([pairs], pairs).epsilon_upper(share)
-            found.append((whole_run, count))
-        left, whole = self.at_most, 0.0
-        for epsilon, count in sorted(found, reverse=True):
-            part = min(left, count)
-            left -= part
-            whole += part * epsilon if part else 0.0
-        return whole
+        share = delta / self.at_most * (1.0 - 2.0 * UNIT)
+        if self.uniform:
+            law = self._listed[0]
+            with within_limits(law.claims.name):
+                curve = law.claims.curve(law.protocol, Full(1), self.threat_model, reference_delta=share)
+                one = curve.epsilon(share).upper
+            return total([(self.at_most, Interval(one, one))]).upper
+        epsilons = [0.0] * len(self._listed)
+        for number, entries, _ in self._listing(delta):
+            pairs = [pair for entry in entries for pair in members(entry)]
+            epsilons[number] += OneInstance([pairs], pairs).epsilon_upper(share)
+        left, parts = self.at_most, []
+        for epsilon, count in sorted(zip(epsilons, self._counts(self.runs)[0], strict=True), reverse=True):
+            parts.append((min(left, count), Interval(epsilon, epsilon)))
+            left -= parts[-1][0]
+        return total(parts).upper
 
 
 def _key(protocol: Any, claims: MechanismClaims[Any]) -> Any:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from dpverify.claims.buckets import under_estimating
 from dpverify.planning.account import account
 from dpverify.planning.schedule import Schedule, ScheduleResult
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Pure, RandomizedResponse
+from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 
 
@@ -98,6 +100,23 @@ def test_largest_losses_add_up_at_delta_zero() -> None:
     assert found.width < 1e-12
     most = account([(RandomizedResponse(9, 0.25), 2), (RandomizedResponse(9, 0.1), 3)], delta=0, at_most=4).epsilon
     assert most.lower <= 1.0986122886681098 + 3 * 2.1972245773362196 <= most.upper
+
+
+def test_basic_composition_adds_up_what_each_run_costs() -> None:
+    one, other = RandomizedResponse(200, 0.25), RandomizedResponse(300, 0.25)
+    each = [account(protocol, delta=1e-6 / 3).epsilon.upper for protocol in (one, other)]
+    assert Schedule([(one, 2), (other, 1)]).basic_epsilon(1e-6) == pytest.approx(2 * each[0] + each[1], rel=1e-3)
+    assert Schedule([(one, 9), (other, 1)], 3).basic_epsilon(1e-6) == pytest.approx(3 * each[0], rel=1e-3)
+    assert Schedule([(one, 3)]).basic_epsilon(1e-6) == pytest.approx(3 * each[0], rel=1e-3)
+
+
+def test_equal_runs_of_what_has_no_listed_law_are_shown_too() -> None:
+    histogram = Histogram(under_estimating(9, 90.0, 0.9), 5)
+    found = account([(histogram, 2)], delta="1e-6")
+    assert found.epsilon == account(histogram, instances=2, delta="1e-6").epsilon
+    assert "Basic composition of the same runs" in str(found)
+    with pytest.raises(ValueError, match="histogram has no listed law here"):
+        account([(histogram, 2), (RandomizedResponse(9, 0.25), 1)], delta="1e-6")
 
 
 def test_one_adversary_must_see_all() -> None:
