@@ -111,7 +111,7 @@ def erased(pair: Directions, probability: float) -> Directions:
     Parameters
     ----------
     pair : Directions
-        P1 against P0. Both directions must list the same outcomes, as those of `privacy_loss.pairs` do.
+        P1 against P0. The directions may list different outcomes.
     probability : float
         q in [0, 1].
     """
@@ -128,12 +128,13 @@ def erased(pair: Directions, probability: float) -> Directions:
 
     return Directions(
         PrivacyLossDistribution.from_atoms(
-            np.append(upwards.losses, log_q),
-            np.append(q * up.reference_masses + (1.0 - q) * up.masses, q * impossible),
+            # P1's part as the one direction lists it, and P0's as the other does: each lacks what it says.
+            np.concatenate([upwards.losses, downwards.losses, [log_q]]),
+            np.concatenate([(1.0 - q) * up.masses, q * down.masses, [q * impossible]]),
             (1.0 - q) * up.infinite_mass,
             ((1.0 - q) * up.missing_mass + q * down.missing_mass) * (1.0 + 8.0 * UNIT),
-            relative_error=max(up.reference_error, down.relative_error) + 4.0 * UNIT,
-            loss_error=error(up, upwards),
+            relative_error=max(up.relative_error, down.relative_error) + 4.0 * UNIT,
+            loss_error=max(error(up, upwards), error(down, downwards)),
         ),
         PrivacyLossDistribution.from_atoms(
             np.append(-downwards.losses, -log_q),

@@ -37,6 +37,7 @@ CUT: dict[str, Callable[[float], tuple[PrivacyLossDistribution, ...]]] = {
     "a blanket": lambda tail: (report_in_blanket(80, 0.3, 0.6, 0.2, tail),),
     "a view": lambda tail: (report_in_view(80, 0.3, 0.6, 0.2, tail),),
     "erased": lambda tail: erased(pairs.poisson(20.0, tail), 0.2),
+    "erased, of two tails": lambda tail: erased(pairs.discrete_gaussian(5.0, tail), 0.9),
     "a mixture": lambda tail: tuple(bit_probability_change(pair, 0.7, 0.2) for pair in pairs.poisson(20.0, tail)),
 }
 
