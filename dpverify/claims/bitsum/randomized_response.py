@@ -245,15 +245,17 @@ def _surely(users: int, p: float, tail: float) -> tuple[int, float]:
 def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
     """Yield the least number of ones of each cell of [0, half], and how many more its largest has.
 
-    The end is a cell of its own, and those next to it are narrower: what a wide cell costs would matter there.
+    The end is a cell of its own, and those next to it are narrower: what a wide cell costs would matter there, but for
+    few cells, whose bound need not be sharp. The narrower ones come on top of the most.
     """
     widest = math.ceil((half + 1) / most_cells)
+    narrowest = widest if most_cells <= _FEW_CELLS else max(widest // _FINER, 1)
     first, width = 0, 1
     while first <= half:
         width = min(width, half + 1 - first)
         yield first, width - 1
         first += width
-        width = min(max(widest // _FINER, int(_GROWTH * first), 1), widest)
+        width = min(max(narrowest, int(_GROWTH * first)), widest)
 
 
 def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistribution]:
