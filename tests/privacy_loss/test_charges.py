@@ -253,12 +253,13 @@ def test_factors_of_sums_of_reports_are_at_most_their_bounds(tilt: float, width:
 
 def test_negative_masses_are_repaired_upwards() -> None:
     rng = np.random.default_rng(3)
-    ratios = np.expm1(0.1 * np.arange(-20, 21))
+    step = 0.1
+    ratios = np.expm1(step * np.arange(-20, 21))
     for _ in range(20):
         masses = rng.uniform(0.01, 0.05, 41)
         masses[rng.choice(np.arange(5, 36, 6), 3, replace=False)] = -0.004
         repaired = masses.copy()
-        chord._repair(repaired, np.zeros(41), ratios)
+        chord._repair(repaired, np.zeros(41), step)
         assert (repaired >= -1e-16).all()
         assert repaired.sum() == pytest.approx(masses.sum(), rel=1e-12)
         assert repaired @ ratios == pytest.approx(masses @ ratios, rel=1e-9, abs=1e-12)
