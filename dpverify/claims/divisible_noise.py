@@ -20,21 +20,21 @@ from dpverify.privacy_loss.two_counts import EFFORT, Enclosure, negative_binomia
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.three_nb import ThreeNB
 
-__all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "noise_mean", "noise_p"]
+__all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "noise_mean", "noise_p"]
 
 NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
 _FLOOD_SHAPES = (14.0, 9.0, 22.0)
 _SMALLEST_TAIL = 1e-40
-_MOST_FLOOD = 1e6
+_LEAST_FLOOD, _MOST_FLOOD = 0.05, 1e6
 _MOST_SPREAD = 1e5
 _MOST_SHAPE = 2.0**20
-_ROOM = 1.001
+_ROOM = 1.003
 """The share of the error that the flood must be left to cost."""
 _AMPLE, _AMPLE_FOR_ONE = 300.0, 2e4
 """A flood of so many spreads, or of so many over the instances, costs about 0.1 % of the error: none larger is sent.
 
-At many instances the variance of its losses counts, and at few the largest.
+A spread counts as 1 at least. At many instances the variance of its losses counts, and at few the largest.
 """
 _GAIN = 2e-3
 """What the next shape must gain, relatively, for larger ones to be tried."""
@@ -68,7 +68,7 @@ def counts(protocol: ThreeNB, tail: float, effort: float = EFFORT, max_atoms: in
 
 
 def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[float, float]:
-    """Return the least error that the difference of the counts allows, over sqrt(2), for shapes 1, 2, 4, ... .
+    """Return the least spread (see `noise_p`) that the difference of the counts allows, for shapes 1, 2, 4, ... .
 
     That is what an unlimited flood would leave to see. Larger shapes are tried as long as they gain.
 
@@ -96,7 +96,9 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
             spread = None
         if spread is not None:
             found[shape] = spread
-        if found and (spread is None or spread > (1.0 - _GAIN) * found.get(shape / 2.0, math.inf)):
+        before = found.get(shape / 2.0)
+        least = math.inf if before is None else (1.0 - _GAIN) * _error(before, shape / 2.0)
+        if found and (spread is None or _error(spread, shape) > least):
             return found
         shape, start = 2.0 * shape, start if spread is None else spread
     if not found:
@@ -107,6 +109,13 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     return found
 
 
+def near_limits(limits: Mapping[float, float]) -> dict[float, float]:
+    """Return for each shape the spread of one error: 1 % above the least spread of the shape that errs least."""
+    best = min(limits, key=lambda shape: _error(limits[shape], shape))
+    allowed = _error(limits[best] * NEAR_LIMIT, best)
+    return {shape: _spread(allowed, shape) for shape in limits}
+
+
 @dataclass(frozen=True)
 class Search:
     """The search for parameters that meet a target.
@@ -114,7 +123,7 @@ class Search:
     Parameters
     ----------
     limits : dict of float to float
-        Shapes of the noise, and the least spread, which is the error over sqrt(2), that an unlimited flood allows.
+        Shapes of the noise, and the least spread that an unlimited flood allows.
     """
 
     users: int
@@ -124,18 +133,24 @@ class Search:
 
     def least_flood(self) -> ThreeNB:
         """Return the protocol with the fewest messages whose error is within 1 % of the least with any flood."""
-        spread = min(self.limits.values()) * NEAR_LIMIT
         best: _Found | None = None
-        for shape in self.limits:
+        refusal: CapacityError | None = None
+        for shape, spread in near_limits(self.limits).items():
             # Noise that is private enough by itself, and leaves something for the flood to spend.
             if self.limits[shape] * _ROOM <= spread:
-                found = self._fewest(shape, spread, _FLOOD_SHAPES[0], best)
+                try:
+                    found = self._fewest(shape, spread, _FLOOD_SHAPES[0], best)
+                except CapacityError as error:
+                    refusal = error
+                    continue
                 if best is not None and found is None:
                     break
                 best = found or best
         for flood_shape in _FLOOD_SHAPES[1:]:
             if best is not None:
-                best = self._fewest(best.shape, spread, flood_shape, best) or best
+                best = self._fewest(best.shape, best.spread, flood_shape, best) or best
+        if best is None and refusal is not None:
+            raise refusal
         if best is None:
             raise InfeasibleBudgetError(
                 f"epsilon={self.target!r} cannot be met by 3NB within 1 % of the least error at a flood below "
@@ -152,7 +167,7 @@ class Search:
             epsilon = self._epsilon(self._protocol(_Found(shape, spread, flood_shape, mean)))
             return (epsilon - floor) / (self.target - floor)
 
-        start, ceiling = 8.0 * spread, _MOST_FLOOD
+        start, ceiling = max(8.0 * spread, _LEAST_FLOOD), _MOST_FLOOD
         if best is not None:
             start = ceiling = 0.98 * best.pairs - noise_mean(spread, shape)
         mean = smallest_at_level(excess, 1.0, start, ceiling, 2e-2) if ceiling > 0.0 else None
@@ -184,7 +199,7 @@ class Search:
         ample = max(_AMPLE, _AMPLE_FOR_ONE / self.composed_epsilon.mechanisms)
 
         def at(spread: float) -> _Found:
-            return _Found(shape, spread, flood_shape, min(room - noise_mean(spread, shape), ample * spread))
+            return _Found(shape, spread, flood_shape, min(room - noise_mean(spread, shape), ample * max(spread, 1.0)))
 
         def meets(spread: float) -> bool:
             made = at(spread)
@@ -192,7 +207,7 @@ class Search:
 
         # More noise on the sum leaves less for the flood: the target is met on an interval of spreads, if at all.
         low = self.limits[shape]
-        ceiling = room if best is None else best.spread
+        ceiling = room if best is None else _spread(_error(best.spread, best.shape), shape)
         bracket = galloped(meets, low, low * 1.01, grow=lambda spread: spread * 1.1, ceiling=ceiling)
         return None if bracket is None else at(bisected(meets, *bracket, relative=2e-3, geometric=True)[1])
 
@@ -229,10 +244,20 @@ def _search_tail(composed_epsilon: ComposedEpsilon) -> float:
     return max(_SMALLEST_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
 
 
-def noise_p(spread: float, shape: float) -> float:
-    """Return the p of noise whose error is sqrt(2) times the spread; for r = 1 `e^(-1/spread)`, which is nearly that.
+def _error(spread: float, shape: float) -> float:
+    """Return the error over sqrt(2) of noise of a spread."""
+    return spread if shape != 1.0 else 0.5 / math.sinh(0.5 * min(1.0 / spread, LARGEST_LOSS))
 
-    With `r p / (1-p)^2 = spread^2`.
+
+def _spread(error: float, shape: float) -> float:
+    """Return the spread of noise of an error over sqrt(2)."""
+    return error if shape != 1.0 else 0.5 / math.asinh(0.5 / error)
+
+
+def noise_p(spread: float, shape: float) -> float:
+    """Return the p of noise of a spread, which is its error over sqrt(2): `r p / (1-p)^2 = spread^2`.
+
+    But `e^(-1/spread)` for r = 1, whose largest loss is 1/spread: nearly the same for wide noise.
     """
     if shape == 1.0:
         return math.exp(-min(1.0 / spread, LARGEST_LOSS))

@@ -60,3 +60,11 @@ def test_no_more_of_a_flood_is_sent_than_is_of_use() -> None:
 def test_a_flood_beyond_what_is_listed_is_refused() -> None:
     with pytest.raises(CapacityError, match=f"at most {MOST_COUNTS} are computed"):
         account(ThreeNB(10, 0.5, 3.0, 1.0 - 1e-9, shape=2.0), instances=2, delta=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", ["10", "100", "700"])
+def test_shapes_are_compared_by_their_errors(epsilon: str) -> None:
+    # Of little noise, 1/spread is the largest loss for r = 1, and no measure of the error.
+    budget = (epsilon, "1e-6")
+    laplace = plan("central-discrete-laplace", budget, users=10, instances=1).bitsum_rmse
+    assert plan("3nb", budget, users=10, instances=1).bitsum_rmse < laplace * math.exp(0.006 * float(epsilon))

@@ -37,7 +37,7 @@ from mpmath import fp
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
-from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, noise_p
+from dpverify.claims.divisible_noise import counts, least_spreads, near_limits, noise_p
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
 from dpverify.formulas import FormulaRangeError, three_nb
@@ -238,9 +238,9 @@ class PureClaims(BitsumClaims[Pure]):
         elif adversary is ThreatModel.MODEL:
             limits = least_spreads(composed_epsilon, target)
             # The smaller the shape, the fewer messages.
-            near = NEAR_LIMIT * min(limits.values())
-            shape, spread = next((shape, spread) for shape, spread in limits.items() if spread <= near)
-            protocol = Pure(users, noise_p(spread, shape), shape=shape)
+            near = near_limits(limits)
+            shape = next(shape for shape in limits if limits[shape] <= near[shape])
+            protocol = Pure(users, noise_p(limits[shape], shape), shape=shape)
         else:
             # Dropping adds error, and at delta > 0 the flood alone hides a missing +1.
             least = ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
