@@ -1,10 +1,11 @@
 """What `protocols.kde` gives in privacy when one user's point is replaced, for the public features that were drawn.
 
 A user holds one point, which cannot change all her bits: their squared changes add up to T^2 at most, which the twin of
-the features' family states (docs/features.md). Where that is all her bits (T^2 = I Q), all Q bits of an instance may
-change fully, for some draw. If S < Q, up to min(2S, Q) bits of an instance change, all but S of them by half, and an
-instance costs at most S full changes; half changes are also counted as they are. What is returned is the least of these
-bounds. The proofs are in docs/densities.md and docs/joint_changes.md.
+the features' family states (docs/features.md). Where that is all her bits (T^2 = I Q), they are all charged in full,
+and the lower end is that of the bits that the twin knows two points to change: all of them, or fewer, or none. If S <
+Q, up to min(2S, Q) bits of an instance change, all but S of them by half, and an instance costs at most S full changes;
+half changes are also counted as they are. What is returned is the least of these bounds. The proofs are in
+docs/densities.md and docs/joint_changes.md.
 """
 
 from __future__ import annotations
@@ -191,7 +192,8 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         def in_full() -> PrivacyCurve:
             return of(Full(runs * features.instances * Sparse(family.S, family.Q).full_changes))
 
-        if _all_may_change(features):
+        attained = claims_of(family).bits_in_full(features)
+        if attained == features.coordinates:
             return in_full()
         curves: list[Callable[[], PrivacyCurve]] = []
         if family.S < family.Q:
@@ -200,13 +202,12 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
                     kde_pairs(bitsum, family), in_full(), runs * features.instances, relative_width, reference_delta
                 )
             )
-        if _joint_law(bitsum, threat_model):
+        if _joint_law(bitsum, threat_model) and not _all_may_change(features):
             curves.append(lambda: _OneEnd(of(_joint_change(features, runs)), upper=True))
         elif not curves:
             curves.append(lambda: _OneEnd(in_full(), upper=True))
-        attained = runs * claims_of(family).bits_in_full(features)
         if attained:
-            curves.append(lambda: _OneEnd(of(Full(attained)), upper=False))
+            curves.append(lambda: _OneEnd(of(Full(runs * attained)), upper=False))
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), Full(runs)), *curves)
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
@@ -214,18 +215,24 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         bitsum, features = protocol.bitsum, protocol.features
         loss = claims_of(bitsum).pure_epsilon(bitsum, threat_model)
         largest = times(features.instances * Sparse(features.family.S, features.family.Q).full_changes, loss)
-        if _all_may_change(features):
+        attained = claims_of(features.family).bits_in_full(features)
+        if attained == features.coordinates:
             return largest
         joint = LargestLossCurve(loss, _joint_change(features, 1)).epsilon(0.0).upper
-        attained = claims_of(features.family).bits_in_full(features)
         return Interval.proved(times(attained, loss).lower if attained else 0.0, min(largest.upper, joint))
 
     def note(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> str:
         """Return what may change, and how the datasets are covered."""
         bitsum, features = protocol.bitsum, protocol.features
-        if _all_may_change(features):
+        attained = claims_of(features.family).bits_in_full(features)
+        if attained == features.coordinates:
             bits = claims_of(bitsum).note(bitsum, threat_model)
             return f"every draw of the features, and all Q bits of an instance may change fully; {bits}"
+        if _all_may_change(features):
+            return (
+                f"all {features.coordinates:,} bits are charged in full, as nothing known bounds them; two points are "
+                f"known to change {attained or 'none'} of them in full, which the lower end is for"
+            )
         joint = (
             f"with the features that were drawn, replacing one point moves the {features.coordinates:,} bits' "
             f"probabilities by squares that add up to {rounded_up(_squared_change(features), 6)} at most"

@@ -122,7 +122,10 @@ class LSQClaims(Claims[F]):
         return False
 
     def bits_in_full(self, features: LSQFeatures) -> int:
-        """Return how many bits two points that the features take change fully: 0 where none were worked out."""
+        """Return how many bits two points that the features take change fully: 0 where none were worked out.
+
+        For the features as they were drawn; where all I Q bits change fully, it may be for some draw of the family.
+        """
         return 0
 
     def query_norm(self, features: LSQFeatures) -> float:

@@ -88,6 +88,10 @@ class GaussianFeaturesClaims(_GaussianClaims[GaussianFeatures]):
     protocol: ClassVar[type[LSQFamily]] = GaussianFeatures
     theorems: ClassVar[tuple[Theorem, ...]] = GAUSSIAN
 
+    def bits_in_full(self, features: LSQFeatures) -> int:
+        """Return I for points anywhere, as some draw has the same phase everywhere, and 0 for points in a ball."""
+        return features.coordinates if features.family.radius is None else 0
+
     def product(self, family: GaussianFeatures, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
         return np.asarray(family.kernel(x, z) + 0.5 * _mirrored(family, x, z, y))
 

@@ -52,6 +52,12 @@ class HashedPartitionClaims(LSQClaims[HashedPartition]):
         assert isinstance(features.family, HashedPartition)
         return features.instances * (1.0 if features.family.signed else 0.5)
 
+    def bits_in_full(self, features: LSQFeatures) -> int:
+        """Return I for signs alone of points anywhere: some draw separates two of them everywhere. Otherwise 0."""
+        assert isinstance(features.family, HashedPartition)
+        alone = features.family.signed and features.family.Q == 1
+        return features.coordinates if alone and features.family.radius is None else 0
+
     def least_density(self, family: HashedPartition, x: Array) -> float:
         """Return a lower bound on the density over the queries of the domain."""
         return 0.0

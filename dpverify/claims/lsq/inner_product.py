@@ -90,6 +90,16 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         """Return True, as for every linear map."""
         return True
 
+    def bits_in_full(self, features: LSQFeatures) -> int:
+        """Return the bits that are R, exactly, for the first sign vector as a point, and -R for its opposite."""
+        assert isinstance(features, Signs)
+        if not ball_radius(features) >= 1.0:
+            return 0
+        first, second = features.f(
+            np.stack([features.signs[0], -features.signs[0]]) / math.sqrt(features.signs.shape[1])
+        )
+        return int(np.count_nonzero((np.abs(first) == features.family.R) & (first == -second)))
+
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features, Signs)
         return spectral_norm(features.signs)

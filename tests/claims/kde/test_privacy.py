@@ -20,6 +20,7 @@ from protocols.lsq import (
     LaplacianBinning,
     LinearMap,
     LSQFamily,
+    RandomSigns,
     ScaledFeatures,
 )
 from tests.claims.kde.densities import account_kde
@@ -188,3 +189,33 @@ def test_the_largest_loss_of_a_joint_change() -> None:
     # m bits that move by T / sqrt(m) each, T = 2.5, with the loss ln 4.
     spread = 40 * math.log1p(2.5 / math.sqrt(40.0) * 3.0)
     assert (found.lower, found.upper) == (0.0, pytest.approx(spread, rel=1e-9))
+
+
+def test_a_bound_of_all_bits_is_no_lower_end() -> None:
+    """The bound on T^2 is all 4 bits; the points of the circle, which are the worst, reach less."""
+    family, bitsum = LinearMap(2, "haar", 1.0, rows=4, radius=math.sqrt(2.0)), RandomizedResponse(50, 0.2)
+    features = family.sample(1, RNG)
+    assert claims_of(family).squared_change(features) == 4.0
+    found = account_kde(bitsum, family, 1, delta=1e-3)
+    angles = np.linspace(0.0, 2.0 * math.pi, 720, endpoint=False)
+    values = features.f(0.999999 * math.sqrt(2.0) * np.stack([np.cos(angles), np.sin(angles)], axis=1))[:, 0]
+    largest = max(float(np.square(values - value).sum(axis=1).max()) / 4.0 for value in values) * (1.0 + 1e-3)
+    assert largest < 3.2
+    joint = account(bitsum, instances=4, squared_change=largest, delta=1e-3).epsilon.upper
+    full = account(bitsum, instances=4, delta=1e-3).epsilon
+    assert found.epsilon.lower <= joint < full.lower <= found.epsilon.upper <= full.upper * (1.0 + 1e-3)
+    assert "all 4 bits are charged in full" in found.notes[0]
+    assert account_kde(bitsum, family, 1, delta=0.0).epsilon.lower == 0.0
+
+
+def test_two_points_that_change_all_bits_make_the_interval_narrow() -> None:
+    bitsum = RandomizedResponse(50, 0.2)
+    for family in (Identity(3), RandomSigns(4), GaussianFeatures(3), LaplacianBinning(3, buckets=1, signed=True)):
+        found = account_kde(bitsum, family, 1, delta=1e-3).epsilon
+        assert 0.0 < found.width < 1e-3 * found.upper
+    for family in (
+        GaussianFeatures(3, 1.0, radius=9.0),
+        RandomSigns(4, radius=0.5, outside="scale"),
+        LaplacianBinning(3, buckets=1, signed=True, radius=1.0),
+    ):
+        assert account_kde(bitsum, family, 1, delta=1e-3).epsilon.lower == 0.0
