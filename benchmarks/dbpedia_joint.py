@@ -4,7 +4,7 @@
 
 EMBEDDINGS holds unit vectors `X` (points, d) and labels `y`. A tenth of the points is held out. Labels are published at
 eps_lbl = 5; eps is that of one class's density protocol at delta = 1e-6, and each class runs randomized response with
-parameters that hold for the smallest class of all runs. Side by side, for d bits per user (512 for Hadamard):
+parameters that hold for the smallest class of all runs. Side by side, for d bits per user unless said otherwise:
 
 - published: wagner2025's features and formula, every bit charged in full.
 - full change: the same features, exact accounting, every bit charged in full.
@@ -63,6 +63,8 @@ def kernels(d: int) -> dict[str, list[tuple[str, LSQFamily, int]]]:
             ("joint change", Identity(d, 4.0 * spread, radius=1.0), 1),
             *(("joint change", rotated(d, reach * spread), 1) for reach in (4.0, 3.0, 2.0)),
             ("joint change", rotated(d, 2.0 * spread, "hadamard"), 1),
+            # More bits than dimensions: less is lost to rounding, at the same noise.
+            ("joint change", dataclasses.replace(rotated(d, 5.0 * spread), rows=4 * d), 1),
         ],
         "Gaussian": [
             ("published", GaussianFeatures(d), d),
@@ -146,7 +148,7 @@ def central_sigma(features: LSQFeatures, epsilon: str) -> float:
 
 
 def described(family: LSQFamily) -> str:
-    range_ = f", R={family.R:.3f}" if isinstance(family, (LinearMap, Identity)) else ""
+    range_ = f", R={family.R:.3f}, Q={family.Q}" if isinstance(family, (LinearMap, Identity)) else ""
     kind = f" {family.kind}" if isinstance(family, LinearMap) else ""
     return f"{type(family).__name__}{kind}{range_}"
 
@@ -184,7 +186,7 @@ def main() -> None:
         row |= {"accuracy": None if runs is None else float(np.mean(runs)), "runs": runs}
         rows.append(row)
         shown = "-" if runs is None else f"{np.mean(runs):.3f} +- {np.std(runs):.3f}"
-        print(f"{kernel:>14} {charge:>17} {features:>30} {epsilon:>4} {shown}", flush=True)
+        print(f"{kernel:>14} {charge:>17} {features:>38} {epsilon:>4} {shown}", flush=True)
 
     for kernel, families in kernels(x.shape[1]).items():
         for charge, family, pairs in families:
