@@ -108,10 +108,19 @@ class _Scaled(LSQFeatures):
 
     def _f(self, x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         family = self.family
-        values = family.drawn.f(x, name=name).reshape(len(x), family.Q)
-        norms = np.linalg.norm(values, axis=1)
+        values, norms = self._unscaled(x, name)
         values *= (family.norm / np.maximum(norms, family.norm))[:, np.newaxis]
         return np.clip(values, -family.R, family.R, out=values)  # an ulp at most
+
+    def _unscaled(self, x: NDArray[np.float64], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the base's features, shape (points, Q), and their norms, shape (points,)."""
+        values = self.family.drawn.f(x, name=name).reshape(len(x), self.family.Q)
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(values, axis=1)
+        if not np.isfinite(norms).all():
+            row = int(np.argmin(np.isfinite(norms)))
+            raise ValueError(f"{name}[{row}] is so large that the norm of its features overflows; it must be finite.")
+        return values, norms
 
     def _g(self, y: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         return self.family.drawn.g(y, name=name).reshape(len(y), self.family.Q) / self.family.instances
@@ -119,7 +128,6 @@ class _Scaled(LSQFeatures):
     def clipped_coordinates(self, x: ArrayLike) -> int:
         """Return the coordinates of the users whose features are scaled, and what the base itself clips of others."""
         points = self.family.accepted(x)
-        values = self.family.drawn.f(points).reshape(len(points), self.family.Q)
-        scaled = np.linalg.norm(values, axis=1) > self.family.norm
+        scaled = self._unscaled(points, "x")[1] > self.family.norm
         kept = points[~scaled]
         return int(scaled.sum()) * self.coordinates + (self.family.drawn.clipped_coordinates(kept) if len(kept) else 0)

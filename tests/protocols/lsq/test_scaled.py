@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from protocols.lsq import FourierPairs, LaplacianBinning, LinearMap, RandomSigns, ScaledFeatures
+from protocols.lsq import FourierPairs, Identity, LaplacianBinning, LinearMap, RandomSigns, ScaledFeatures
 
 RNG = np.random.default_rng(0)
 
@@ -47,6 +47,16 @@ def test_a_norm_below_the_range_is_the_range() -> None:
     family = ScaledFeatures(LaplacianBinning(2, buckets=4), 3, 0.5)
     assert family.R == 0.5
     assert np.abs(family.sample(1, RNG).f(RNG.standard_normal((9, 2)))).max() <= 0.5
+
+
+def test_features_whose_norm_overflows_are_refused() -> None:
+    features = ScaledFeatures(Identity(2, 1e200), 1, 1.0).sample(1, RNG)
+    np.testing.assert_allclose(features.f([[3e150, 4e150]]), [[[0.6, 0.8]]], rtol=1e-12)
+    for ask in (features.f, features.clipped_coordinates):
+        with pytest.raises(
+            ValueError, match=r"^x\[1\] is so large that the norm of its features overflows; it must be"
+        ):
+            ask([[1.0, 0.0], [3e160, 4e160]])
 
 
 def test_bad_arguments() -> None:
