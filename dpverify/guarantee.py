@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 from dpverify.digits import rounded_down, rounded_up, unrounded
@@ -121,6 +121,8 @@ class Interval:
     upper: float
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.lower, Real) and isinstance(self.upper, Real)):
+            raise TypeError(f"Interval({self.lower!r}, {self.upper!r}) must have real numbers as its ends.")
         if not self.lower <= self.upper:
             raise ValueError(f"Interval({self.lower!r}, {self.upper!r}) must have lower <= upper, and no nan.")
 

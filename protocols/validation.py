@@ -20,6 +20,7 @@ Word = TypeVar("Word", bound=str)
 __all__ = [
     "check_bits",
     "check_choice",
+    "check_flag",
     "check_generator",
     "check_integer",
     "check_probability",
@@ -91,6 +92,17 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
     return number
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` as a bool after checking that it is one, of Python or numpy; others raise TypeError."""
+    if isinstance(value, bool):
+        return value
+    import numpy as np
+
+    if not isinstance(value, np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
 
 
 def check_probability(name: str, value: Any, *, high: float = 1.0, high_open: bool = False) -> float:

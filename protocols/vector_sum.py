@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_generator, check_integer, check_real, check_vectors
+from protocols.validation import check_flag, check_generator, check_integer, check_real, check_vectors
 
 __all__ = ["VectorSum"]
 
@@ -59,6 +59,7 @@ class VectorSum:
         check_integer("levels", self.levels, low=1)
         check_real("blanket_probability", self.blanket_probability, low=0.0, high=1.0, high_open=True)
         check_integer("sampled", self.sampled, low=1, high=self.dimension)
+        check_flag("stratified", self.stratified)
         check_real("centre", self.centre, low=0.0, high=1.0)
 
     def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:

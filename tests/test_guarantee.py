@@ -66,6 +66,8 @@ def test_intervals_are_ordered_and_contain_their_ends() -> None:
     for bad in ((2.0, 1.0), (math.nan, 1.0), (1.0, math.nan)):
         with pytest.raises(ValueError, match="lower <= upper"):
             Interval(*bad)
+    with pytest.raises(TypeError, match=r"^Interval\('a', 'b'\) must have real numbers as its ends\.$"):
+        Interval("a", "b")  # type: ignore[arg-type]
 
 
 def test_proved_bounds_that_cross_are_an_error_that_names_both() -> None:

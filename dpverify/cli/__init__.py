@@ -57,7 +57,11 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
         return 0
     program = typer.main.get_command(app)
-    add_plugins(program, words, {"account": account.any_protocol, "audit": audit.any_protocol})
+    add_plugins(
+        program,
+        words,
+        {"account": (account.in_full, account.any_protocol), "audit": (audit.any_protocol, audit.any_protocol)},
+    )
     command, words = invoked(program, words)
     options = options_of(command)
     refuse_repeated(words, options.values())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from protocols.histogram import BucketSums
     from protocols.vector_sum import VectorSum
 
-__all__ = ["any_protocol", "register"]
+__all__ = ["any_protocol", "in_full", "register"]
 
 account = typer.Typer(rich_markup_mode=None)
 
@@ -87,6 +87,18 @@ def any_protocol(
 ) -> None:
     """Account a protocol for which no command is written here."""
     _account(protocol, instances, squared_change, delta, epsilon, honest_users, as_json)
+
+
+def in_full(
+    protocol: Any,
+    instances: Instances = 1,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    honest_users: HonestUsers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Account a protocol of ours for which there are full changes only."""
+    _account(protocol, instances, None, delta, epsilon, honest_users, as_json)
 
 
 @account.command("rr")
@@ -269,7 +281,7 @@ def account_local_randomized_response(
 
 
 def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
-    return made_by(protocol, any_protocol)
+    return made_by(protocol, in_full)
 
 
 Buckets = Annotated[int, integer(within="[2, inf)", help="The size of the universe, in {}.")]

@@ -24,7 +24,7 @@ Run = Callable[..., None]
 """`run(protocol, **options)`, with the options of the command as annotated parameters behind the protocol."""
 
 
-def add_plugins(program: Any, words: Sequence[str], runs: dict[str, Run]) -> None:
+def add_plugins(program: Any, words: Sequence[str], runs: dict[str, tuple[Run, Run]]) -> None:
     """Add, to each of these groups of commands, one command for every further protocol.
 
     Parameters
@@ -33,16 +33,17 @@ def add_plugins(program: Any, words: Sequence[str], runs: dict[str, Run]) -> Non
         The command line.
     words : sequence of str
         What was typed.
-    runs : dict of str to Run
-        By name of the group.
+    runs : dict of str to (Run, Run)
+        By name of the group: of our own mechanisms, and of others.
     """
     from dpverify.claims.registry import Group, registered
 
     # An option for a field is called alike in every group: after the field, unless a group has one of that name.
-    taken = {option for run in runs.values() for option in inspect.signature(run).parameters}
+    taken = {option for pair in runs.values() for run in pair for option in inspect.signature(run).parameters}
     names = [*registered(Group.BITSUMS).others, *_OWN, *registered(Group.MECHANISMS).others]
-    for group, run in runs.items():
+    for group, (own, other) in runs.items():
         for name in names:
+            run = own if name in _OWN else other
             asked = [word.casefold() for word in words[:2]] == [group, name.casefold()]
             program.commands[group].add_command(_command(name, run if asked else None, taken), name)
 

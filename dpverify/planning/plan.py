@@ -188,7 +188,8 @@ def plan(
     sparsity : int
         S: how many bitsums of an instance one user's replacement costs; of features, see `dpverify.changes.Sparse`.
     delta_split : number, optional
-        The share of delta that a theorem spends on its own slack; see `per_instance_budget`.
+        The share of delta, in [0, 1], that a theorem spends on its own slack; see `per_instance_budget`. The exact
+        composition has none, and spends all of delta.
     max_messages_per_user : float, optional
         For protocols that trade error for communication: the expected messages per user and instance, at most. When
         omitted, the fewest at which the error is within 1 % of its infimum over all communication: the last per cent
@@ -236,6 +237,8 @@ def plan(
     sparsity = check_integer("sparsity", sparsity, low=1)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    if delta_split is not None:
+        check_real("delta_split", float(exact_number("delta_split", delta_split)), low=0.0, high=1.0)
     change = change_of(instances * sparsity, squared_change)
     if not isinstance(change, Full):
         _check_joint(change, instances, sparsity, chosen)

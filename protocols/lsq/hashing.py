@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_flag, check_integer, check_real
 
 __all__ = ["HASH_ERROR", "CellHash", "HashedPartition", "OneHotFeatures"]
 
@@ -88,6 +88,7 @@ class HashedPartition(LSQFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
+        check_flag("signed", self.signed)
         check_integer("buckets", self.buckets, low=1 if self.signed else 2, high=_MOST_BUCKETS)
 
     @property

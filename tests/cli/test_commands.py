@@ -58,15 +58,19 @@ def test_protocols_beyond_bitsums_are_accounted(
     assert "2 runs" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["histogram", "selection", "vector-sum"])
+def test_an_option_that_is_always_refused_is_not_offered(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["account", name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--honest-users" in shown
+    assert "--squared-change" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["histogram", *BUCKETS[2:], "--buckets", "1"], "--buckets='1' must be an integer in [2, inf)."),
         (["vector-sum", *VECTORS, "--sampled", "5"], "--sampled=5 must be an integer in [1, 4]."),
-        (
-            ["histogram", *BUCKETS, "--squared-change", "1"],
-            "--squared-change=1.0 must be omitted: histogram is accounted for full changes only.",
-        ),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

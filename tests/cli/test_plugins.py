@@ -168,3 +168,4 @@ def test_our_labels_have_the_same_options_everywhere(group: str, capsys: pytest.
     assert "--labels-epsilon NUMBER epsilon of a published label, in (0, 700], in nats. [required]" in shown
     assert "--classes INTEGER m, the number of classes, in [1, inf); public. [required]" in shown
     assert "Randomized response among classes" in shown
+    assert "--squared-change" not in shown

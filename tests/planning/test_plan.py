@@ -87,6 +87,8 @@ def test_rows_are_plain_json(rows: dict[str, PlanRow]) -> None:
         ({"users": 0}, r"users=0 must be an integer in \[1, inf\)"),
         ({"instances": 0}, r"instances=0 must be an integer in \[1, inf\)"),
         ({"sparsity": -1}, r"sparsity=-1 must be an integer in \[1, inf\)"),
+        ({"delta_split": 7}, r"delta_split=7\.0 must be a finite number in \[0, 1\]"),
+        ({"delta_split": "-0.1", "composition": "basic"}, r"delta_split=-0\.1 must be a finite number in \[0, 1\]"),
         ({"max_messages_per_user": math.nan}, "max_messages_per_user=nan"),
         ({"max_messages_per_user": 0.0}, "max_messages_per_user=0"),
     ],

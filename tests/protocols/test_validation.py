@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from dpverify.guarantee import ThreatModel
+from protocols.lsq import LaplacianBinning
 from protocols.validation import (
     check_bits,
     check_choice,
+    check_flag,
     check_generator,
     check_integer,
     check_probability,
@@ -131,3 +133,12 @@ def test_vectors() -> None:
         with pytest.raises(ValueError, match=r"^x") as caught:
             check_vectors("x", bad, **options)
         assert str(caught.value).startswith(said)
+
+
+def test_flags() -> None:
+    assert check_flag("signed", True) is check_flag("signed", np.bool_(True)) is True
+    for bad in ("yes", 1, None):
+        with pytest.raises(TypeError, match=rf"^signed={bad!r} must be True or False\.$"):
+            check_flag("signed", bad)
+        with pytest.raises(TypeError, match=rf"^signed={bad!r} must be True or False\.$"):
+            LaplacianBinning(2, signed=bad)

@@ -83,6 +83,13 @@ def test_parameters_are_checked(field: str, value: object, message: str) -> None
         VectorSum(**{**vars(KINDS["one"]), field: value})
 
 
+def test_whether_it_is_stratified_is_true_or_false() -> None:
+    for value in ("yes", 1, None):
+        with pytest.raises(TypeError, match=r"^stratified=.* must be True or False\.$"):
+            VectorSum(10, 4, 2, 0.4, 2, value)  # type: ignore[arg-type]
+    assert VectorSum(10, 4, 2, 0.4, 2, np.bool_(True)).stratified  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("vectors", [[[0.0, 1.1, 0.0]], [[0.0, float("nan"), 0.0]], [[0.0, -1e-9, 0.0]], [[0.0, 0.5]]])
 def test_vectors_are_checked(vectors: list[list[float]]) -> None:
     for call in (KINDS["one"].randomize, KINDS["one"].sample_view):
