@@ -37,10 +37,10 @@ from benchmarks.accounting_reference import bromwich, gaussian_truth
 from dpverify.guarantee import Interval
 from dpverify.laws import noise as laws
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import binomial_randomized_response
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval, PrivacyCurve
-from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 from dpverify.search import bisected, smallest
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial

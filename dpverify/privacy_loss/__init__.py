@@ -4,11 +4,12 @@
 """
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition, choose_step
+from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.pairs import Directions
 from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.tradeoff import TradeOff
 from dpverify.privacy_loss.transform import Composition
 

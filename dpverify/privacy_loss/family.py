@@ -1,4 +1,4 @@
-"""From pairs to an answer: the grid step for a wanted accuracy, a bound for every mix, and the lower bound to match."""
+"""From pairs to an answer: a bound for every mix of them over the instances, and the lower bound to match."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.once import OneInstance
+from dpverify.privacy_loss.step import MOST_LENGTH, choose_step
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Entry", "FamilyComposition", "choose_step", "step_for"]
+__all__ = ["Entry", "FamilyComposition"]
 
 Answer = TypeVar("Answer")
-_MOST_LENGTH = 2**21
 _MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
 _MOST_SUPREMUM = 2**22
@@ -28,7 +28,6 @@ _MOST_BYTES = 2**27
 """For a transform at a step that was chosen here: 2^21 cells."""
 _MOST_BLOCKS = 48
 """Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
-_COARSEST_CELLS = 64
 _ESTIMATE_LENGTH = 2**14
 _NEXT_TO_NOTHING = 1e-9
 """The share of an epsilon that is to be decided, or of a nat over the tilt, below which no epsilon is told from 0."""
@@ -42,51 +41,6 @@ _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
-
-
-def choose_step(
-    pair: PrivacyLossDistribution,
-    instances: int,
-    *,
-    relative_width: float = 1e-6,
-    reference_delta: float = 1e-6,
-    most_length: int = _MOST_LENGTH,
-) -> float:
-    """Return a grid step for which the interval of epsilon at `reference_delta` is about `relative_width` wide.
-
-    The excess that the lower bound charges to connect-the-dots moves epsilon by about `2.4 k t h^2 / 4`, with t the
-    saddle-point tilt; the step is that, rounded so that the transform's window is a power of two, and no smaller than
-    `most_length` cells allow. A heuristic for the width only: the interval is proved whatever the step.
-    """
-    return step_for(
-        [(pair, check_integer("instances", instances, low=1))],
-        relative_width=relative_width,
-        reference_delta=reference_delta,
-        most_length=most_length,
-    )
-
-
-def step_for(
-    parts: Sequence[tuple[PrivacyLossDistribution, int]],
-    *,
-    relative_width: float,
-    reference_delta: float,
-    most_length: int,
-) -> float:
-    """Return `choose_step` for several pairs, each used a number of times."""
-    scale = max(1e-9, *(pair.largest_loss for pair, _ in parts))
-    listed = [(pair, count) for pair, count in parts if pair.losses.size]
-    if not listed:
-        return scale / _COARSEST_CELLS
-    epsilon, tilt, deviation = total_loss(listed).saddle_point(reference_delta)
-    epsilon = max(epsilon, 0.05 * deviation)
-    instances = sum(count for _, count in listed)
-    step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
-    if step < scale * 2.0**-40:
-        return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve
-    span = 21.5 * max(deviation, 4.0 * step)
-    length = 2.0 ** min(max(math.ceil(math.log2(span / step)), 6), round(math.log2(most_length)))
-    return max(min(span / length, scale / _COARSEST_CELLS), span / most_length)
 
 
 class FamilyComposition:
@@ -171,7 +125,7 @@ class FamilyComposition:
                 for pair in trimmed
             )
             coarse = {"relative_width": max(relative_width, 1e-5), "reference_delta": reference_delta}
-            most = _MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
+            most = MOST_LENGTH if len(groups) == 1 else _MOST_MIX_LENGTH
             self._mix_step = min(choose_step(pair, instances, most_length=most, **coarse) for pair in trimmed)
             self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
             if len(every) > 1:

@@ -15,8 +15,9 @@ from dp_accounting.pld import privacy_loss_distribution as pld_module
 from dp_accounting.pld.pld_pmf import DensePLDPmf, PLDPmf, SparsePLDPmf
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import Entry, FamilyComposition, choose_step
+from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import UNIT
 

@@ -24,9 +24,9 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import step_for
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.saddle import LossMoments
+from dpverify.privacy_loss.step import step_for
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 

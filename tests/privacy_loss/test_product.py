@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.pairs import negative_binomial, three_nb
 from dpverify.privacy_loss.product import delta_of_two, product
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 
 

@@ -25,10 +25,10 @@ from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import choose_step
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.product import product
+from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
