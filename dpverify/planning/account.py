@@ -36,6 +36,7 @@ __all__ = [
     "answered",
     "change_of",
     "chosen_threat_model",
+    "left_out",
     "upper_bound",
     "within_limits",
 ]
@@ -257,8 +258,7 @@ def account(
             delta,
             epsilon,
         )
-        refusals = made.refusals if isinstance(made, BestCurve | BetweenCurves) else ()
-        notes = (view.note, *(f"left out: {refusal.removesuffix('.')}" for refusal in refusals))
+        notes = (view.note, *left_out(made))
     return AccountResult(
         claims.name,
         protocol,
@@ -271,6 +271,12 @@ def account(
         notes,
         honest,
     )
+
+
+def left_out(curve: PrivacyCurve) -> tuple[str, ...]:
+    """Return notes on what was left out of a curve's last answer, and why."""
+    refusals = curve.refusals if isinstance(curve, BestCurve | BetweenCurves) else ()
+    return tuple(f"left out: {refusal.removesuffix('.')}" for refusal in refusals)
 
 
 def _checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: int | None) -> int | None:

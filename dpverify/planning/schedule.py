@@ -18,7 +18,7 @@ from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
-from dpverify.planning.account import PROOF, AccountResult, answered, upper_bound, within_limits
+from dpverify.planning.account import PROOF, AccountResult, answered, left_out, upper_bound, within_limits
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, total
 from dpverify.privacy_loss.covers import Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -366,8 +366,7 @@ def account_schedule(
         )
     names = sorted({mechanism_claims_of(day.protocol).name for day in schedule.days})
     listed = "one law" if schedule.uniform else f"{len(schedule._listed)} laws listed"
-    notes = [f"any in each run, and any of them in different runs; {listed}"]
-    notes += [f"left out: {refusal}" for refusal in (made.refusals if isinstance(made, BestCurve) else ())]
+    notes = (f"any in each run, and any of them in different runs; {listed}", *left_out(made))
     return ScheduleResult(
         " and ".join(names),
         tuple(day.protocol for day in schedule.days),
@@ -377,6 +376,6 @@ def account_schedule(
         upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF),
         asked,
         exact,
-        tuple(notes),
+        notes,
         schedule=schedule,
     )

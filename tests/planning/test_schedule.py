@@ -14,6 +14,7 @@ from dpverify.planning.schedule import Schedule, ScheduleResult
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Pure, RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.vector_sum import VectorSum
 
 
 def days(*users: int, p: float = 0.25) -> list[tuple[Any, int]]:
@@ -32,6 +33,13 @@ def test_equal_days_are_one_call() -> None:
     assert account([(RandomizedResponse(200, 0.25), 50)], delta="1e-6", at_most=5).epsilon == one.epsilon
     noise = [(NegativeBinomial(n, 40.0, 0.9), 1) for n in range(10, 17)]
     assert account(noise, epsilon=1).delta == account(NegativeBinomial(1, 40.0, 0.9), instances=7, epsilon=1).delta
+
+
+def test_why_a_law_was_left_out_is_a_note_without_a_period() -> None:
+    crowd = VectorSum(10**9, 10**6, 1000, 0.3)
+    *_, note = account([(crowd, 2)], delta="1e-6").notes
+    assert note.startswith("left out: ")
+    assert not note.endswith(".")
 
 
 def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
