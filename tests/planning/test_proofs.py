@@ -150,4 +150,4 @@ def test_a_published_bound_with_room_is_proved_by_few_cells(monkeypatch: pytest.
     monkeypatch.setattr(ReportSums, "__init__", counted)
     row = plan("rr", Budget(2, "1e-6"), users=30_000, instances=768, method="published")
     assert row.guarantee.side is Side.UPPER_BOUND
-    assert 0 < max(sizes) <= 16
+    assert 0 < max(sizes) <= 40  # of 512 for a sharp bound

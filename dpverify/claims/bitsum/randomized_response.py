@@ -57,7 +57,7 @@ _SMALL, _LEAST_TAIL = 1e-28, 1e-290
 _MOST_LISTED = 10_000
 """Up to so many users a small delta, which an inverted transform cannot resolve, has every cell listed."""
 _MOST_CELLS = 512
-_FEW_CELLS = 8
+_FEW_CELLS = 32
 """For bounds that need not be sharp."""
 _BINS_PER_DEVIATION = 50
 _LARGEST_LISTED_DEVIATION = 300.0
