@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -51,7 +51,7 @@ _LOOSE = 1e-3
 P = TypeVar("P", bound=BitsumProtocol)
 
 
-class ComposedEpsilon(Protocol):
+class ComposedEpsilon(Hashable, Protocol):
     """Maps the pairs of one instance to the epsilon of the whole composition at the budget's delta: an upper bound."""
 
     @property

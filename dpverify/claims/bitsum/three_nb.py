@@ -9,6 +9,7 @@ of the data (see `dpverify.claims.bitsum.negative_binomial`).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -184,5 +185,11 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> ThreeNB:
-        search = Search(users, composed_epsilon, target, least_spreads(composed_epsilon, target))
-        return search.least_flood() if max_messages_per_user is None else search.least_error_at(max_messages_per_user)
+        return _least_error(users, composed_epsilon, target, max_messages_per_user)
+
+
+@functools.lru_cache(maxsize=4)
+def _least_error(users: int, composed_epsilon: ComposedEpsilon, target: float, most_messages: float | None) -> ThreeNB:
+    """Return the plan, which is remembered as Pure asks for the same one at delta > 0."""
+    search = Search(users, composed_epsilon, target, least_spreads(composed_epsilon, target))
+    return search.least_flood() if most_messages is None else search.least_error_at(most_messages)
