@@ -15,6 +15,7 @@ the datasets of different instances have nothing to do with each other.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -35,6 +36,8 @@ __all__ = ["SeveralComposition", "SeveralLaws"]
 Answer = TypeVar("Answer")
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
+_MOST_CELLS = 2**22
+"""Of one grid: some 200 MB."""
 _MOST_LENGTH = 2**16
 _MOST_BYTES = 2**27
 
@@ -93,6 +96,9 @@ class SeveralLaws:
             entries = family.likeliest(total, moment) if isinstance(family, Covers) else family
             self._families.append([pair.trimmed(cut) for entry in entries for pair in members(entry)])
         self._moment = moment
+        # The step was chosen for one pair of each family; another one may lose far more.
+        every = itertools.chain(*self._families, *self._attained)
+        self.step = max(self.step, 2.0 * max(pair.largest_loss for pair in every) / _MOST_CELLS)
         self._build()
 
     def _build(self) -> None:

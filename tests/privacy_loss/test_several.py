@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -36,6 +37,15 @@ def test_no_choice_of_at_most_so_many_instances_exceeds_it(
     ]
     assert max(each.lower for each in truths) <= found.upper
     assert found.lower <= max(each.upper for each in truths)
+
+
+def test_the_step_suits_every_pair_of_a_family() -> None:
+    # What reveals nothing comes first in both, and would ask for the finest grid.
+    nothing = floats(([Fraction(1)], [Fraction(1)]))
+    half = floats(([Fraction(0), Fraction(1)], [Fraction(1, 2), Fraction(1, 2)]))
+    families = [[nothing], [nothing, half]]
+    found = SeveralComposition(SeveralLaws(families, families, [1, 1]), [1, 1], [1, 1], 1).delta(0.0)
+    assert found.lower <= 0.5 <= found.upper < 0.5 + 1e-6
 
 
 def test_a_guess_of_the_worst_instances_that_is_wrong_stays_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
