@@ -13,7 +13,7 @@ from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.once import OneInstance
-from dpverify.privacy_loss.step import MOST_LENGTH, choose_step
+from dpverify.privacy_loss.step import MOST_LENGTH, choose_step, least_step
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
@@ -22,8 +22,6 @@ __all__ = ["Entry", "FamilyComposition"]
 Answer = TypeVar("Answer")
 _MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
-_MOST_SUPREMUM = 2**22
-"""Cells of the supremum of several pairs, at a step that was chosen here: some 200 MB."""
 _MOST_BYTES = 2**27
 """For a transform at a step that was chosen here: 2^21 cells."""
 _MOST_BLOCKS = 48
@@ -130,8 +128,7 @@ class FamilyComposition:
             self._mix_step = self.step if len(groups) == 1 else max(self.step, self._mix_step)
             if len(every) > 1:
                 # Unlike one pair, their supremum has a mass in every cell.
-                reach = max(pair.largest_loss for pair in self._trimmed(every))
-                self._mix_step = max(self._mix_step, 2.0 * reach / _MOST_SUPREMUM)
+                self._mix_step = max(self._mix_step, least_step(self._trimmed(every)))
         self._along_contours = step is None and self._widely_split(relative_width)
         self._built = False
 

@@ -27,7 +27,7 @@ from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.saddle import LossMoments
-from dpverify.privacy_loss.step import step_for
+from dpverify.privacy_loss.step import least_step, step_for
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
@@ -36,8 +36,6 @@ __all__ = ["SeveralComposition", "SeveralLaws"]
 Answer = TypeVar("Answer")
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
-_MOST_CELLS = 2**22
-"""Of one grid: some 200 MB."""
 _MOST_LENGTH = 2**16
 _MOST_BYTES = 2**27
 
@@ -98,7 +96,7 @@ class SeveralLaws:
         self._moment = moment
         # The step was chosen for one pair of each family; another one may lose far more.
         every = itertools.chain(*self._families, *self._attained)
-        self.step = max(self.step, 2.0 * max(pair.largest_loss for pair in every) / _MOST_CELLS)
+        self.step = max(self.step, least_step(every))
         self._build()
 
     def _build(self) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from protocols.validation import check_integer
 
-__all__ = ["MOST_LENGTH", "choose_step", "step_for"]
+__all__ = ["MOST_LENGTH", "choose_step", "least_step", "step_for"]
 
 MOST_LENGTH = 2**21
 """Cells of the window of a transform, unless fewer are asked for."""
 _COARSEST_CELLS = 64
+_MOST_CELLS = 2**22
+"""Of one grid, at a step that was chosen here: some 200 MB."""
 
 
 def choose_step(
@@ -59,3 +61,8 @@ def step_for(
     span = 21.5 * max(deviation, 4.0 * step)
     length = 2.0 ** min(max(math.ceil(math.log2(span / step)), 6), round(math.log2(most_length)))
     return max(min(span / length, scale / _COARSEST_CELLS), span / most_length)
+
+
+def least_step(pairs: Iterable[PrivacyLossDistribution], cells: int = _MOST_CELLS) -> float:
+    """Return the step at which so many cells reach all listed losses of some pairs, on either side."""
+    return 2.0 * max(pair.largest_loss for pair in pairs) / cells

@@ -8,7 +8,7 @@ import pytest
 
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import binomial_randomized_response, negative_binomial, poisson
-from dpverify.privacy_loss.step import choose_step
+from dpverify.privacy_loss.step import choose_step, least_step
 from dpverify.privacy_loss.transform import Composition
 
 
@@ -24,3 +24,9 @@ def test_chosen_steps_reach_the_wanted_width(instances: int, delta: float) -> No
 def test_a_pair_that_loses_nothing_or_everything_has_a_step() -> None:
     for pair in (*negative_binomial(1e-300, 0.5), *binomial_randomized_response(10, 1e-300), *poisson(1.0)):
         assert choose_step(pair, 2, reference_delta=1e-4) > 1e-12
+
+
+def test_the_least_step_lets_cells_reach_the_losses_of_every_pair() -> None:
+    few, many = poisson(1.0).up, poisson(1e-3).up
+    assert many.largest_loss > few.largest_loss
+    assert least_step([few, many], 64) * 32 == many.largest_loss

@@ -28,7 +28,7 @@ from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.product import product
-from dpverify.privacy_loss.step import choose_step
+from dpverify.privacy_loss.step import choose_step, least_step
 from dpverify.privacy_loss.transform import Composition
 from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
@@ -119,8 +119,8 @@ class _SparseCurve:
         )
         if len(pairs.alternatives) > 1:
             # Products take quadratic time in the number of cells.
-            reach = max(pair.largest_loss for factors in pairs.alternatives for factor in factors for pair in factor)
-            step = max(step, 2.0 * reach / _MOST_CELLS)
+            every = (pair for factors in pairs.alternatives for factor in factors for pair in factor)
+            step = max(step, least_step(every, _MOST_CELLS))
         grids = [[dominating_grid(factor, step) for factor in factors] for factors in pairs.alternatives]
         parts: list[GridPrivacyLoss] = grids[0]
         if len(grids) > 1:
