@@ -4,19 +4,63 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.laws.continuous import ContinuousLaw
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
+from protocols.validation import check_real
 
-__all__ = ["LocalClaims"]
+__all__ = ["LocalClaims", "ReportMatrix"]
 
 P = TypeVar("P")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportMatrix:
+    """The laws of one report given the extreme inputs: the law given any other input is a mixture of these.
+
+    So a divergence of two inputs' reports, or of the shuffled reports of two datasets, is largest at extreme inputs.
+
+    Parameters
+    ----------
+    points : ndarray, shape (reports,)
+        The reports, in increasing order.
+    matrix : ndarray of float64, shape (inputs, reports)
+        The probability of every report given every extreme input.
+    relative_error : float
+        Bound on `|listed / true - 1|` for every entry.
+    outside : float
+        Bound on the probability, given any input, of the reports that are not listed; 0 if there are none.
+    """
+
+    points: NDArray[Any]
+    matrix: NDArray[np.float64]
+    relative_error: float
+    outside: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.points.ndim != 1 or self.matrix.ndim != 2 or self.matrix.shape[1] != self.points.size:
+            raise ValueError(
+                f"points and matrix have shapes {self.points.shape}, {self.matrix.shape}, but must be (reports,) and "
+                "(inputs, reports)."
+            )
+        for name in ("relative_error", "outside"):
+            check_real(name, getattr(self, name), low=0.0)
+        slack = self.relative_error + 1e-9
+        totals = self.matrix.sum(axis=1)
+        laws = (totals <= 1.0 + slack).all() and (totals >= 1.0 - self.outside - slack).all()
+        if not ((self.matrix >= 0.0).all() and laws):
+            raise ValueError("matrix must hold probabilities, and each of its rows must sum to 1.")
 
 
 class LocalClaims(MechanismClaims[P]):
@@ -32,6 +76,26 @@ class LocalClaims(MechanismClaims[P]):
     @abstractmethod
     def report_law(self, protocol: P, value: Any) -> DiscreteLaw:
         """Return the exact law of a user's report given her input."""
+
+    def report_matrix(self, protocol: P) -> ReportMatrix:
+        """Return the laws of a report given the extreme inputs.
+
+        Raises
+        ------
+        TypeError
+            If reports are no integers: then `report_density` has their law.
+        """
+        raise TypeError(f"protocol={protocol!r} has no listed reports: {self.name} has a law with a density.")
+
+    def report_density(self, protocol: P, value: Any) -> ContinuousLaw:
+        """Return the law of a report given an input, where it has a density.
+
+        Raises
+        ------
+        TypeError
+            If reports are discrete: then `report_matrix` has their laws.
+        """
+        raise TypeError(f"protocol={protocol!r} has no density: the reports of {self.name} are listed.")
 
     @abstractmethod
     def pairs(self, protocol: P) -> Sequence[PrivacyLossDistribution]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.claims.local.base import LocalClaims
+from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.labels import LABELS
 from dpverify.guarantee import Interval, ThreatModel
@@ -29,6 +29,9 @@ from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_integer
 
 __all__ = ["LabelClaims"]
+
+_ROUNDINGS = 16.0 * UNIT
+"""Of the probabilities of reports: e^-eps and its multiples have a unit for each operation, and eps itself has none."""
 
 
 class LabelClaims(LocalClaims[LabelRandomizedResponse]):
@@ -46,6 +49,9 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
         label = check_integer("value", value, low=0, high=protocol.classes - 1)
         return DiscreteLaw.of(np.arange(protocol.classes), protocol.transition[label])
 
+    def report_matrix(self, protocol: LabelRandomizedResponse) -> ReportMatrix:  # noqa: D102
+        return ReportMatrix(np.arange(protocol.classes), protocol.transition, relative_error=_ROUNDINGS)
+
     def pairs(self, protocol: LabelRandomizedResponse) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         keep, other, m = protocol.keep_probability, protocol.other_probability, protocol.classes
         if m == 1:
@@ -53,9 +59,8 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
         losses, masses = [protocol.epsilon, -protocol.epsilon], [keep, other]
         if m > 2:
             losses, masses = [*losses, 0.0], [*masses, (m - 2) * other]
-        # e^-eps and its multiples have a unit for each operation, and eps itself has none.
         pair = PrivacyLossDistribution.from_atoms(
-            np.array(losses), np.array(masses), 0.0, 0.0, relative_error=16.0 * UNIT, loss_error=0.0
+            np.array(losses), np.array(masses), 0.0, 0.0, relative_error=_ROUNDINGS, loss_error=0.0
         )
         return (pair,)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpverify.changes import Full
-from dpverify.claims.local.base import LocalClaims
+from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -64,3 +64,21 @@ def test_everyone_sees_the_reports() -> None:
 
 def test_nothing_of_it_is_optional() -> None:
     assert LocalClaims.__abstractmethods__ == {"inputs", "report_law", "pairs", "pure_epsilon"}
+
+
+def test_a_law_is_a_matrix_or_a_density() -> None:
+    with pytest.raises(TypeError, match=r"^protocol=Urn\(.*\) has no listed reports: urn has a law with a density\.$"):
+        UrnClaims().report_matrix(Urn())
+    with pytest.raises(TypeError, match=r"^protocol=Urn\(.*\) has no density: the reports of urn are listed\.$"):
+        UrnClaims().report_density(Urn(), 0)
+
+
+def test_a_matrix_of_reports_holds_laws() -> None:
+    found = ReportMatrix(np.arange(3), np.array(Urn().chances), 0.0)
+    assert found.matrix.shape == (2, 3)
+    for matrix in (np.array([[0.5, 0.25, 0.125]]), np.array([[1.5, -0.5, 0.0]]), np.array([[1.0, 0.5, 0.0]])):
+        with pytest.raises(ValueError, match=r"^matrix must hold probabilities"):
+            ReportMatrix(np.arange(3), matrix, 0.0)
+    assert ReportMatrix(np.arange(3), np.array([[0.5, 0.25, 0.125]]), 0.0, outside=0.125).outside == 0.125
+    with pytest.raises(ValueError, match=r"^points and matrix have shapes \(2,\), \(2, 3\), but must be"):
+        ReportMatrix(np.arange(2), np.array(Urn().chances), 0.0)

@@ -84,3 +84,11 @@ def test_the_stated_error_of_the_masses_covers_them(epsilon: float) -> None:
     exact = {epsilon: keep, -epsilon: keep / grown, 0.0: 3 * keep / grown}
     for loss, mass in zip(pair.losses.tolist(), pair.masses.tolist(), strict=True):
         assert abs(Fraction(mass) / exact[loss] - 1) <= Fraction(pair.relative_error)
+
+
+def test_the_matrix_of_reports_has_the_laws_of_the_labels() -> None:
+    mechanism = LabelRandomizedResponse(4, 0.9)
+    found = CLAIMS.report_matrix(mechanism)
+    for label in CLAIMS.inputs(mechanism):
+        law = CLAIMS.report_law(mechanism, label)
+        np.testing.assert_array_equal(found.matrix[label], law.probabilities(found.points))

@@ -1,0 +1,101 @@
+"""Exact random draws of a real client: integers from the operating system's entropy, and no floating point.
+
+What `randomize` and `sample_view` draw from a numpy generator is a simulation. Floating-point noise can give away its
+input by its last bits (mironov2012), and a seeded generator can be run again. Here probabilities are met exactly,
+for parameters that are rational, which every float is. How long a draw takes is random too and depends on its result:
+whoever can time a client may learn from it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from fractions import Fraction
+from typing import Protocol
+
+__all__ = ["Entropy", "bernoulli", "bernoulli_exp", "bernoulli_logistic", "discrete_laplace", "system_entropy"]
+
+
+class Entropy(Protocol):
+    """A source of uniform integers, such as `secrets.SystemRandom()`; for tests, a seeded `random.Random`."""
+
+    def randrange(self, stop: int, /) -> int:
+        """Return an integer in [0, stop), each with the same probability."""
+
+
+def system_entropy() -> Entropy:
+    """Return the operating system's entropy, the only source that a client should use."""
+    return secrets.SystemRandom()
+
+
+def bernoulli(probability: Fraction, entropy: Entropy) -> bool:
+    """Return True with exactly this probability.
+
+    Raises
+    ------
+    ValueError
+        If it is outside [0, 1].
+    """
+    if not 0 <= probability <= 1:
+        raise ValueError(f"probability={probability} must be in [0, 1].")
+    return entropy.randrange(probability.denominator) < probability.numerator
+
+
+def bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
+    """Return True with probability `e^-exponent` exactly (canonne2020, Algorithm 1).
+
+    Raises
+    ------
+    ValueError
+        If the exponent is negative.
+    """
+    if exponent < 0:
+        raise ValueError(f"exponent={exponent} must be in [0, inf).")
+    whole, rest = divmod(exponent, 1)
+    if not all(_bernoulli_exp_below_one(Fraction(1), entropy) for _ in range(whole)):
+        return False
+    return _bernoulli_exp_below_one(rest, entropy)
+
+
+def _bernoulli_exp_below_one(exponent: Fraction, entropy: Entropy) -> bool:
+    # The first k draws succeed with probability x^k / k!: an even number of successes has that of the series of e^-x.
+    successes = 0
+    while bernoulli(exponent / (successes + 1), entropy):
+        successes += 1
+    return successes % 2 == 0
+
+
+def bernoulli_logistic(exponent: Fraction, entropy: Entropy) -> bool:
+    """Return True with probability `1 / (1 + e^exponent)` exactly, for an exponent of at least 0.
+
+    A fair coin proposes; True is accepted with probability e^-exponent, False always.
+    """
+    while entropy.randrange(2):
+        if bernoulli_exp(exponent, entropy):
+            return True
+    return False
+
+
+def discrete_laplace(decay: Fraction, entropy: Entropy) -> int:
+    """Return an integer z with probability proportional to `e^(-decay |z|)` exactly (canonne2020, Algorithm 2).
+
+    Raises
+    ------
+    ValueError
+        If the decay is not positive.
+    """
+    if decay <= 0:
+        raise ValueError(f"decay={decay} must be in (0, inf).")
+    s, t = decay.numerator, decay.denominator
+    while True:
+        # X = U + t V is geometric with ratio e^(-1/t), so that its quotient by s has the ratio e^(-s/t).
+        uniform = entropy.randrange(t)
+        if not bernoulli_exp(Fraction(uniform, t), entropy):
+            continue
+        multiples = 0
+        while bernoulli_exp(Fraction(1), entropy):
+            multiples += 1
+        magnitude = (uniform + t * multiples) // s
+        negative = entropy.randrange(2) == 1
+        # Zero has one sign only, or it would come twice as often.
+        if not (negative and magnitude == 0):
+            return -magnitude if negative else magnitude

@@ -1,0 +1,26 @@
+"""Laws with a density against numerical integration of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from dpverify.laws.continuous import Laplace
+
+
+@pytest.mark.parametrize("law", [Laplace(0.0, 1.0), Laplace(-3.0, 0.25), Laplace(2.0, 7.0)])
+def test_the_density_integrates_to_the_distribution_function(law: Laplace) -> None:
+    for y in (law.location - 2.0 * law.scale, law.location, law.location + 0.5 * law.scale):
+        below = integrate.quad(lambda t: float(np.exp(law.log_density(t))), law.location - 60.0 * law.scale, y)[0]
+        assert float(law.cdf(y)) == pytest.approx(below, rel=1e-8)
+    assert float(law.cdf(np.inf)) == 1.0
+
+
+def test_rare_reports_keep_their_digits() -> None:
+    assert float(Laplace(0.0, 1.0).cdf(-700.0)) == pytest.approx(0.5 * np.exp(-700.0), rel=1e-12)
+
+
+def test_a_law_needs_a_positive_scale() -> None:
+    with pytest.raises(ValueError, match=r"^scale=0\.0 must be a finite number in \(0, inf\)\.$"):
+        Laplace(1.0, 0.0)

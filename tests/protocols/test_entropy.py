@@ -1,0 +1,88 @@
+"""Exact draws against their laws, and the arithmetic that makes them exact."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from protocols.entropy import (
+    Entropy,
+    bernoulli,
+    bernoulli_exp,
+    bernoulli_logistic,
+    discrete_laplace,
+    system_entropy,
+)
+from tests.samples import assert_law
+
+DRAWS = 20_000
+
+
+def draws(draw: Callable[[Entropy], int], count: int = DRAWS) -> list[int]:
+    entropy = random.Random(7)
+    return [int(draw(entropy)) for _ in range(count)]
+
+
+def coin(probability: float) -> dict[int, float]:
+    return {1: probability, 0: 1.0 - probability}
+
+
+@pytest.mark.parametrize("probability", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(0.1)])
+def test_a_coin_has_its_probability(probability: Fraction) -> None:
+    assert_law(draws(lambda entropy: bernoulli(probability, entropy)), coin(float(probability)))
+
+
+@pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])
+def test_exponentials(exponent: Fraction) -> None:
+    assert_law(draws(lambda entropy: bernoulli_exp(exponent, entropy)), coin(math.exp(-exponent)))
+    assert_law(draws(lambda entropy: bernoulli_logistic(exponent, entropy)), coin(1.0 / (1.0 + math.exp(exponent))))
+
+
+@pytest.mark.parametrize("decay", [Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(0.3)])
+def test_discrete_laplace_noise(decay: Fraction) -> None:
+    found = [max(-9, min(9, z)) for z in draws(lambda entropy: discrete_laplace(decay, entropy))]
+    q = math.exp(-decay)
+    law = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-8, 9)}
+    law |= dict.fromkeys((-9, 9), q**9 / (1 + q))
+    assert_law(found, law)
+
+
+class Scripted:
+    """Returns given integers in turn."""
+
+    def __init__(self, choices: list[int]) -> None:
+        self.choices = choices
+
+    def randrange(self, stop: int, /) -> int:
+        return self.choices.pop(0)
+
+
+def test_a_coin_divides_the_integers_exactly() -> None:
+    third = [bernoulli(Fraction(2, 3), Scripted([k])) for k in range(3)]
+    assert third == [True, True, False]
+
+
+def test_sources_that_never_end_are_not_needed_for_sure_results() -> None:
+    assert bernoulli_exp(Fraction(0), Scripted([0])) is True
+    assert bernoulli_logistic(Fraction(3), Scripted([0])) is False
+
+
+def test_the_default_is_the_operating_system() -> None:
+    assert isinstance(system_entropy(), random.SystemRandom)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: bernoulli(Fraction(4, 3), e), r"^probability=4/3 must be in \[0, 1\]\.$"),
+        (lambda e: bernoulli_exp(Fraction(-1), e), r"^exponent=-1 must be in \[0, inf\)\.$"),
+        (lambda e: discrete_laplace(Fraction(0), e), r"^decay=0 must be in \(0, inf\)\.$"),
+    ],
+)
+def test_ranges(call: Callable[[Entropy], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(random.Random(1))
