@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from dpverify.claims.bitsum.base import LARGEST_LOSS, ComposedEpsilon, normal_deviation
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError
+from dpverify.privacy_loss.cells import Enclosure
 from dpverify.privacy_loss.pairs import MOST_COUNTS, discrete_laplace, three_nb
-from dpverify.privacy_loss.two_counts import EFFORT, Enclosure, negative_binomial_counts
+from dpverify.privacy_loss.two_counts import EFFORT, negative_binomial_counts
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.three_nb import ThreeNB
 

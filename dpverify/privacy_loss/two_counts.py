@@ -4,20 +4,16 @@ The view is told by d, the first count less the second, and m, the smaller one. 
 of Z3, P0 is `sum_w f(w + |d|) f(w) g(m - w)`, and P1 is P0 where the first count is one less. The plane is cut into
 cells, intervals of d times intervals of m, whose masses are products of matrices without a negative entry.
 
-Where f and g are log-concave the loss ln(P1/P0) grows with d and with m, so that in a cell it lies between its values
-at two corners; docs/accounting.md has the proofs. Two pairs enclose the true one:
-
-- *upper*: each cell's P1 and P0 are moved, both masses kept, to two losses of a grid, one on either side of all losses
-  in the cell: the true view is post-processing of that.
-- *lower*: a cell is reported only by its step of the same grid, which is post-processing of the view.
-
-What separates them is of second order in the size of the cells.
+Where f and g are log-concave the loss ln(P1/P0) grows with d and with m, and where f is that of NB(r, p) with r < 1 it
+falls with |d| and m for d > 0, and grows with both else: in a cell it lies between its values at two corners;
+docs/accounting.md has the proofs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +22,12 @@ from numpy.typing import NDArray
 from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
 from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.pairs import MOST_COUNTS, Directions
+from dpverify.privacy_loss.cells import Cells, Enclosure, enclosed
+from dpverify.privacy_loss.pairs import MOST_COUNTS
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_real
 
-__all__ = ["EFFORT", "Enclosure", "negative_binomial_counts", "two_counts"]
+__all__ = ["EFFORT", "Order", "negative_binomial_counts", "two_counts"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,15 +52,18 @@ _SHARP, _SHARPEST = 8.0, 0.5
 _FLAT = 4.0
 """From so many standard deviations on intervals grow with their distance from the mean."""
 _FINER = 1.5
-_STEPS_PER_CELL = 4.0
-_MOST_STEPS = 2.0**16
 
 
-class Enclosure(NamedTuple):
-    """Two pairs, of which the first dominates the true one and the second is dominated by it."""
+class Order(Enum):
+    """How the loss is known to change with |d| and m."""
 
-    upper: Directions
-    lower: Directions
+    CONCAVE = auto()
+    """As where both laws are log-concave: it grows with m, grows with |d| where d > 0, and falls with it where d < 0.
+    """
+    CONVEX = auto()
+    """As for noise of a shape below 1: it falls with |d| and m where d > 0, and grows with both where d <= 0."""
+    NONE = auto()
+    """Nothing is known, and every cell is a point."""
 
 
 def negative_binomial_counts(
@@ -96,18 +95,27 @@ def negative_binomial_counts(
     ValueError
         If an argument is out of range.
     CapacityError
-        If the noise is too wide; for shapes below 1, where every cell is a point, much sooner.
+        If the noise is too wide; much sooner where every cell is a point: for floods of a shape below 1, and for noise
+        of such a shape without a flood that decays as slowly as its square.
     """
     check_real("p", p, low=0.0, high=1.0, low_open=True, high_open=True)
     cut = max(check_real("tail", tail, low=0.0, high=0.5, low_open=True) * _DEEPER, SMALLEST_TAIL)
     own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
     shared = None if flood is None else noise.negative_binomial(*flood, cut, max_atoms=max_atoms)
+    return two_counts(own, shared, order=_order(shape, p, flood), effort=effort)
+
+
+def _order(shape: float, p: float, flood: tuple[float, float] | None) -> Order:
     # NB(r, p) has f(z+1)/f(z) = p (z+r)/(z+1); with p' = 0 there is no flood, and g is the law of a constant.
-    log_concave = shape >= 1.0 and (flood is None or flood[0] >= 1.0 or flood[1] == 0.0)
-    return two_counts(own, shared, log_concave=log_concave, effort=effort)
+    if flood is not None and flood[0] < 1.0 and flood[1] > 0.0:
+        return Order.NONE
+    if shape >= 1.0:
+        return Order.CONCAVE
+    # The square rounds by one unit.
+    return Order.CONVEX if flood is None or p * p * (1.0 + 4.0 * UNIT) <= flood[1] else Order.NONE
 
 
-def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, log_concave: bool, effort: float = EFFORT) -> Enclosure:
+def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, order: Order, effort: float = EFFORT) -> Enclosure:
     """Enclose the pair of (x + Z1 + Z3, Z2 + Z3) for x = 1 against x = 0.
 
     Parameters
@@ -116,8 +124,8 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, log_concave: bool, 
         Of Z1 and of Z2, on the integers from 0 on.
     flood : IntegerLaw, optional
         Of Z3, on the integers from 0 on. When omitted, the difference of the counts is all that is seen.
-    log_concave : bool
-        Whether both laws are log-concave. If not, every cell is a point.
+    order : Order
+        How the loss changes from cell to cell.
     effort : float
         About how many products may be made: the more, the finer the cells. Cells that are too coarse to be of use are
         refined beyond it.
@@ -130,7 +138,7 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, log_concave: bool, 
     own_scale, flood_scale = _Scale.of(own), None if flood is None else _Scale.of(flood)
     resolution = _FINEST
     while True:
-        if log_concave:
+        if order is not Order.NONE:
             rows, columns = _rows(own_scale, resolution), _columns(own_scale, flood_scale, resolution)
         else:
             rows, columns = (
@@ -138,13 +146,13 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, log_concave: bool, 
                 _points(own_scale.stop + flood_scale.stop if flood_scale else 1),
             )
         products = 12.0 * rows.firsts.size * (columns.firsts.size + _OVERHEAD) * own.pmf.size
-        coarsest = not log_concave or resolution / _FINER < _COARSEST
+        coarsest = order is Order.NONE or resolution / _FINER < _COARSEST
         if products <= (_MOST_EFFORT if coarsest else effort):
-            return _listed(_cells(own, flood, rows, columns), resolution)
+            return enclosed(_cells(own, flood, rows, columns, order), resolution)
         if coarsest:
             raise CapacityError(
                 f"the two counts take 2 x {rows.firsts.size} x {columns.firsts.size} cells with {own.pmf.size} values "
-                f"of the noise, but at most {_MOST_EFFORT:.2g} products are made; use less noise, or a shape of at "
+                f"of the noise, but at most {_MOST_EFFORT:.2g} products are made; use less noise, or shapes of at "
                 "least 1."
             )
         resolution /= _FINER
@@ -242,31 +250,6 @@ def _sliding_sums(values: Floats, width: int) -> Floats:
     return values
 
 
-class _Cells(NamedTuple):
-    """What is known of the cells that are kept, shape (cells,), and of the rest.
-
-    Parameters
-    ----------
-    one, zero : ndarray
-        P1 and P0 of each cell, of relative error `error`.
-    low, high : ndarray
-        Between which all losses in a cell lie, each up to twice that error.
-    infinite : float
-        P0 of where P1 is 0, of the same relative error.
-    missing : (float, float)
-        Upper bounds on what P1 and P0 have elsewhere.
-    error : float
-    """
-
-    one: Floats
-    zero: Floats
-    low: Floats
-    high: Floats
-    infinite: float
-    missing: tuple[float, float]
-    error: float
-
-
 class _Matrices(NamedTuple):
     """P(X in interval + j), shape (intervals, numbers of j), and the pmf at the intervals' first and last integers."""
 
@@ -288,7 +271,7 @@ class _Matrices(NamedTuple):
         return cls(np.array(masses), firsts, np.array([stretch[-length:] for stretch in stretches]))
 
 
-def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cuts) -> _Cells:
+def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cuts, order: Order) -> Cells:
     # The smaller of Z1 and Z2 runs backwards from the end of its window, so that the flood runs forwards.
     f, size = own.pmf, own.pmf.size
     tails = 2.0 * (own.tail_below + own.tail_above)
@@ -309,32 +292,34 @@ def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cut
             # The first count is the larger one, or the smaller one by at least 1.
             for larger in (True, False):
                 cuts = down if larger or down.firsts[0] else _Cuts(down.firsts[1:], down.widths[1:])
-                zero, *zero_ends = _products(f, cuts, 0, seen, larger, least)
-                one, *one_ends = _products(f, cuts, -1 if larger else 1, seen if larger else later, larger, least)
+                # Where the loss grows with m, but falls with |d|.
+                crossed = order is not Order.CONVEX and not larger
+                zero, *zero_ends = _products(f, cuts, 0, seen, crossed, least)
+                one, *one_ends = _products(f, cuts, -1 if larger else 1, seen if larger else later, crossed, least)
                 kept = np.minimum.reduce([*zero_ends, *one_ends]) >= floor
                 # x = 0 where the first count is 0: where it is the smaller, or the counts are equal, and the smaller 0.
                 impossible = (across.firsts == 0) & ((not larger) | (cuts.firsts == 0))[:, None] & (zero >= floor)
                 impossible &= from_zero
                 infinite += float(np.sum(zero[impossible]))
                 missing += float(np.sum(one[~kept])), float(np.sum(zero[~(kept | impossible)]))
-                ends = (np.log(p1[kept] / p0[kept]) for p1, p0 in zip(one_ends, zero_ends, strict=True))
-                parts.append((one[kept], zero[kept], *ends))
+                ends = [np.log(p1[kept] / p0[kept]) for p1, p0 in zip(one_ends, zero_ends, strict=True)]
+                parts.append((one[kept], zero[kept], np.minimum(*ends), np.maximum(*ends)))
     # Entries are products of three masses, each a sum of at most 2^24 atoms in pairs; a scalar product of n terms errs
     # by n roundings in whatever order it is added up.
     error = 2.0 * own.relative_error + (0.0 if flood is None else flood.relative_error)
     error = 1.01 * (error + (size + 80.0) * UNIT + 2.0 * _NEGLIGIBLE)
     lost = (missing * (1.0 + 2.0 * error) + tails) * (1.0 + 1e-9) + SUBNORMAL
     one, zero, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _Cells(one, zero, low, high, infinite, (float(lost[0]), float(lost[1])), error)
+    return Cells(one, zero, low, high, infinite, (float(lost[0]), float(lost[1])), error)
 
 
-def _products(f: Floats, cuts: _Cuts, shift: int, flood: _Matrices, larger: bool, least: float) -> list[Floats]:
-    """Return each cell's mass, and the probability at the corners of the least and of the largest loss.
+def _products(f: Floats, cuts: _Cuts, shift: int, flood: _Matrices, crossed: bool, least: float) -> list[Floats]:
+    """Return each cell's mass, and the probability at two opposite corners: of least m and least |d|, or `crossed`.
 
     Values of the smaller of Z1 and Z2 are left out whose mass is at most `least` in every row.
     """
     made = _Matrices.of(f, cuts, shift, f.size)
-    ends = (made.firsts, made.lasts) if larger else (made.lasts, made.firsts)
+    ends = (made.lasts, made.firsts) if crossed else (made.firsts, made.lasts)
     occupied = np.flatnonzero((made.masses * f).max(axis=0) > least)
     begin, stop = (int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else (0, 1)
     backwards = slice(f.size - stop, f.size - begin)
@@ -342,59 +327,3 @@ def _products(f: Floats, cuts: _Cuts, shift: int, flood: _Matrices, larger: bool
         (row[:, begin:stop] * f[begin:stop])[:, ::-1] @ column[:, backwards].T
         for row, column in zip((made.masses, *ends), flood, strict=True)
     ]
-
-
-def _listed(cells: _Cells, resolution: float) -> Enclosure:
-    """Put the cells on a grid of losses, from above and from below."""
-    one, zero = cells.one, cells.zero
-    if not one.size:
-        nothing = np.zeros(0)
-        none = _directions(nothing, nothing, nothing, cells, 0.0)
-        return Enclosure(none, none)
-    losses = np.log(one / zero)
-    low, high = np.minimum(cells.low, losses), np.maximum(cells.high, losses)
-    largest = float(max(-low.min(), high.max(), 0.0))
-    mean = float(np.sum(one * losses))
-    deviation = math.sqrt(float(np.sum(one * (losses - mean) ** 2)))
-    step = max(deviation / (_STEPS_PER_CELL * resolution), 2.0 * largest / _MOST_STEPS, 2.0**-40)
-    # A cell's loss, and each end, is off by two errors of a mass and a few units.
-    loss_error = 2.0 * cells.error + 16.0 * UNIT * (1.0 + largest + step)
-    # So far off that the true losses are within, also where the grid's are moved by the error.
-    below = np.floor((low - 3.0 * loss_error) / step).astype(np.int64)
-    above = np.ceil((high + 3.0 * loss_error) / step).astype(np.int64)
-    origin = int(below.min())
-    below, above = below - origin, above - origin
-    grid = step * (origin + np.arange(int(above.max()) + 1, dtype=np.float64))
-    gone, left, span = losses - grid[below], grid[above] - losses, grid[above] - grid[below]
-    upwards, downwards = np.expm1(-gone) / np.expm1(-span), np.expm1(-left) / np.expm1(-span)
-
-    def moved(up: Floats, down: Floats) -> Floats:
-        return np.asarray(np.bincount(above, up, grid.size) + np.bincount(below, down, grid.size), dtype=np.float64)
-
-    upper = _directions(
-        grid,
-        moved(one * upwards, one * downwards * np.exp(-gone)),
-        moved(zero * upwards * np.exp(-left), zero * downwards),
-        cells,
-        loss_error,
-    )
-    at = np.rint(losses / step).astype(np.int64)
-    at -= at.min()
-    one, zero = (np.asarray(np.bincount(at, mass), dtype=np.float64) for mass in (one, zero))
-    one, zero = one[one > 0.0], zero[one > 0.0]
-    # Sums of all cells at most, each term of which has the error of a mass.
-    summed = 2.0 * losses.size * UNIT
-    return Enclosure(upper, _directions(np.log(one / zero), one, zero, cells, loss_error + summed))
-
-
-def _directions(losses: Floats, one: Floats, zero: Floats, cells: _Cells, loss_error: float) -> Directions:
-    """Return both directions of a pair with these outcomes, and the infinite and missing masses of the cells."""
-    relative_error = cells.error + (cells.one.size + 64.0) * UNIT
-    return Directions(
-        PrivacyLossDistribution.from_atoms(
-            losses, one, 0.0, cells.missing[0], relative_error=relative_error, loss_error=loss_error
-        ),
-        PrivacyLossDistribution.from_atoms(
-            -losses, zero, cells.infinite, cells.missing[1], relative_error=relative_error, loss_error=loss_error
-        ),
-    )

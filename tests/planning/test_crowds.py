@@ -161,6 +161,16 @@ def test_too_few_are_infinitely_exposed_before_any_law_is_listed() -> None:
         assert account(protocol, delta=1e-6, honest=3).epsilon.lower == math.inf
 
 
+def test_any_share_of_wide_geometric_noise_has_an_account() -> None:
+    published = ThreeNB(30_000, p=0.98762, flood_shape=68.574, flood_p=0.99988)
+    found = [
+        account(published, instances=768, delta="1e-6", honest=honest, relative_width=1e-4).epsilon
+        for honest in (30_000, 27_000, 15_000)
+    ]
+    assert found[0].upper < found[1].lower < found[1].upper < found[2].lower < math.inf
+    assert all(one.width <= 2e-3 * one.upper for one in found)
+
+
 def test_both_ends_are_rounded_outwards() -> None:
     protocol, claims = NegativeBinomial(3, 0.1, 0.9), BITSUM_CLAIMS["nb"]
     less, more = claims.among_honest(protocol, 2)

@@ -48,10 +48,11 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss import pairs as laws
+from dpverify.privacy_loss.cells import Enclosure
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.mixture import erased
 from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.two_counts import Enclosure, negative_binomial_counts
+from dpverify.privacy_loss.two_counts import negative_binomial_counts
 from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
