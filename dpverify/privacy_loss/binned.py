@@ -7,8 +7,8 @@ Reporting only the bin is post-processing, which bounds it from below.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dpverify.rounding import UNIT
 __all__ = ["BinnedPairs"]
 
 Floats = NDArray[np.float64]
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,21 @@ class BinnedPairs:
             largest_loss=max(pair.up.largest_loss + pair.up.loss_error for pair in pairs) * (1.0 + 8.0 * UNIT),
         )
 
+    @classmethod
+    def stacked(cls, parts: Iterable[BinnedPairs], size: int) -> BinnedPairs:
+        """Return the pairs of all parts, which have the same bins, and of which there are `size`."""
+        row, largest_loss = 0, 0.0
+        stacks: dict[str, Floats] = {}
+        for part in parts:
+            count, largest_loss = part.missing.size, max(largest_loss, part.largest_loss)
+            for each in fields(cls):
+                if each.name != "largest_loss":
+                    own = getattr(part, each.name)
+                    stack = stacks.setdefault(each.name, np.empty((size, *own.shape[1:])))
+                    stack[row : row + count] = own
+            row += count
+        return cls(**stacks, largest_loss=largest_loss)
+
     def merged(self, number: int) -> Directions:
         """Return one pair with every bin reported as one outcome: never above the truth, as that is post-processing."""
         occupied = self.zero[number] > 0.0
@@ -122,6 +138,16 @@ class BinnedPairs:
         -------
         ndarray, shape (pairs, points)
         """
+        found = np.empty((self.missing.size, losses.size))
+        # Few pairs at a time: what is in between stays small.
+        for row in range(0, self.missing.size, _AT_ONCE):
+            rows = slice(row, row + _AT_ONCE)
+            own = {each.name: getattr(self, each.name) for each in fields(self)}
+            parts = {name: value if name == "largest_loss" else value[rows] for name, value in own.items()}
+            found[rows] = BinnedPairs(**parts)._excess(losses)
+        return found
+
+    def _excess(self, losses: Floats) -> Floats:
         at = np.expm1(losses)
         upper, lower = self.ratio + self.ratio_error, self.ratio - self.ratio_error
         above, below = self._above(lower), self._below(upper)

@@ -36,6 +36,7 @@ from protocols.validation import check_integer, check_real
 __all__ = ["ReportSums"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Complexes = NDArray[np.complex128]
 
 _BITS = 192
@@ -46,6 +47,8 @@ _OMITTED = 70.0
 _STEEPEST = 700.0
 _MOST = 2**52
 """So many reports: their number, and half of it, is exact as a float."""
+_AT_ONCE = 32
+"""How many sums are inverted together, so that what is in between stays small."""
 _REACH = 2.0
 """Half the distance of neighbouring tilts, in standard deviations."""
 
@@ -82,6 +85,25 @@ class _Tilted:
     log_mgf: Floats
     mean: Floats
     variance: Floats
+
+
+@dataclass(frozen=True)
+class _Inversion:
+    """An integral as a sum over nodes, for the knots from `begin` to `end` of each sum, shape (sums,).
+
+    The terms are phi, shape (sums, nodes), times the factors, shape (4, nodes), times cosine and sine, whose columns
+    begin at the knot `first`; `floor`, shape (sums, 4), bounds their errors.
+    """
+
+    tilted: _Tilted
+    begin: Integers
+    end: Integers
+    first: int
+    phi: Complexes
+    factors: Complexes
+    floor: Floats
+    cosine: Floats
+    sine: Floats
 
 
 @dataclass(frozen=True)
@@ -205,39 +227,51 @@ class ReportSums:
         missing += np.where(ends, 0.0, above.chernoff(last - 1.0 - self.rests))
         tilts = [*reversed(below.tilts), self._tilted(0.0), *above.tilts]
         window = (knots >= first[:, None]) & (knots <= last[:, None])
-        values, errors = self._values(tilts, knots, width, window)
-        return self._combined(values, errors, knots, window, missing)
+        inversions = self._inversions(tilts, knots, width, window)
+        blocks = (slice(row, row + _AT_ONCE) for row in range(0, self.sizes.size, _AT_ONCE))
+        parts = (self._combined(rows, inversions, knots, window[rows], missing[rows]) for rows in blocks)
+        return BinnedPairs.stacked(parts, self.sizes.size)
 
-    def _values(
+    def _inversions(
         self, tilts: list[_Tilted], knots: Floats, width: int, window: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats]:
-        """Return F, G, f and D at the knots of each sum's window, each by the tilt whose mean is nearest."""
-        shape = (self.sizes.size, knots.size)
-        values, errors = np.zeros((4, *shape)), np.zeros((4, *shape))
-        means = np.array([tilted.mean for tilted in tilts])
-        borders = np.concatenate(
-            [np.full((1, shape[0]), -np.inf), 0.5 * (means[1:] + means[:-1]), np.full((1, shape[0]), np.inf)]
-        )
-        offsets = knots - self.rests[:, None]
-        for tilted, left, right in zip(tilts, borders[:-1], borders[1:], strict=True):
-            own = window & (offsets >= left[:, None]) & (offsets < right[:, None])
-            columns = np.flatnonzero(own.any(axis=0))
-            if columns.size == 0:
-                continue
-            first, last = int(columns[0]), int(columns[-1]) + 1
-            chosen = own[:, first:last]
-            away = np.abs(offsets[:, first:last] - tilted.mean[:, None])
-            reach = float(away.max(initial=0.0, where=chosen)) + width + 2.0
-            part, part_errors = self._inverse(tilted, knots[first:last], width, reach)
-            np.copyto(values[:, :, first:last], part, where=chosen)
-            np.copyto(errors[:, :, first:last], part_errors, where=chosen)
+    ) -> list[_Inversion]:
+        """Return what gives the knots of each sum's window, each by the tilt whose mean is nearest."""
+        edge = np.full((1, self.sizes.size), np.inf)
+        means = np.array([tilted.mean for tilted in tilts]) + self.rests
+        borders = np.concatenate([-edge, 0.5 * (means[1:] + means[:-1]), edge])
+        begins = window.argmax(axis=1)
+        ends = begins + window.sum(axis=1)
+        starts = np.clip([np.searchsorted(knots, border) for border in borders], begins, ends)
+        found = []
+        for tilted, begin, end, mean in zip(tilts, starts[:-1], starts[1:], means, strict=True):
+            own = begin < end
+            if own.any():
+                outermost = knots[[begin[own], end[own] - 1]]
+                reach = float(np.abs(outermost - mean[own]).max()) + width + 2.0
+                found.append(self._inversion(tilted, knots, begin, end, width, reach))
+        return found
+
+    def _values(self, rows: slice, inversions: list[_Inversion], knots: Floats) -> tuple[Floats, Floats]:
+        """Return F, G, f and D of some sums in their windows, shape (4, sums, knots), and bounds on their errors."""
+        values = np.zeros((4, self.sizes[rows].size, knots.size))
+        errors = np.zeros_like(values)
+        for inversion in inversions:
+            begin, end = inversion.begin[rows, None], inversion.end[rows, None]
+            columns = slice(
+                int(begin.min(initial=knots.size, where=begin < end)), int(end.max(where=begin < end, initial=0))
+            )
+            if columns.start < columns.stop:
+                number = np.arange(columns.start, columns.stop)
+                chosen = (number >= begin) & (number < end)
+                part, part_errors = self._inverse(inversion, rows, columns, knots[columns])
+                np.copyto(values[:, :, columns], part, where=chosen)
+                np.copyto(errors[:, :, columns], part_errors, where=chosen)
         return values, errors
 
-    def _inverse(self, tilted: _Tilted, knots: Floats, width: int, reach: float) -> tuple[Floats, Floats]:
-        """Return F, G, f and D of every sum at these knots, shape (4, sums, knots), and bounds on their errors.
-
-        The knots that count lie within `reach` of the tilted mean, bins included.
-        """
+    def _inversion(
+        self, tilted: _Tilted, knots: Floats, begin: Integers, end: Integers, width: int, reach: float
+    ) -> _Inversion:
+        """Return the integral at one tilt as a sum, for knots within `reach` of the tilted mean, bins included."""
         most, least = float(tilted.variance.max()) * (1.0 + 1e-9), float(tilted.variance.min()) * (1.0 - 1e-9)
         # Bernstein: a sum of centred Bernoulli variables passes x with probability at most e^(-x^2 / (2 (V + x/3))).
         far = _ALIASED / 3.0 + math.sqrt((_ALIASED / 3.0) ** 2 + 2.0 * _ALIASED * most)
@@ -260,18 +294,25 @@ class ReportSums:
         moduli = self._largest_factors(tilted.tilt, width)
         floor = (rounding + moduli * (alias + omitted)) * (1.0 + 1e-6)
         # e^(-i theta z) from z mod period: exact integers until the last product.
-        steps = np.mod(np.outer(np.arange(last + 1), np.mod(knots, period)), period) * (2.0 * math.pi / period)
-        cosine, sine = np.cos(steps), np.sin(steps)
-        exponent = tilted.log_mgf[:, None] + tilted.tilt * (self.rests[:, None] - knots)
-        scale = np.exp(np.clip(exponent, -_STEEPEST, _STEEPEST))
-        scale_error = UNIT * (8.0 + 6.0 * np.abs(tilted.log_mgf)[:, None] + 6.0 * np.abs(tilted.tilt * knots))
-        values = np.empty((4, self.sizes.size, knots.size))
+        first, stop = int(begin.min()), int(end.max())
+        steps = np.outer(np.arange(last + 1), np.mod(knots[first:stop], period))
+        steps = np.mod(steps, period) * (2.0 * math.pi / period)
+        return _Inversion(tilted, begin, end, first, phi, factors, floor, np.cos(steps), np.sin(steps))
+
+    def _inverse(self, inversion: _Inversion, rows: slice, columns: slice, knots: Floats) -> tuple[Floats, Floats]:
+        """Return F, G, f and D of some sums at some knots, shape (4, sums, knots), and bounds on their errors."""
+        tilt, log_mgf = inversion.tilted.tilt, inversion.tilted.log_mgf[rows, None]
+        turned = slice(columns.start - inversion.first, columns.stop - inversion.first)
+        cosine, sine = inversion.cosine[:, turned], inversion.sine[:, turned]
+        scale = np.exp(np.clip(log_mgf + tilt * (self.rests[rows, None] - knots), -_STEEPEST, _STEEPEST))
+        scale_error = UNIT * (8.0 + 6.0 * np.abs(log_mgf) + 6.0 * np.abs(tilt * knots))
+        values = np.empty((4, *scale.shape))
         errors = np.empty_like(values)
         for number in range(4):
-            terms = phi * factors[number]
+            terms = inversion.phi[rows] * inversion.factors[number]
             part = terms.real @ cosine + terms.imag @ sine
             values[number] = part * scale
-            errors[number] = (floor[:, number, None] + np.abs(part) * scale_error) * scale + SUBNORMAL
+            errors[number] = (inversion.floor[rows, number, None] + np.abs(part) * scale_error) * scale + SUBNORMAL
         return values, errors
 
     @staticmethod
@@ -282,15 +323,22 @@ class ReportSums:
         return np.array([width * max(1.0, whole / min(grown, 1.0)), grown * (1.0 + whole), 1.0, grown + 1.0])
 
     def _combined(
-        self, values: Floats, errors: Floats, knots: Floats, window: NDArray[np.bool_], missing: Floats
+        self,
+        rows: slice,
+        inversions: list[_Inversion],
+        knots: Floats,
+        window: NDArray[np.bool_],
+        missing: Floats,
     ) -> BinnedPairs:
+        """Return the pairs of some sums, of their windows and missing masses."""
         p, tilt = self.p, 1.0 - 2.0 * self.p
+        values, errors = self._values(rows, inversions, knots)
         inside, change, mass, fall = values
         inside_error, change_error, mass_error, fall_error = errors
         density = mass + p * fall
         density_error = mass_error + p * fall_error + 4.0 * UNIT * (np.abs(mass) + np.abs(fall))
-        places = knots + self.centres[:, None]
-        top = self.sizes[:, None] + 1.0
+        places = knots + self.centres[rows, None]
+        top = self.sizes[rows, None] + 1.0
         known = window & (places >= 0.0) & (places <= top)
         if (known & (density <= 2.0 * density_error)).any():
             raise ArithmeticError("masses of the sum of reports are lost in rounding; use a larger tail.")

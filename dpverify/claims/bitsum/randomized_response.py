@@ -6,7 +6,7 @@ are covered at once, by cells and a chord:
 
 - A dataset with between k and k + w ones can reveal, of up to w users, whose report is a coin toss (which it is with
   probability 2p, whatever her bit) and what the others report. That leaves the n - w users with k ones, and a binomial
-  number of coins. Fewer coins only lose privacy, so the pair with so few that less than 1e-42 of the mass has fewer
+  number of coins. Fewer coins only lose privacy, so the pair with so few that next to none of the mass has fewer
   dominates every dataset of the cell. Cells over [0, (n-1)/2] are enough: flipping all bits maps k to n-1-k and
   exchanges the directions.
 - The cells lie below the chord between k = 0 and k = n-1, and below several others from k = n-1 to the supremum of all
@@ -52,6 +52,8 @@ __all__ = ["RandomizedResponseClaims", "reports_law"]
 
 _TAIL = 1e-42
 """Where binomials are cut, unless so little may be left out that this is too much."""
+_SHORT_TAIL = 1e-26
+"""Where they are cut for many users, if that is nothing beside what may be left out: cells then have more coins."""
 _SMALL, _LEAST_TAIL = 1e-28, 1e-290
 """What may be left out before the tails must be cut further out, and the least tail."""
 _MOST_LISTED = 10_000
@@ -222,8 +224,10 @@ def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> D
 
 def _tail(protocol: RandomizedResponse, left_out: float) -> float:
     """Return the tails to cut: a small delta needs smaller ones, as entries that a cut could change are cut too."""
-    if left_out >= _SMALL or protocol.users > _MOST_LISTED:
-        return _TAIL
+    users = protocol.users
+    if left_out >= _SMALL or users > _MOST_LISTED:
+        many = users > _MOST_LISTED and users * protocol.flip_probability >= _MOST_LISTED_FLIPS
+        return _SHORT_TAIL if many and left_out >= 1e6 * _SHORT_TAIL else _TAIL
     return max(1e-20 * left_out * protocol.flip_probability, _LEAST_TAIL)
 
 

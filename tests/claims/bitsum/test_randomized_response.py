@@ -285,3 +285,10 @@ def test_few_coins_are_charged_and_rare() -> None:
         toss = 2 * Fraction(p)
         fewer = sum(math.comb(users, m) * toss**m * (1 - toss) ** (users - m) for m in range(coins))
         assert Fraction(1, 1000) < fewer <= Fraction(missing)
+
+
+def test_a_cell_of_many_users_surely_has_more_coins_where_more_may_be_left_out() -> None:
+    claims, protocol = CLAIMS, RandomizedResponse(20_000, 0.2)
+    short, long = (claims.views_at(protocol, claims.threat_models[0], tail) for tail in (1e-19, 1e-40))
+    for epsilon in (0.02, 0.05):
+        assert long.delta_upper(epsilon) * (1 - 2e-2) <= short.delta_upper(epsilon) < long.delta_upper(epsilon)
