@@ -12,7 +12,6 @@ docs/accounting.md has the proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
 from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.cells import Cells, Enclosure, enclosed
+from dpverify.privacy_loss.intervals import Cuts, Masses, cuts_of, points
 from dpverify.privacy_loss.pairs import MOST_COUNTS
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_real
@@ -30,7 +30,6 @@ from protocols.validation import check_real
 __all__ = ["EFFORT", "Order", "negative_binomial_counts", "two_counts"]
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EFFORT = 4e9
 """Products to be made by default, which takes some tenths of a second."""
@@ -142,8 +141,8 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, order: Order, effor
             rows, columns = _rows(own_scale, resolution), _columns(own_scale, flood_scale, resolution)
         else:
             rows, columns = (
-                _points(own_scale.stop + 1),
-                _points(own_scale.stop + flood_scale.stop if flood_scale else 1),
+                points(own_scale.stop + 1),
+                points(own_scale.stop + flood_scale.stop if flood_scale else 1),
             )
         products = 12.0 * rows.firsts.size * (columns.firsts.size + _OVERHEAD) * own.pmf.size
         coarsest = order is Order.NONE or resolution / _FINER < _COARSEST
@@ -174,47 +173,17 @@ class _Scale(NamedTuple):
         return cls(mean, float(law.pmf @ z), law.pmf.size)
 
 
-class _Cuts(NamedTuple):
-    """Neighbouring intervals of integers, `firsts + [0, widths)`; each width is a power of two."""
-
-    firsts: Integers
-    widths: Integers
-
-    @property
-    def lasts(self) -> Integers:
-        return self.firsts + self.widths - 1
-
-    def blocks(self, most: int) -> Iterator[_Cuts]:
-        """Yield the intervals, at most so many at a time."""
-        for begin in range(0, self.firsts.size, max(most, 1)):
-            yield _Cuts(self.firsts[begin : begin + max(most, 1)], self.widths[begin : begin + max(most, 1)])
-
-
-def _points(stop: int) -> _Cuts:
-    return _Cuts(np.arange(stop, dtype=np.int64), np.ones(stop, dtype=np.int64))
-
-
-def _cuts(stop: int, width: Callable[[int], float]) -> _Cuts:
-    """Cut [0, stop) into intervals of about the width that is wanted where they begin."""
-    firsts, widths, edge = [], [], 0
-    while edge < stop:
-        firsts.append(edge)
-        widths.append(2 ** int(math.log2(max(width(edge), 1.0))))
-        edge += widths[-1]
-    return _Cuts(np.array(firsts, dtype=np.int64), np.array(widths, dtype=np.int64))
-
-
-def _rows(own: _Scale, resolution: float) -> _Cuts:
+def _rows(own: _Scale, resolution: float) -> Cuts:
     """Cut the range of |d|: the loss changes by about one standard deviation over one of d.
 
     Less far out, where there is little; and if the shape is near 1 most of it next to 0.
     """
     spread = math.sqrt(2.0 * own.variance)
     width, flat, sharp = spread / resolution, _FLAT * spread + 1.0, min(_SHARP / resolution, _SHARPEST)
-    return _cuts(own.stop + 1, lambda d: min(width * max(1.0, d / flat), sharp * d))
+    return cuts_of(own.stop + 1, lambda d: min(width * max(1.0, d / flat), sharp * d))
 
 
-def _columns(own: _Scale, flood: _Scale | None, resolution: float) -> _Cuts:
+def _columns(own: _Scale, flood: _Scale | None, resolution: float) -> Cuts:
     """Cut the range of m, from the sum of both windows' first integers on; one interval where m is not seen.
 
     Given d, m has about half the variance of Z2 and all of Z3's, and shifts by 1/2 with x. Like that of NB(r, p), the
@@ -222,57 +191,43 @@ def _columns(own: _Scale, flood: _Scale | None, resolution: float) -> _Cuts:
     It is followed as far as a fine resolution asks for.
     """
     if flood is None:
-        return _points(1)
+        return points(1)
     spread, deviation = math.sqrt(2.0 * own.variance), math.sqrt(own.variance + flood.variance)
     width = min((0.5 * spread + 2.0 * flood.variance / max(spread, 1.0)) / resolution, deviation)
     centre, flat = own.mean + flood.mean, _FLAT * deviation + 1.0
     power = min(1.0 + math.log(resolution / _COARSEST) / math.log(_FINE / _COARSEST), 2.0)
-    return _cuts(
+    return cuts_of(
         own.stop + flood.stop,
         lambda m: width * ((m / centre) ** power if m < centre else max(1.0, (m - centre) / flat)),
     )
 
 
-def _stretch(values: Floats, start: int, length: int) -> Floats:
-    """Return `values[start : start + length]`, with zeros beyond the values."""
-    found = np.zeros(length)
-    low, high = max(start, 0), min(start + length, values.size)
-    if low < high:
-        found[low - start : high - start] = values[low:high]
-    return found
+class _Summed(NamedTuple):
+    """What is summed over the smaller of Z1 and Z2: its pmf times that of the larger, and the flood's."""
 
-
-def _sliding_sums(values: Floats, width: int) -> Floats:
-    """Return the sums of `width` neighbours, for a power of two 2^k: by k additions in turn, none of which cancels."""
-    reach = 1
-    while reach < width:
-        values, reach = values[:-reach] + values[reach:], 2 * reach
-    return values
-
-
-class _Matrices(NamedTuple):
-    """P(X in interval + j), shape (intervals, numbers of j), and the pmf at the intervals' first and last integers."""
-
-    masses: Floats
-    firsts: Floats
-    lasts: Floats
+    rows: Masses
+    columns: Masses
 
     @classmethod
-    def of(cls, pmf: Floats, cuts: _Cuts, shift: int, length: int) -> _Matrices:
-        """Return them for j = shift, ..., shift + length - 1, X from 0 on."""
-        stretches = [
-            _stretch(pmf, int(first) + shift, length + int(width) - 1)
-            for first, width in zip(cuts.firsts, cuts.widths, strict=True)
-        ]
-        firsts = np.array([stretch[:length] for stretch in stretches])
-        if (cuts.widths == 1).all():
-            return cls(firsts, firsts, firsts)
-        masses = [_sliding_sums(stretch, int(width)) for stretch, width in zip(stretches, cuts.widths, strict=True)]
-        return cls(np.array(masses), firsts, np.array([stretch[-length:] for stretch in stretches]))
+    def of(cls, f: Floats, rows: Masses, columns: Masses, least: float) -> _Summed:
+        """Return it without the values whose mass is at most `least` in every row."""
+        occupied = np.flatnonzero(rows.masses.max(axis=0) * f > least)
+        values = slice(int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else slice(0, 1)
+        weighed = Masses(*(row[:, values] * f[values] for row in rows))
+        return cls(weighed, Masses(*(column[:, values] for column in columns)))
+
+    def masses(self) -> Floats:
+        """Return each cell's mass, shape (rows, columns)."""
+        return self.rows.masses @ self.columns.masses.T
+
+    def ends(self, crossed: bool) -> tuple[Floats, Floats]:
+        """Return the probability at two opposite corners of each cell: of least m and least |d|, or `crossed`."""
+        first, last = (self.rows.lasts, self.rows.firsts) if crossed else (self.rows.firsts, self.rows.lasts)
+        return first @ self.columns.firsts.T, last @ self.columns.lasts.T
 
 
-def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cuts, order: Order) -> Cells:
-    # The smaller of Z1 and Z2 runs backwards from the end of its window, so that the flood runs forwards.
+def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: Cuts, columns: Cuts, order: Order) -> Cells:
+    # The smaller of Z1 and Z2 runs forwards, so that the flood runs backwards.
     f, size = own.pmf, own.pmf.size
     tails = 2.0 * (own.tail_below + own.tail_above)
     tails += 0.0 if flood is None else flood.tail_below + flood.tail_above
@@ -285,17 +240,25 @@ def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cut
     infinite, missing = 0.0, np.zeros(2)
     for across in columns.blocks(_MOST_ENTRIES // size):
         if flood is None:
-            seen = later = _Matrices(*3 * (np.ones((1, size)),))
+            seen = later = Masses(*3 * (np.ones((1, size)),))
         else:
-            seen, later = (_Matrices.of(flood.pmf, across, 1 - size - x, size) for x in (0, 1))
+            seen, later = (Masses.of(flood.pmf, across, 1 - size - x, size).backwards() for x in (0, 1))
         for down in rows.blocks(_MOST_ENTRIES // (4 * size)):
+            # At x = 0 both counts have one law: what the first has more is as likely as what it has less.
+            still = _Summed.of(f, Masses.of(f, down, 0, size), seen, least)
+            masses = still.masses()
             # The first count is the larger one, or the smaller one by at least 1.
             for larger in (True, False):
-                cuts = down if larger or down.firsts[0] else _Cuts(down.firsts[1:], down.widths[1:])
+                skipped = 0 if larger or down.firsts[0] else 1
+                cuts = Cuts(down.firsts[skipped:], down.widths[skipped:])
+                if not cuts.firsts.size:
+                    continue
                 # Where the loss grows with m, but falls with |d|.
                 crossed = order is not Order.CONVEX and not larger
-                zero, *zero_ends = _products(f, cuts, 0, seen, crossed, least)
-                one, *one_ends = _products(f, cuts, -1 if larger else 1, seen if larger else later, crossed, least)
+                zero, zero_ends = masses[skipped:], [end[skipped:] for end in still.ends(crossed)]
+                moved = Masses.of(f, cuts, -1 if larger else 1, size)
+                shifted = _Summed.of(f, moved, seen if larger else later, least)
+                one, one_ends = shifted.masses(), shifted.ends(crossed)
                 kept = np.minimum.reduce([*zero_ends, *one_ends]) >= floor
                 # x = 0 where the first count is 0: where it is the smaller, or the counts are equal, and the smaller 0.
                 impossible = (across.firsts == 0) & ((not larger) | (cuts.firsts == 0))[:, None] & (zero >= floor)
@@ -311,19 +274,3 @@ def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: _Cuts, columns: _Cut
     lost = (missing * (1.0 + 2.0 * error) + tails) * (1.0 + 1e-9) + SUBNORMAL
     one, zero, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Cells(one, zero, low, high, infinite, (float(lost[0]), float(lost[1])), error)
-
-
-def _products(f: Floats, cuts: _Cuts, shift: int, flood: _Matrices, crossed: bool, least: float) -> list[Floats]:
-    """Return each cell's mass, and the probability at two opposite corners: of least m and least |d|, or `crossed`.
-
-    Values of the smaller of Z1 and Z2 are left out whose mass is at most `least` in every row.
-    """
-    made = _Matrices.of(f, cuts, shift, f.size)
-    ends = (made.lasts, made.firsts) if crossed else (made.firsts, made.lasts)
-    occupied = np.flatnonzero((made.masses * f).max(axis=0) > least)
-    begin, stop = (int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else (0, 1)
-    backwards = slice(f.size - stop, f.size - begin)
-    return [
-        (row[:, begin:stop] * f[begin:stop])[:, ::-1] @ column[:, backwards].T
-        for row, column in zip((made.masses, *ends), flood, strict=True)
-    ]

@@ -23,6 +23,7 @@ from dpverify.privacy_loss import cells
 from dpverify.privacy_loss import two_counts as module
 from dpverify.privacy_loss.cells import Enclosure
 from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.intervals import Cuts
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
 from dpverify.privacy_loss.two_counts import Order, negative_binomial_counts, two_counts
 from tests.privacy_loss.exact import RationalPair, normalised, truth
@@ -143,7 +144,7 @@ def test_the_losses_of_a_cell_are_between_those_at_its_corners(case: Case) -> No
     order, by_rows, rng = module._order(*case), losses_by_rows(case), np.random.default_rng(7)
     own, shared = (noise.negative_binomial(*law, 1e-40, max_atoms=10**4) for law in ((shape, p), flood))
     for first_row, first_column in rng.integers(1, 12, (60, 2)):
-        rows, columns = module._Cuts(first_row[None], np.array([4])), module._Cuts(first_column[None], np.array([4]))
+        rows, columns = Cuts(first_row[None], np.array([4])), Cuts(first_column[None], np.array([4]))
         found = module._cells(own, shared, rows, columns, order)
         assert found.low.size == 2
         for sign, low, high in zip((1, -1), found.low, found.high, strict=True):

@@ -1,0 +1,50 @@
+"""Masses of intervals, against sums in plain Python; and that many of them take no more memory than they fill."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.intervals import Masses, cuts_of, points
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(-30, 30), st.integers(1, 25), st.floats(0.1, 9.0))
+def test_masses_are_the_sums(seed: int, size: int, shift: int, length: int, width: float) -> None:
+    pmf = np.random.default_rng(seed).random(size)
+    cuts = cuts_of(30, lambda edge: width * edge / 5)
+    assert cuts.firsts[0] == 0
+    assert (cuts.firsts[1:] == cuts.lasts[:-1] + 1).all()
+    found = Masses.of(pmf, cuts, shift, length)
+
+    def at(integer: int) -> float:
+        return float(pmf[integer]) if 0 <= integer < size else 0.0
+
+    for row, (first, last) in enumerate(zip(cuts.firsts, cuts.lasts, strict=True)):
+        for column, j in enumerate(range(shift, shift + length)):
+            assert found.masses[row, column] == pytest.approx(sum(at(z + j) for z in range(first, last + 1)), rel=1e-14)
+            assert found.firsts[row, column] == at(first + j)
+            assert found.lasts[row, column] == at(last + j)
+    assert (found.backwards().masses == found.masses[:, ::-1]).all()
+
+
+def test_points_and_blocks_are_all_of_the_integers() -> None:
+    cuts = points(10)
+    assert (cuts.firsts == np.arange(10)).all()
+    assert (cuts.lasts == cuts.firsts).all()
+    assert [block.firsts.size for block in cuts.blocks(4)] == [4, 4, 2]
+
+
+def test_masses_take_no_more_memory_than_what_they_fill() -> None:
+    pmf = np.full(4000, 1e-3)
+    cuts = cuts_of(4000, lambda edge: edge / 40)
+    tracemalloc.start()
+    try:
+        found = Masses.of(pmf, cuts, -1, pmf.size)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 1.25 * sum(matrix.nbytes for matrix in found)
