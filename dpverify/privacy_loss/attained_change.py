@@ -1,9 +1,10 @@
 """Changes of one user's bits that two points attain: the lower end for joint changes.
 
-N of her bits move by T / sqrt(N) each, the others not at all, N from T^2 up to their number. In a ball they move around
-one half, from `(1 - t)/2` to `(1 + t)/2`: x' = -x. Without one they move from a sure bit, or to one. As in all that is
-accounted here the others' bits may be anything, in every coordinate: the upper end holds for all of them, so that a
-user's guarantee does not rest on what others do, and the lower end takes the bits of a worst dataset.
+N of her bits move by T / sqrt(N) each, the others not at all, N from T^2 up to their number; or as many in full as T^2
+holds, and one more by what is left. In a ball they move around one half, from `(1 - t)/2` to `(1 + t)/2`: x' = -x.
+Without one they move from a sure bit, or to one. As in all that is accounted here the others' bits may be anything, in
+every coordinate: the upper end holds for all of them, so that a user's guarantee does not rest on what others do, and
+the lower end takes the bits of a worst dataset.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from dpverify.changes import L2Ball, L2Bounded
-from dpverify.guarantee import CapacityError
+from dpverify.guarantee import CapacityError, PrivacyCurve
 from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
 
-__all__ = ["AttainedChange"]
+__all__ = ["AttainedChange", "composed"]
+
+Parts = tuple[tuple[PrivacyLossDistribution, int], ...]
+"""Pairs, and in how many bitsums each is met."""
 
 _WIDTH = 1e-4
 _LEAST_LOSS = 1e-100
@@ -28,6 +33,8 @@ _LEAST_LOSS = 1e-100
 _TRIED = 4
 """How many changes are composed: those that promise most."""
 _FACTORS = (1.0, 1.04, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
+_LEAST_REST = 1e-6
+"""The share of the full changes below which one more is not worth a composition."""
 _SHRUNK = 1.0 - 1e-9
 """So that no rounding makes a change larger than allowed."""
 
@@ -55,25 +62,31 @@ class AttainedChange:
             max(candidates, key=lambda entry: entry[0])
             for number in numbers
             if (
-                candidates := [self._estimated(pair, number) for full in distinct for pair in self._moved(full, number)]
+                candidates := [
+                    self._estimated(((pair, number),)) for full in distinct for pair in self._moved(full, number)
+                ]
             )
         ]
         # Where full changes are the worst, estimates do not tell which of them is.
-        self._made = [self._estimated(pair, numbers[0]) for full in distinct for pair in self._moved(full, numbers[0])]
+        self._made = [
+            self._estimated(parts)
+            for full in distinct
+            for parts in (*(((pair, numbers[0]),) for pair in self._moved(full, numbers[0])), *self._with_a_rest(full))
+        ]
         self._made += sorted(made[1:], key=lambda entry: -entry[0])[:_TRIED]
 
-    def _estimated(self, pair: PrivacyLossDistribution, number: int) -> tuple[float, PrivacyLossDistribution, int]:
-        """Return a pair, how often it is used, and before them about the epsilon of that."""
-        if not pair.losses.size:
-            return math.inf, pair, number
-        return total_loss([(pair, number)]).saddle_point(self._reference)[0], pair, number
+    def _estimated(self, parts: Parts) -> tuple[float, Parts]:
+        """Return about the epsilon of parts, and them."""
+        if not all(pair.losses.size for pair, _ in parts):
+            return math.inf, parts
+        return total_loss(parts).saddle_point(self._reference)[0], parts
 
     @functools.cached_property
-    def _compositions(self) -> list[FamilyComposition]:
+    def _compositions(self) -> list[PrivacyCurve]:
         return [
-            FamilyComposition([pair], number, relative_width=_WIDTH, reference_delta=self._reference)
-            for _, pair, number in self._made
-            if not 0.0 < pair.largest_loss < _LEAST_LOSS
+            composed(parts, self._reference)
+            for _, parts in self._made
+            if not any(0.0 < pair.largest_loss < _LEAST_LOSS for pair, _ in parts)
         ]
 
     def _numbers(self) -> list[int]:
@@ -83,18 +96,29 @@ class AttainedChange:
         return sorted(some | {min(least + 1, most), most})
 
     def _moved(self, full: PrivacyLossDistribution, number: int) -> Iterator[PrivacyLossDistribution]:
+        """Yield the pairs of so many moves of one size."""
         square = self._change.squared_change
         if square >= number:
             yield full
-            return
-        size = math.sqrt(square / number) * _SHRUNK
+        else:
+            yield from self._by(full, math.sqrt(square / number) * _SHRUNK)
+
+    def _with_a_rest(self, full: PrivacyLossDistribution) -> Iterator[Parts]:
+        """Yield as many full moves as T^2 holds, with one of what is left."""
+        whole = math.floor(self._change.squared_change)
+        rest = self._change.squared_change - whole
+        if whole > 0 and rest > _LEAST_REST * whole:
+            for pair in self._by(full, math.sqrt(rest) * _SHRUNK):
+                yield (full, whole), (pair, 1)
+
+    def _by(self, full: PrivacyLossDistribution, size: float) -> Iterator[PrivacyLossDistribution]:
         if isinstance(self._change, L2Ball):
             yield bit_probability_change(full, 0.5 + 0.5 * size, 0.5 - 0.5 * size)
         else:
             yield bit_probability_change(full, size, 0.0)
             yield bit_probability_change(full, 1.0, 1.0 - size)
 
-    def _largest(self, question: Callable[[FamilyComposition], float]) -> float:
+    def _largest(self, question: Callable[[PrivacyCurve], float]) -> float:
         found = 0.0
         for composition in self._compositions:
             # One that takes a larger grid than fits is one fewer.
@@ -109,3 +133,13 @@ class AttainedChange:
     def epsilon_lower(self, delta: float) -> float:
         """Return a lower bound on the least epsilon >= 0 at which that divergence is at most delta."""
         return self._largest(lambda composition: composition.epsilon(delta).lower)
+
+
+def composed(parts: Parts, reference_delta: float) -> PrivacyCurve:
+    """Return the privacy curve of bitsums of which so many meet each pair, from below: no other is asked for."""
+    if len(parts) == 1:
+        ((pair, number),) = parts
+        return FamilyComposition([pair], number, relative_width=_WIDTH, reference_delta=reference_delta)
+    pairs, numbers = [[pair] for pair, _ in parts], [number for _, number in parts]
+    laws = SeveralLaws(pairs, pairs, numbers, relative_width=_WIDTH, reference_delta=reference_delta)
+    return SeveralComposition(laws, numbers, numbers)

@@ -6,6 +6,7 @@ docs/joint_changes.md has the proofs.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ _STEEP = np.array([0.3, 0.35, 0.4, 0.45, 0.5])
 """Midpoints whose sizes, up to 1/2, are on the grid: from 0.3 on they grow fast with the size."""
 _FINE_FROM = 0.05
 """From this ratio of the farthest midpoint to the size on, more midpoints between are looked at."""
+
+_FEW_MOVES = 4
+"""Up to so many of the largest moves fit into T^2: beyond it a fraction of one more is next to nothing."""
 
 
 class ChangeGrid:
@@ -197,8 +201,9 @@ class ChangeGrid:
 
         If e^(T^2 R) integrates to J_c, R the rates of cell c, a change of which shares p_c of the cost lie in the cells
         has at most the integral of `e^(T^2 sum p_c R_c)`, which is convex in p: at most `sum p_c J_c`. As there are m
-        moves, `sum p_c / q_c <= m / T^2`, q_c the most that one of the cell costs: by duality, at most the largest
-        `J_c + l (m / T^2 - 1 / q_c)` for any l >= 0.
+        moves, `sum p_c / q_c <= m / T^2`, q_c the most that one of the cell costs; and as no more than k moves can cost
+        more than T^2 / (k+1) each, `sum p_c / q_c <= k / T^2` over the cells where they all do. By duality it is at
+        most the largest `J_c + l (limit - weight of p_c)` for any l >= 0 and either kind of constraint.
 
         Parameters
         ----------
@@ -208,18 +213,31 @@ class ChangeGrid:
         shift = float(log_integrals.max())
         if not math.isfinite(shift):
             return shift
-        integrals, crowds = np.exp(log_integrals - shift), 1.0 / self._most_costs
-        room = self.change.coordinates / self.change.squared_change
-        smaller, larger = np.flatnonzero(crowds > room), np.flatnonzero(crowds <= room)
-        prices = np.zeros((1, 1))
-        if smaller.size:
-            steepness = (integrals[smaller, None] - integrals[larger]) / (crowds[smaller, None] - crowds[larger])
-            # The two cells of which the worst mix consists tell the price of a move.
-            mixes = integrals[larger] + steepness * (room - crowds[larger])
-            prices = np.array([[0.0], [max(float(steepness.flat[int(np.argmax(mixes))]), 0.0)]])
-        parts = integrals + prices * (room - crowds)
-        rounding = 16.0 * UNIT * (integrals + prices * (room + crowds))
-        return shift + math.log(float((parts + rounding).max(axis=1).min()))
+        integrals = np.exp(log_integrals - shift)
+        return shift + math.log(min(_priced(integrals, weights, limit) for weights, limit in self._constraints()))
+
+    def _constraints(self) -> Iterator[tuple[Floats, float]]:
+        """Yield what a share in each cell uses up, and how much there is."""
+        square, each = self.change.squared_change, 1.0 / self._most_costs
+        yield each, self.change.coordinates / square
+        least = np.append(0.0, self.sizes[:-1] ** 2)
+        few = max(math.floor(square), 1)
+        if few <= _FEW_MOVES:
+            yield np.where(least * (few + 1.0) > square * (1.0 + 8.0 * UNIT), each, 0.0), few / square
+
+
+def _priced(integrals: Floats, weights: Floats, limit: float) -> float:
+    """Return an upper bound on the largest mean of integrals under shares whose weights' mean is within a limit."""
+    above, within = np.flatnonzero(weights > limit), np.flatnonzero(weights <= limit)
+    prices = np.zeros((1, 1))
+    if above.size and within.size:
+        steepness = (integrals[above, None] - integrals[within]) / (weights[above, None] - weights[within])
+        # The two cells of which the worst mix consists tell the price.
+        mixes = integrals[within] + steepness * (limit - weights[within])
+        prices = np.array([[0.0], [max(float(steepness.flat[int(np.argmax(mixes))]), 0.0)]])
+    parts = integrals + prices * (limit - weights)
+    rounding = 16.0 * UNIT * (integrals + prices * (limit + weights))
+    return float((parts + rounding).max(axis=1).min())
 
 
 def _logarithm_of_mean(one: Floats, other: Floats, share: float) -> Floats:

@@ -22,7 +22,9 @@ from dpverify.privacy_loss.attained_change import AttainedChange
 from dpverify.privacy_loss.bit_change import FullChange
 from dpverify.privacy_loss.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.covers import Covers, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.grid import dominating_grid
@@ -37,9 +39,9 @@ Floats = NDArray[np.float64]
 _CELLS_PER_DEVIATION = 20.0
 _MOST_CELLS = 4000.0
 _SMALLEST_STEP = 1e-12
-_CUT = 1e-9
+_CUT = 1e-5
 """The share of delta that the coordinates may lose together, on each side, by trimming the rarest losses."""
-_SMOOTHING = 2e-3
+_SMOOTHING = 1.2e-3
 """The extra variance of the total loss, relatively: half of that is what it costs of epsilon."""
 _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss: another costs nothing that shows."""
@@ -87,8 +89,10 @@ class JointChange:
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._attained = AttainedChange(attained, change, reference_delta)
         self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
-        groups = [[entry] if isinstance(entry, PrivacyLossDistribution) else list(entry) for entry in pairs]
         cut = _CUT * reference_delta / change.coordinates
+        if isinstance(pairs, Covers) and pairs.others:
+            pairs = _sharpest(pairs, change.squared_change, reference_delta, cut)
+        groups = [members(entry) for entry in pairs]
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
         spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
         largest = max(pair.largest_loss for group in trimmed for pair in group)
@@ -239,6 +243,23 @@ class JointChange:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
         return float(min(max(self._least(epsilon), 0.0), self._largest, otherwise))
+
+
+def _sharpest(covers: Covers, square: float, delta: float, cut: float) -> Sequence[Entry]:
+    """Return the choice whose bound on full changes is the least: a guess, as any of them covers every pair."""
+    choices = [
+        [pair.trimmed(cut) for entry in entries for pair in members(entry)] for entries in (covers, *covers.others)
+    ]
+    totals = [total_loss([(pair, max(round(square), 1))]) for pair in choices[0]]
+    _, tilt, deviation = max(total.saddle_point(delta) for total in totals)
+    contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2)
+
+    def bound(pairs: Sequence[PrivacyLossDistribution]) -> float:
+        lines = [LossAtoms.of(pair.losses, pair.masses).along(contour.nodes).log_moduli for pair in pairs]
+        return float(contour.log_integral(square * np.max(lines, axis=0)))
+
+    best = min(range(len(choices)), key=lambda index: bound(choices[index]))
+    return (covers, *covers.others)[best]
 
 
 def _standard_deviation(pair: PrivacyLossDistribution) -> float:

@@ -27,14 +27,34 @@ def test_full_changes_are_among_them() -> None:
 @pytest.mark.parametrize("square", [0.04, 0.9, 2.5])
 def test_they_are_within_the_change(square: float) -> None:
     for change in (L2Bounded(square, 5), L2Ball(square, 5)):
-        for _, pair, number in AttainedChange([approximate_dp(1.0, 0.0)], change)._made:
-            # The largest loss tells how far the bit moved: around one half, from a sure 0, or to a sure 1.
-            top = float(np.abs(pair.losses).max())
-            around = math.tanh(0.5 * top) / math.tanh(0.5)
-            ends = math.expm1(top) / math.expm1(1.0), -math.expm1(-top) / -math.expm1(-1.0)
-            size = around if isinstance(change, L2Ball) else min(ends)
-            assert number * min(size, 1.0) ** 2 <= square * (1.0 + 1e-9)
-            assert number <= 5
+        for _, parts in AttainedChange([approximate_dp(1.0, 0.0)], change)._made:
+            cost = 0.0
+            for pair, number in parts:
+                # The largest loss tells how far the bit moved: around one half, from a sure 0, or to a sure 1.
+                top = float(np.abs(pair.losses).max())
+                around = math.tanh(0.5 * top) / math.tanh(0.5)
+                ends = math.expm1(top) / math.expm1(1.0), -math.expm1(-top) / -math.expm1(-1.0)
+                cost += number * min(around if isinstance(change, L2Ball) else min(ends), 1.0) ** 2
+            assert cost <= square * (1.0 + 1e-9)
+            assert sum(number for _, number in parts) <= 5
+
+
+@pytest.mark.parametrize("square", [1.25, 1.5, 2.25])
+def test_one_move_takes_what_full_ones_leave(square: float) -> None:
+    """Full moves and one of the rest are more than moves of one size, and the least is an exact composition."""
+    pair = binomial_randomized_response(400, 0.1, 1e-42)
+    for kind in (L2Bounded, L2Ball):
+        size = math.sqrt(square % 1.0) * (1.0 - 1e-9)
+        ends = (0.5 + 0.5 * size, 0.5 - 0.5 * size) if kind is L2Ball else (size, 0.0)
+        mixes = [
+            Composition([(connect_the_dots(one, 2e-4), int(square)), (connect_the_dots(moved, 2e-4), 1)])
+            for one in pair
+            for moved in [bit_probability_change(one, *ends)]
+        ]
+        found = AttainedChange(pair, kind(square, 8), 1e-5).epsilon_lower(1e-5)
+        assert found >= max(mix.epsilon(1e-5).lower for mix in mixes) * (1.0 - 1e-4)
+        even = bit_probability_change(pair.up, 0.5 + 0.5 * math.sqrt(square / 3), 0.5 - 0.5 * math.sqrt(square / 3))
+        assert found > Composition([(connect_the_dots(even, 2e-4), 3)]).epsilon(1e-5).lower * 1.01
 
 
 def test_spread_changes_count_where_they_are_the_worst() -> None:

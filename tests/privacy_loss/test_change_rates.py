@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.privacy_loss import change_rates
@@ -148,21 +149,38 @@ class TestTheLargestMean:
     def test_no_mix_of_moves_exceeds_it_and_some_reach_it(self) -> None:
         rng = np.random.default_rng(9)
         for _ in range(40):
-            square, coordinates = float(rng.uniform(0.5, 4.0)), int(rng.integers(4, 30))
+            square, coordinates = float(rng.uniform(0.5, 9.0)), int(rng.integers(9, 30))
             grid = self.grid(square, coordinates)
-            costs = grid.sizes**2
-            logs = rng.choice([1.0, 10.0]) * (rng.uniform() - grid.sizes ** rng.choice([1.0, 2.0]))
-            logs += 0.1 * rng.standard_normal(logs.size)
+            costs, few = grid.sizes**2, max(math.floor(square), 1)
+            logs = rng.choice([1.0, 10.0]) * (rng.uniform() - grid.sizes ** rng.choice([-1.0, 1.0, 2.0]))
+            logs = np.minimum(logs, 5.0) + 0.1 * rng.standard_normal(logs.size)
+            alone = np.append(0.0, costs[:-1]) > square / (few + 1)
+            limits = [(1.0 / costs, coordinates / square), (alone / costs, few / square if few < 5 else 1e9)]
+            largest = min(
+                -linprog(-np.exp(logs), [weights], [limit], np.ones((1, logs.size)), [1.0]).fun
+                for weights, limit in limits
+            )
+            assert grid.largest_mean(logs) == pytest.approx(math.log(largest), abs=1e-9)
+
+    def test_no_changes_exceed_it(self) -> None:
+        """Whatever moves make up T^2, each in its cell."""
+        rng, reached = np.random.default_rng(10), 0
+        for _ in range(300):
+            square, number = float(rng.uniform(0.2, 4.5)), int(rng.integers(5, 9))
+            grid = self.grid(square, number)
+            t = rng.uniform(size=number) ** rng.choice([0.2, 1.0, 5.0])
+            for _ in range(60):
+                t = np.minimum(t * math.sqrt(square / float(t @ t)), 1.0)
+            if abs(float(t @ t) - square) > 1e-9:
+                continue
+            cells = np.searchsorted(grid.sizes * (1.0 + 1e-9), t)
+            # What is worst lies in the cells of the largest moves.
+            logs = np.where(np.isin(np.arange(grid.sizes.size), cells[t >= np.sort(t)[-2]]), 3.0, 0.0)
+            mean = float(np.sum(t**2 / square * np.exp(logs[cells])))
             best = grid.largest_mean(logs)
-            room, largest = coordinates / square, -math.inf
-            for i in range(costs.size):
-                if 1.0 / costs[i] <= room:
-                    largest = max(largest, math.exp(logs[i]))
-                    continue
-                for j in np.flatnonzero(1.0 / costs <= room):
-                    share = (room - 1.0 / costs[j]) / (1.0 / costs[i] - 1.0 / costs[j])
-                    largest = max(largest, share * math.exp(logs[i]) + (1.0 - share) * math.exp(logs[j]))
-            assert math.log(largest) - 1e-12 <= best <= math.log(largest) + 1e-9
+            assert math.log(mean) <= best + 1e-6
+            reached += best < 3.0 - 1e-3
+        assert reached > 20
 
     def test_an_infinite_integral_stays_one(self) -> None:
         grid = self.grid(1.0, 4)

@@ -114,6 +114,10 @@ ROWS = {
     "rr-many": (lambda: binomial_randomized_response(30_000, 0.05, 1e-42), 384.0, 768, 1e-6, 0.003),
     "rr-few": (lambda: binomial_randomized_response(1_600, 0.1, 1e-42), 4.0, 384, 1e-5, 0.01),
     "rr-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.0, 384, 1e-5, 0.02),
+    # Between whole numbers: as many full changes as fit, and one of the rest.
+    "rr-and-a-quarter": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.25, 384, 1e-5, 0.02),
+    "rr-and-a-half": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.5, 384, 1e-5, 0.02),
+    "rr-two-and-a-half": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 2.5, 384, 1e-5, 0.012),
     # The tilt is large, and so are the moments of what was trimmed.
     "rr-large": (lambda: binomial_randomized_response(1_000_000, 0.01, 1e-42), 4.0, 768, 1e-6, 0.01),
     "rr-small": (lambda: binomial_randomized_response(50, 0.2, 1e-42), 4.0, 64, 1e-6, 0.01),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.certificates.rationals import compose_rational
+from dpverify.changes import L2Ball
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
@@ -208,6 +209,18 @@ def test_the_interval_is_narrow_with_few_flipped_reports(
 ) -> None:
     found = account(RandomizedResponse(users, flips / users), instances=instances, delta=1e-6, relative_width=1e-5)
     assert 0.0 <= found.epsilon.width <= width * found.epsilon.lower
+
+
+@pytest.mark.parametrize(
+    ("users", "p", "square", "bits", "width"),
+    [(1600, 0.05, 1.0, 384, 0.01), (1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],
+)
+def test_a_joint_change_takes_the_cover_that_is_sharp_for_it(
+    users: int, p: float, square: float, bits: int, width: float
+) -> None:
+    protocol, change = RandomizedResponse(users, p), L2Ball(square, bits)
+    found = CLAIMS.curve(protocol, change, CLAIMS.threat_models[0], reference_delta=1e-6).epsilon(1e-6)
+    assert 0.0 < found.width < width * found.lower
 
 
 def test_the_worst_dataset_of_one_instance_is_next_to_the_end() -> None:
