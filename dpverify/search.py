@@ -183,7 +183,13 @@ def smallest(holds: Callable[[float], bool], start: float, ceiling: float, toler
 
 
 def smallest_at_level(
-    value: Callable[[float], float], level: float, start: float, ceiling: float, tolerance: float
+    value: Callable[[float], float],
+    level: float,
+    start: float,
+    ceiling: float,
+    tolerance: float,
+    *,
+    slope: float | None = None,
 ) -> float | None:
     """Return about the least positive argument at which a falling function is at most a level, or None.
 
@@ -201,9 +207,12 @@ def smallest_at_level(
         Where to begin, and beyond which no argument is tried.
     tolerance : float
         Relative, of the argument.
+    slope : float, optional
+        Of which power the function falls, about, where that is known: a good start then takes one evaluation or two.
     """
     low, high = 0.0, math.inf
-    point, slope = min(start, ceiling), 1.0
+    known = slope is not None
+    point, slope = min(start, ceiling), slope or 1.0
     last: tuple[float, float] | None = None
     for _ in range(_MOST_STEPS):
         found = value(point)
@@ -214,7 +223,7 @@ def smallest_at_level(
             if last is not None and (found - last[1]) * (point - last[0]) < 0.0:
                 slope = math.log(found / last[1]) / math.log(last[0] / point)
                 slope = min(max(slope, _FLATTEST), _STEEPEST)
-            sure, last = last is not None, (point, found)
+            sure, last = known or last is not None, (point, found)
             # A first step upwards is short: what is asked costs more, as a rule, the larger the argument.
             factor = math.exp(min(max(math.log(found / level) / slope, -_FARTHEST), _FARTHEST if sure else _DOUBLED))
             if sure and point == high and factor * (1.0 + tolerance) >= 1.0:

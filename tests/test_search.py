@@ -229,3 +229,19 @@ def test_few_evaluations(
     # The other side is near.
     assert (profile(found * (1.0 + (-1e-9 if above else 1e-9))) <= delta) != above
     assert len(asked) <= 90
+
+
+def test_a_known_power_takes_one_evaluation_or_two() -> None:
+    asked: list[float] = []
+
+    def value(point: float) -> float:
+        asked.append(point)
+        return 7.0 * point**-1.7
+
+    truth = 7.0 ** (1.0 / 1.7)
+    for start, most in ((truth * (1 + 2e-4), 1), (2.0 * truth, 2), (truth / 9.0, 2)):
+        asked.clear()
+        found = smallest_at_level(value, 1.0, start, 1e9, 1e-3, slope=1.7)
+        assert found is not None
+        assert truth <= found <= truth * (1 + 1e-3)
+        assert len(asked) <= most

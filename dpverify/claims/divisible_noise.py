@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,7 +25,13 @@ __all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "no
 
 NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
-_FLOOD_SHAPES = (14.0, 9.0, 22.0)
+_FLOOD_SHAPES = (3.0, 4.0, 6.0, 9.0, 14.0, 22.0, 36.0)
+_FIRST_FLOOD, _FIRST_FLOOD_FOR_GEOMETRIC = 4.0, 14.0
+"""Where the search for the flood's shape begins: for wide shapes of the noise, and for r = 1."""
+_LIKELY_FLOOD, _FLOOD_SLOPE = 17.0, 1.7
+"""About how many spreads a flood needs for wide shapes; what it adds to epsilon falls with about this power of it."""
+_SPREAD_SLOPE, _FIRST_GAIN, _GAIN_SLOPE = 1.05, 0.23, 1.8
+"""About with which power of the spread epsilon falls; what doubling the shape r gains: `0.23 r^-1.8`, relatively."""
 _SMALLEST_TAIL = 1e-40
 _LEAST_FLOOD, _MOST_FLOOD = 0.05, 1e6
 _MOST_SPREAD = 1e5
@@ -90,9 +96,10 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     found: dict[float, float] = {}
     shape, start = 1.0, normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
     while shape <= _MOST_SHAPE:
-        tolerance = 1e-4 if shape == 1.0 else 1e-3
+        tolerance, slope = (1e-4, None) if shape == 1.0 else (1e-3, _SPREAD_SLOPE)
+        level = functools.partial(epsilon, shape)
         try:
-            spread = smallest_at_level(functools.partial(epsilon, shape), target, start, _MOST_SPREAD, tolerance)
+            spread = smallest_at_level(level, target, start, _MOST_SPREAD, tolerance, slope=slope)
         except CapacityError:
             spread = None
         if spread is not None:
@@ -101,7 +108,9 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
         least = math.inf if before is None else (1.0 - _GAIN) * _error(before, shape / 2.0)
         if found and (spread is None or _error(spread, shape) > least):
             return found
-        shape, start = 2.0 * shape, start if spread is None else spread
+        if spread is not None:
+            start = spread * (1.0 - _FIRST_GAIN * shape**-_GAIN_SLOPE)
+        shape *= 2.0
     if not found:
         raise InfeasibleBudgetError(
             f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
@@ -140,16 +149,15 @@ class Search:
             # Noise that is private enough by itself, and leaves something for the flood to spend.
             if self.limits[shape] * _ROOM <= spread:
                 try:
-                    found = self._fewest(shape, spread, _FLOOD_SHAPES[0], best)
+                    found = self._fewest(shape, spread, _first_flood(shape), best)
                 except CapacityError as error:
                     refusal = error
                     continue
                 if best is not None and found is None:
                     break
                 best = found or best
-        for flood_shape in _FLOOD_SHAPES[1:]:
-            if best is not None:
-                best = self._fewest(best.shape, best.spread, flood_shape, best) or best
+        if best is not None:
+            best = _walked(best, lambda at, best: self._fewest(best.shape, best.spread, at, best))
         if best is None and refusal is not None:
             raise refusal
         if best is None:
@@ -168,23 +176,26 @@ class Search:
             epsilon = self._epsilon(self._protocol(_Found(shape, spread, flood_shape, mean)))
             return (epsilon - floor) / (self.target - floor)
 
-        start, ceiling = max(8.0 * spread, _LEAST_FLOOD), _MOST_FLOOD
+        likely, slope = (8.0, None) if shape == 1.0 else (_LIKELY_FLOOD, _FLOOD_SLOPE)
+        start, ceiling = max(likely * spread, _LEAST_FLOOD), _MOST_FLOOD
         if best is not None:
             start = ceiling = 0.98 * best.pairs - noise_mean(spread, shape)
-        mean = smallest_at_level(excess, 1.0, start, ceiling, 2e-2) if ceiling > 0.0 else None
+        mean = smallest_at_level(excess, 1.0, start, ceiling, 2e-2, slope=slope) if ceiling > 0.0 else None
         return None if mean is None else _Found(shape, spread, flood_shape, mean)
 
     def least_error_at(self, messages: float) -> ThreeNB:
         """Return the protocol of least error that sends at most so many messages per user."""
         best: _Found | None = None
         for shape in self.limits:
-            found = self._closest(shape, _FLOOD_SHAPES[0], messages, best)
+            found = self._closest(shape, _first_flood(shape), messages, best)
             if best is not None and found is None:
                 break
             best = found or best
-        for flood_shape in _FLOOD_SHAPES[1:]:
-            for shape in self.limits if best is None else (best.shape,):
-                best = self._closest(shape, flood_shape, messages, best) or best
+        if best is None:
+            tried = ((shape, flood_shape) for shape in self.limits for flood_shape in _FLOOD_SHAPES)
+            best = next((found for each in tried if (found := self._closest(*each, messages, None))), None)
+        if best is not None:
+            best = _walked(best, lambda at, best: self._closest(best.shape, at, messages, best))
         if best is None:
             raise InfeasibleBudgetError(
                 f"max_messages_per_user={messages!r} is too few for 3NB with users={self.users} at "
@@ -239,6 +250,25 @@ class _Found(NamedTuple):
     @property
     def pairs(self) -> float:
         return self.flood + noise_mean(self.spread, self.shape)
+
+
+def _first_flood(shape: float) -> float:
+    """Return the shape of the flood that is tried first for noise of a shape."""
+    return _FIRST_FLOOD if shape != 1.0 else _FIRST_FLOOD_FOR_GEOMETRIC
+
+
+def _walked(best: _Found, find: Callable[[float, _Found], _Found | None]) -> _Found:
+    """Return what is found on the way to smaller or larger shapes of the flood, as long as each is better."""
+    start = _FLOOD_SHAPES.index(best.flood_shape)
+    for shapes in (_FLOOD_SHAPES[:start][::-1], _FLOOD_SHAPES[start + 1 :]):
+        for shape in shapes:
+            found = find(shape, best)
+            if found is None:
+                break
+            best = found
+        if best.flood_shape != _FLOOD_SHAPES[start]:
+            break
+    return best
 
 
 def _search_tail(composed_epsilon: ComposedEpsilon) -> float:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
+from dpverify.claims import divisible_noise
+from dpverify.claims.bitsum import three_nb as three_nb_twin
 from dpverify.claims.divisible_noise import noise_mean, noise_p
 from dpverify.guarantee import Budget, CapacityError
 from dpverify.planning.account import account
@@ -68,3 +71,23 @@ def test_shapes_are_compared_by_their_errors(epsilon: str) -> None:
     budget = (epsilon, "1e-6")
     laplace = plan("central-discrete-laplace", budget, users=10, instances=1).bitsum_rmse
     assert plan("3nb", budget, users=10, instances=1).bitsum_rmse < laplace * math.exp(0.006 * float(epsilon))
+
+
+def test_a_plan_takes_few_accounts_and_few_messages_and_pure_takes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    three_nb_twin._least_error.cache_clear()
+    three_nb_twin._guaranteed_epsilon.cache_clear()
+    asked: list[object] = []
+    listed = divisible_noise.negative_binomial_counts
+
+    def counted(*law: Any, **options: Any) -> Any:
+        asked.append(law)
+        return listed(*law, **options)
+
+    monkeypatch.setattr(divisible_noise, "negative_binomial_counts", counted)
+    row = plan("3nb", ("2", "1e-6"), users=30_000, instances=768)
+    assert row.bitsum_rmse <= 62.48
+    assert row.messages_per_user <= 1.062
+    assert len(asked) <= 22
+    asked.clear()
+    assert plan("pure", ("2", "1e-6"), users=30_000, instances=768).guarantee.epsilon == row.guarantee.epsilon
+    assert not asked

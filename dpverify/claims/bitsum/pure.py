@@ -254,6 +254,12 @@ class PureClaims(BitsumClaims[Pure]):
             )
         return protocol
 
+    def guaranteed_epsilon(self, protocol: Pure, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+        if composed_epsilon.threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0:
+            # Nothing is dropped: these are the messages of 3NB, whose plan was proved by the same account.
+            return ThreeNBClaims().guaranteed_epsilon(protocol.noise, composed_epsilon)
+        return super().guaranteed_epsilon(protocol, composed_epsilon)
+
     def _least_pure(self, users: int, threat_model: ThreatModel, target: float) -> Pure:
         """Return the pure protocol of least error: both terms of its variance grow with q, and p is set by q."""
         most = min(target, LARGEST_LOSS)

@@ -187,6 +187,15 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     ) -> ThreeNB:
         return _least_error(users, composed_epsilon, target, max_messages_per_user)
 
+    def guaranteed_epsilon(self, protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+        return _guaranteed_epsilon(protocol, composed_epsilon)
+
+
+@functools.lru_cache(maxsize=4)
+def _guaranteed_epsilon(protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:
+    """Return it, remembered like the plan."""
+    return BitsumClaims.guaranteed_epsilon(ThreeNBClaims(), protocol, composed_epsilon)
+
 
 @functools.lru_cache(maxsize=4)
 def _least_error(users: int, composed_epsilon: ComposedEpsilon, target: float, most_messages: float | None) -> ThreeNB:
