@@ -17,7 +17,7 @@ from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "times", "total"]
+__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "WorstCurve", "times", "total"]
 
 
 class LargestLossCurve:
@@ -102,6 +102,31 @@ class BetweenCurves:
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta."""
         return Interval.proved(self._most.epsilon(delta).lower, self._least.epsilon(delta).upper)
+
+
+class WorstCurve:
+    """The curve of whichever of several mechanisms is the least private, which may depend on where it is asked.
+
+    Parameters
+    ----------
+    curves : sequence of PrivacyCurve
+        At least one.
+    """
+
+    def __init__(self, curves: Sequence[PrivacyCurve]) -> None:
+        self._curves = curves
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+        return _largest_of([curve.delta(epsilon) for curve in self._curves])
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta."""
+        return _largest_of([curve.epsilon(delta) for curve in self._curves])
+
+
+def _largest_of(found: Sequence[Interval]) -> Interval:
+    return Interval(max(each.lower for each in found), max(each.upper for each in found))
 
 
 class BestCurve:

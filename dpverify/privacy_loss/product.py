@@ -1,4 +1,4 @@
-"""Products of just two pairs: their divergence from the atoms, and their law on a grid; no transform."""
+"""Products of just two pairs: their divergence from the atoms, all their atoms, their law on a grid; no transform."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpverify.privacy_loss.grid import GridPrivacyLoss, cell_count
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_real
 
-__all__ = ["delta_of_two", "product"]
+__all__ = ["delta_of_two", "listed_product", "product"]
 
 _STRETCH = 16.0
 """Nats over which Q-masses are added up as they are."""
@@ -80,6 +80,23 @@ def delta_of_two(first: PrivacyLossDistribution, second: PrivacyLossDistribution
     upper = min(1.0, (grown + unbounded) * (1.0 + 4.0 * UNIT) + SUBNORMAL)
     lower = max(0.0, (ends[0] + known) * kept * (1.0 - arithmetic) - SUBNORMAL)
     return Interval.proved(min(lower, 1.0), upper)
+
+
+def listed_product(first: PrivacyLossDistribution, second: PrivacyLossDistribution) -> PrivacyLossDistribution:
+    """Return two independent pairs as one, with an atom for each two of theirs: for pairs of few atoms.
+
+    A mass is the product of two, off by the errors of both and a rounding; a loss is their sum. What either lacks, or
+    has no finite loss of, the product has not either.
+    """
+    largest = first.largest_loss + second.largest_loss
+    return PrivacyLossDistribution.from_atoms(
+        np.add.outer(first.losses, second.losses).ravel(),
+        np.multiply.outer(first.masses, second.masses).ravel(),
+        _either(first.infinite_mass, second.infinite_mass),
+        (first.missing_mass + second.missing_mass) * (1.0 + 2.0 * UNIT),
+        relative_error=(1.0 + first.relative_error) * (1.0 + second.relative_error) - 1.0 + 4.0 * UNIT,
+        loss_error=(first.loss_error + second.loss_error + UNIT * largest) * (1.0 + 4.0 * UNIT),
+    )
 
 
 def product(first: GridPrivacyLoss, second: GridPrivacyLoss) -> GridPrivacyLoss:

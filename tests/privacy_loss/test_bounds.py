@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
-from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, InfiniteLossCurve, LargestLossCurve
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, InfiniteLossCurve, LargestLossCurve, WorstCurve
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
@@ -137,3 +137,9 @@ def test_between_two_curves_what_either_left_out_is_told() -> None:
     curve = BetweenCurves(*made)
     assert curve.delta(0.5) == Interval(0.1, 0.2)
     assert curve.refusals == ("too large.",)
+
+
+def test_the_worst_of_several_curves() -> None:
+    worst = WorstCurve([_Says(0.1, 0.9), _Says(0.3, 0.4)])
+    assert worst.epsilon(1e-6) == Interval(0.3, 0.9)
+    assert worst.delta(1.0) == Interval(0.3, 0.9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.pairs import negative_binomial, three_nb
-from dpverify.privacy_loss.product import delta_of_two, product
+from dpverify.privacy_loss.product import delta_of_two, listed_product, product
 from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 
@@ -83,3 +84,22 @@ def test_a_product_without_any_finite_loss_is_all_unbounded() -> None:
     for found in (product(none, some), product(some, none), product(none, none)):
         assert found.masses.size == found.indices.size == 0
         assert found.unbounded_mass >= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.4, 1.5])
+def test_the_listed_product_has_all_errors_of_both(epsilon: float) -> None:
+    rng = np.random.default_rng(2)
+    laws = [rng.dirichlet(np.ones(4)) for _ in range(4)]
+    laws[1][0], laws[3][2] = 0.0, 0.0
+    laws[1], laws[3] = laws[1] / laws[1].sum(), laws[3] / laws[3].sum()
+    first, second = (PrivacyLossDistribution.from_pmfs(laws[2 * i], laws[2 * i + 1]) for i in range(2))
+    joint = np.outer(laws[0], laws[2]) - math.exp(epsilon) * np.outer(laws[1], laws[3])
+    found, truth = listed_product(first, second).delta(epsilon), float(np.maximum(joint, 0.0).sum())
+    assert found.lower - 1e-15 <= truth <= found.upper + 1e-15
+    assert found.width < 1e-13
+    # What is charged of either is charged of both.
+    vague = replace(first, missing_mass=0.01, relative_error=0.02, loss_error=0.03)
+    both = listed_product(vague, vague)
+    assert both.missing_mass >= 0.02
+    assert both.relative_error >= 0.0404
+    assert both.loss_error >= 0.06
