@@ -66,6 +66,8 @@ _OWN: dict[Group, dict[str, str]] = {
         "selection": "selection:SelectionClaims",
         "vector-sum": "vector_sum.privacy:VectorSumClaims",
         "labels": "local.labels:LabelClaims",
+        "rappor": "rappor.response:RapporClaims",
+        "rappor-permanent": "rappor.response:PermanentClaims",
     },
     Group.AUDIT_TESTS: {},
 }

@@ -64,7 +64,7 @@ def test_names_are_found_in_any_case() -> None:
     assert claims_named("3NB") is claims_named("3nb", Group.BITSUMS)
     with pytest.raises(ValueError, match=r"^name='4nb' must be one of rr, 3nb, nb, .*, labels, .*identity, .*\.$"):
         claims_named("4nb")
-    with pytest.raises(ValueError, match=r"^name='rr' must be one of kde, .*, vector-sum, labels\.$"):
+    with pytest.raises(ValueError, match=r"^name='rr' must be one of kde, .*, vector-sum, labels, .*\.$"):
         claims_named("rr", Group.MECHANISMS)
 
 

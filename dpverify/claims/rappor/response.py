@@ -1,0 +1,232 @@
+"""What is true of `protocols.rappor.response`; proofs in docs/rappor.md.
+
+**Privacy.** Given two values, each bit that only one of them sets is reported independently of all others, and the bits
+that both set, or neither, say nothing. So the view is a product of as many copies of one bit's pair as there are such
+bits, in the one direction or in the other: exact, composed by the engine, for any number of reports on one value.
+
+**Many values.** Each has a permanent response of its own, so that a user who reports on I values, all of them replaced
+by others, is I instances. When a value changes must be public: see `change_seen`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
+
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.rappor.bloom import Split, splits, splits_of
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.rappor import RAPPOR, RAPPOR_LIMIT
+from dpverify.formulas import rappor as formulas
+from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
+from dpverify.laws.window import DEFAULT_TAIL
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, WorstCurve
+from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.memoized_bit import flipped_bit, memoized_bit
+from dpverify.privacy_loss.once import OneInstance
+from dpverify.privacy_loss.pairs import Directions
+from dpverify.privacy_loss.product import listed_product
+from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from protocols.rappor.response import PermanentResponse, Rappor
+
+__all__ = ["PermanentClaims", "RapporClaims", "change_seen"]
+
+P = TypeVar("P", bound=PermanentResponse)
+_MOST_LISTED = math.log(2**16)
+"""Of the atoms of a product: as many are listed, at no error; else the engine composes on a grid."""
+
+
+class _ResponseClaims(MechanismClaims[P]):
+    """The twin of a mechanism that reports the bits of a pattern independently."""
+
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
+    pure: ClassVar[bool] = True
+
+    def bit(self, protocol: P, tail: float = DEFAULT_TAIL) -> Directions:
+        """Return the pair of one bit that is set against one that is not."""
+        raise NotImplementedError
+
+    def loss(self, protocol: P, split: Split) -> Interval:
+        """Return the largest privacy loss of a value against another one, by where their patterns differ."""
+        raise NotImplementedError
+
+    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
+        return self._largest(protocol, splits(protocol))
+
+    def pure_epsilon_of(self, protocol: P, values: Sequence[str]) -> Interval:
+        """Return the largest privacy loss between some values, with the hash functions of the cohorts as they are."""
+        return self._largest(protocol, splits_of(protocol.filter, values))
+
+    def _largest(self, protocol: P, found: Sequence[Split]) -> Interval:
+        every = [self.loss(protocol, split) for split in found]
+        return Interval(max(loss.lower for loss in every), max(loss.upper for loss in every))
+
+    def curve(
+        self,
+        protocol: P,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        return self._curve(protocol, splits(protocol), changes, relative_width, reference_delta)
+
+    def curve_of(
+        self,
+        protocol: P,
+        values: Sequence[str],
+        changes: Change,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve among some values, with the hash functions of the cohorts as they are.
+
+        For several instances the upper end takes the most bits of each kind that any two values differ in.
+        """
+        return self._curve(protocol, splits_of(protocol.filter, values), changes, relative_width, reference_delta)
+
+    def _curve(
+        self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float, reference_delta: float
+    ) -> PrivacyCurve:
+        instances = self.in_full(changes)
+        most = _most(found)
+
+        accuracy: Any = {"relative_width": relative_width, "reference_delta": reference_delta}
+
+        def composed() -> PrivacyCurve:
+            up, down = self.bit(protocol)
+            alone = instances == 1 or len(found) == 1
+            listed = [_listed(up, instances * split.lost, down, instances * split.gained) for split in found]
+            known = [pair for pair in listed if pair is not None]
+            if alone and len(known) == len(found):
+                return OneInstance([known], known)
+            both = _listed(up, 1, down, 1)
+            if len(found) == 1 and most.lost == most.gained and both is not None:
+                return FamilyComposition([both], instances * most.lost, **accuracy)
+            laws = SeveralLaws([[up], [down]], [[up], [down]], [instances * bits for bits in most], **accuracy)
+            own = {
+                split: SeveralComposition(laws, *([instances * bits for bits in split],) * 2)
+                for split in {*found, most}
+            }
+            attained = WorstCurve([own[split] for split in found])
+            # One instance has one of these splits; of several, each may have another one.
+            return attained if alone else BetweenCurves(own[most], attained)
+
+        largest = LargestLossCurve(self._largest(protocol, found), changes)
+        return BestCurve(largest, composed, relative_width=relative_width)
+
+    def families(
+        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        up, down = self.bit(protocol, tail)
+        pairs = [_listed(up, split.lost, down, split.gained) for split in splits(protocol)]
+        listed = [pair for pair in pairs if pair is not None]
+        if len(listed) < len(pairs):
+            raise CapacityError(
+                f"the reports of {self.name} on one value have too many losses to be listed: compose fewer hash "
+                "functions or reports with other protocols."
+            )
+        return ((listed, listed),)
+
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:
+        differing = sum(splits(protocol)[0])
+        return f"two values of which some hash functions make patterns that differ in {differing} bits"
+
+
+def _most(found: Sequence[Split]) -> Split:
+    """Return the least split that covers all of these."""
+    return Split(max(split.lost for split in found), max(split.gained for split in found))
+
+
+def _listed(
+    up: PrivacyLossDistribution, lost: int, down: PrivacyLossDistribution, gained: int
+) -> PrivacyLossDistribution | None:
+    """Return the product of so many copies of both as one list of atoms; None where these are too many."""
+    if lost + gained == 0:
+        return PrivacyLossDistribution.from_pmfs([1.0], [1.0])
+    if lost * math.log(up.losses.size) + gained * math.log(down.losses.size) > _MOST_LISTED:
+        return None
+    return functools.reduce(listed_product, [up] * lost + [down] * gained)
+
+
+class PermanentClaims(_ResponseClaims[PermanentResponse]):
+    """The twin of `PermanentResponse`: the limit of many reports on one value."""
+
+    name: ClassVar[str] = "rappor-permanent"
+    protocol: ClassVar[type[Any]] = PermanentResponse
+    theorems: ClassVar[tuple[Theorem, ...]] = RAPPOR_LIMIT
+
+    def bit(self, protocol: PermanentResponse, tail: float = DEFAULT_TAIL) -> Directions:  # noqa: D102
+        pair = flipped_bit(protocol.f)
+        return Directions(pair, pair)
+
+    def loss(self, protocol: PermanentResponse, split: Split) -> Interval:  # noqa: D102
+        with arb_context() as ctx:
+            return enclosure(formulas.permanent_epsilon(ctx, protocol.f, sum(split)))
+
+
+class RapporClaims(_ResponseClaims[Rappor]):
+    """The twin of `Rappor`."""
+
+    name: ClassVar[str] = "rappor"
+    protocol: ClassVar[type[Any]] = Rappor
+    theorems: ClassVar[tuple[Theorem, ...]] = RAPPOR
+
+    def bit(self, protocol: Rappor, tail: float = DEFAULT_TAIL) -> Directions:  # noqa: D102
+        return memoized_bit(protocol.f, protocol.p, protocol.q, protocol.reports, tail)
+
+    def loss(self, protocol: Rappor, split: Split) -> Interval:  # noqa: D102
+        with arb_context() as ctx:
+            return enclosure(formulas.epsilon(ctx, protocol.f, protocol.p, protocol.q, protocol.reports, *split))
+
+    def messages_per_user(self, protocol: Rappor) -> float:
+        """Return how many reports a user sends."""
+        return float(protocol.reports)
+
+
+def change_seen(protocol: Rappor) -> Interval:
+    """Return the largest loss of a value that stays against one that changes halfway, after `reports` reports of each.
+
+    Both users send 2 `reports` reports; who stays from one permanent response, who changes from two. The values' h bits
+    are distinct, as far as there are so many. All other bits count, too, and no number of reports bounds the loss: it
+    does not tend to the limit of a permanent response.
+
+    Notes
+    -----
+    With w and v the probabilities that a kept bit is 1 for the first and the second value, and L and K the likelihood
+    ratios of the reports before and after, one bit's ratio of both laws is
+    `(w L K + 1-w) / ((w L + 1-w) (v K + 1-v))`: a quotient of linear functions of L, and of K, and so monotone in each.
+    Its extremes are where both are at an end of their ranges.
+    """
+    n = protocol.reports
+    with arb_context() as ctx:
+        f, p, q = (ctx.convert(value) for value in (protocol.f, protocol.p, protocol.q))
+        ends = [ctx.exp(n * ctx.log(ratio)) for ratio in ((1 - q) / (1 - p), q / p)]
+        set_bit, clear = 1 - f / 2, f / 2
+
+        def largest(w: Any, v: Any, sign: int) -> Any:
+            ratios = (
+                (w * one * other + 1 - w) / ((w * one + 1 - w) * (v * other + 1 - v))
+                for one, other in itertools.product(ends, repeat=2)
+            )
+            return functools.reduce(lambda a, b: a.max(b), (sign * ctx.log(ratio) for ratio in ratios))
+
+        found = [
+            enclosure(
+                split.lost * largest(set_bit, clear, sign)
+                + split.gained * largest(clear, set_bit, sign)
+                + (protocol.bits - sum(split)) * largest(clear, clear, sign)
+            )
+            for split in splits(protocol)
+            for sign in (1, -1)
+        ]
+    return Interval(max(loss.lower for loss in found), max(loss.upper for loss in found))

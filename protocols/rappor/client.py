@@ -1,0 +1,110 @@
+"""What runs on a user's device: exact draws from the operating system's entropy, and a memory to outlive the process.
+
+The simulation in `protocols.rappor.response` draws floats from a seeded generator; here nothing is seeded, and a
+probability is the float's exact binary value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from protocols.entropy import Entropy, bernoulli, system_entropy
+from protocols.rappor.bloom import canonical
+from protocols.rappor.response import Rappor
+from protocols.validation import check_integer
+
+__all__ = ["RapporClient"]
+
+
+class RapporClient:
+    """One user's client. It remembers the permanent response to every value, so `state` must be kept and restored.
+
+    A client that forgets draws new permanent responses, and her reports can be averaged.
+
+    Parameters
+    ----------
+    mechanism : Rappor
+        The parameters. `reports` is what the account assumes: the client does not send more on one value.
+    cohort : int, optional
+        In [0, mechanism.cohorts); drawn once when omitted.
+    entropy : Entropy, optional
+        The operating system's, and another one in tests only.
+
+    Notes
+    -----
+    Permanent responses are kept by value, in the clear: whoever reads the device's memory reads the values. Times and
+    the number of reports are not hidden either.
+    """
+
+    def __init__(self, mechanism: Rappor, cohort: int | None = None, *, entropy: Entropy | None = None) -> None:
+        if type(mechanism) is not Rappor:
+            raise TypeError(f"mechanism={mechanism!r} must be a Rappor.")
+        self.mechanism, self._entropy = mechanism, system_entropy() if entropy is None else entropy
+        drawn = self._entropy.randrange(mechanism.cohorts) if cohort is None else cohort
+        self.cohort = check_integer("cohort", drawn, low=0, high=mechanism.cohorts - 1)
+        self._kept: dict[str, str] = {}
+        self._sent: dict[str, int] = {}
+
+    def report(self, value: str) -> str:
+        """Return one report on a value, as a text of zeros and ones, `mechanism.bits` long.
+
+        Raises
+        ------
+        TypeError
+            If the value is no string.
+        ValueError
+            If it is no text.
+        RuntimeError
+            If `mechanism.reports` reports on it have been sent.
+        """
+        text = canonical("value", value)
+        sent = self._sent.get(text, 0)
+        if sent >= self.mechanism.reports:
+            raise RuntimeError(
+                f"value={value!r} has been reported {sent} times, which is all that reports={self.mechanism.reports!r} "
+                "allows."
+            )
+        if text not in self._kept:
+            self._kept[text] = self._permanent(text)
+        # Counted before it is sent: a report that is lost was paid for.
+        self._sent[text] = sent + 1
+        one, zero = Fraction(self.mechanism.q), Fraction(self.mechanism.p)
+        return "".join(str(int(self._draw(one if kept == "1" else zero))) for kept in self._kept[text])
+
+    def _permanent(self, text: str) -> str:
+        filled = set(self.mechanism.filter.positions([text])[0, self.cohort].tolist())
+        flip = Fraction(self.mechanism.f) / 2
+        return "".join(str(int((bit in filled) != self._draw(flip))) for bit in range(self.mechanism.bits))
+
+    def _draw(self, probability: Fraction) -> bool:
+        return bernoulli(probability, self._entropy)
+
+    def state(self) -> dict[str, Any]:
+        """Return what must be remembered, as plain JSON values."""
+        return {"cohort": self.cohort, "permanent": dict(self._kept), "sent": dict(self._sent)}
+
+    @classmethod
+    def restored(cls, mechanism: Rappor, state: Mapping[str, Any], *, entropy: Entropy | None = None) -> RapporClient:
+        """Return the client whose `state` was kept.
+
+        Raises
+        ------
+        ValueError
+            If the state is none of a client with these parameters.
+        """
+        if not isinstance(state, Mapping) or not {"cohort", "permanent", "sent"} <= state.keys():
+            raise ValueError(f"state={state!r} must be what `state()` returned.")
+        client = cls(mechanism, state["cohort"], entropy=entropy)
+        for text, kept in state["permanent"].items():
+            if not isinstance(kept, str) or len(kept) != mechanism.bits or not set(kept) <= {"0", "1"}:
+                raise ValueError(
+                    f"state['permanent'][{text!r}]={kept!r} must be a text of {mechanism.bits} zeros and ones."
+                )
+            client._kept[canonical("state['permanent']", text)] = kept
+        for text, sent in state["sent"].items():
+            if text not in client._kept:
+                raise ValueError(f"state['sent'][{text!r}]={sent!r} must belong to a value with a permanent response.")
+            client._sent[text] = check_integer(f"state['sent'][{text!r}]", sent, low=0)
+        return client

@@ -1,0 +1,274 @@
+"""From reported bits to the strings behind them: counts that add up, and a regression on candidate strings.
+
+Every candidate's share of the users is a coefficient of one linear model of all cohorts' debiased bits, whose noise has
+a known variance. Where candidates are few beside the bits, least squares is all that is needed. Else a Lasso with
+positive coefficients finds the frequent ones, and every other candidate is fitted to what these leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, stats
+
+from protocols.rappor.bloom import check_texts
+from protocols.rappor.response import Rappor, check_cohorts
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["BitCounts", "Decoded", "decode"]
+
+
+_FEW = 1.0 / 8.0
+"""The share of the bits up to which all candidates are fitted together: that costs 7 % of precision."""
+
+_RESOLVED = 1e-9
+"""The share of a candidate's bits that must be its own, in squares: less is rounding."""
+_TOO_MANY = "candidates must not be combinations of each other's bits: list fewer, or have more bits or cohorts."
+
+
+@dataclass(frozen=True, eq=False)
+class BitCounts:
+    """How many users of each cohort reported each bit as 1, in one collection: one report of each user.
+
+    Counts of batches add up, so that 10^9 reports take no more memory than one batch.
+
+    Parameters
+    ----------
+    mechanism : Rappor
+        What the users run.
+    users : ndarray of int64, shape (cohorts,)
+        How many users of each cohort have reported.
+    ones : ndarray of int64, shape (cohorts, bits)
+        How many of them sent a 1.
+    """
+
+    mechanism: Rappor
+    users: NDArray[np.int64]
+    ones: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, mechanism: Rappor, cohorts: ArrayLike, bits: ArrayLike) -> BitCounts:
+        """Return the counts of a batch of reports.
+
+        Parameters
+        ----------
+        mechanism : Rappor
+            What the users run.
+        cohorts : array_like of int, shape (users,)
+            Their cohorts.
+        bits : array_like, shape (users, bits)
+            One report of each, of zeros and ones.
+
+        Raises
+        ------
+        ValueError
+            For another shape, a cohort out of range, or an entry that is no bit.
+        """
+        array = np.asarray(bits)
+        if array.ndim != 2 or array.shape[1] != mechanism.bits:
+            raise ValueError(f"bits has shape {array.shape}, but must have shape (users, {mechanism.bits}).")
+        if array.dtype != np.bool_ and not ((array == 0) | (array == 1)).all():
+            raise ValueError("bits must hold zeros and ones only.")
+        chosen = check_cohorts(cohorts, len(array), mechanism.cohorts)
+        ones = np.zeros((mechanism.cohorts, mechanism.bits), dtype=np.int64)
+        order = np.argsort(chosen, kind="stable")
+        users = np.bincount(chosen, minlength=mechanism.cohorts)
+        starts = np.cumsum(users) - users
+        present = users > 0
+        if present.any():
+            ones[present] = np.add.reduceat(array[order].astype(np.int64), starts[present], axis=0)
+        return cls(mechanism, users.astype(np.int64), ones)
+
+    @classmethod
+    def sample(cls, mechanism: Rappor, values: Mapping[str, int], rng: np.random.Generator) -> BitCounts:
+        """Return counts of the law that reports have, for so many users of each string, in uniformly random cohorts.
+
+        Given her cohort and string, a user's reported bits are independent: the counts are binomial, and cost nothing
+        for any number of users.
+        """
+        check_generator("rng", rng)
+        for value, number in values.items():
+            check_integer(f"values[{value!r}]", number, low=0)
+        uniform = np.full(mechanism.cohorts, 1.0 / mechanism.cohorts)
+        holders = rng.multinomial(np.fromiter(values.values(), dtype=np.int64, count=len(values)), uniform)
+        users = holders.sum(axis=0)
+        positions = mechanism.filter.positions(list(values))
+        true = np.zeros((mechanism.cohorts, mechanism.bits), dtype=np.int64)
+        for own, places in zip(holders, positions, strict=True):
+            filled = np.zeros(true.shape, dtype=np.bool_)
+            np.put_along_axis(filled, places, True, axis=1)
+            true += filled * own[:, np.newaxis]
+        zero, one = mechanism.report_probabilities
+        return cls(mechanism, users, rng.binomial(true, one) + rng.binomial(users[:, np.newaxis] - true, zero))
+
+    def __add__(self, other: BitCounts) -> BitCounts:
+        if not isinstance(other, BitCounts):
+            return NotImplemented
+        if other.mechanism != self.mechanism:
+            raise ValueError(f"counts of {self.mechanism!r} and of {other.mechanism!r} must not be added.")
+        return BitCounts(self.mechanism, self.users + other.users, self.ones + other.ones)
+
+    @property
+    def debiased(self) -> NDArray[np.float64]:
+        """Unbiased estimates of how many users of each cohort hold each bit, shape (cohorts, bits)."""
+        zero, one = self.mechanism.report_probabilities
+        return np.asarray((self.ones - zero * self.users[:, np.newaxis]) / (one - zero))
+
+    @property
+    def noise(self) -> NDArray[np.float64]:
+        """The variance that both responses add to each of them, at the debiased counts, shape (cohorts, bits)."""
+        zero, one = self.mechanism.report_probabilities
+        users = self.users[:, np.newaxis]
+        true = np.clip(self.debiased, 0.0, users)
+        return np.asarray((true * one * (1.0 - one) + (users - true) * zero * (1.0 - zero)) / (one - zero) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """What was found of each candidate string, in the order given.
+
+    Parameters
+    ----------
+    candidates : tuple of str
+        The strings, in normal form C.
+    counts : ndarray of float64, shape (candidates,)
+        Estimates of how many users hold each; some are negative, as they must be where nobody does.
+    deviations : ndarray of float64, shape (candidates,)
+        Their standard errors, as estimates of a population's shares: that users are a sample of it is included.
+    p_values : ndarray of float64, shape (candidates,)
+        Of nobody holding it, times the number of candidates (Bonferroni), at most 1.
+    """
+
+    candidates: tuple[str, ...]
+    counts: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+
+    def found(self, level: float = 0.05) -> dict[str, float]:
+        """Return the strings that are there, with their counts, most frequent first.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1): about the probability, at most, that any string is named that nobody holds.
+        """
+        check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+        there = [index for index in np.argsort(-self.counts, kind="stable") if self.p_values[index] <= level]
+        return {self.candidates[index]: float(self.counts[index]) for index in there}
+
+
+def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
+    """Estimate how many users hold each candidate string.
+
+    Parameters
+    ----------
+    counts : BitCounts
+        What the users reported.
+    candidates : sequence of str
+        Distinct strings, at least one. Users may hold others, whose bits are taken for random ones.
+
+    Raises
+    ------
+    TypeError
+        If a candidate is no string.
+    ValueError
+        If there is none, one occurs twice or has the bits of another in every cohort, one sets all bits in every
+        cohort, the bits cannot tell them apart, or nobody has reported.
+
+    Notes
+    -----
+    With at most an eighth as many candidates as cohorts have bits, the estimates are those of least squares: unbiased
+    if the users hold candidates only, whatever the hash functions are. With more, candidates that the Lasso leaves out
+    take no part in the fit of others. Like strings that are not listed, they then bias what shares bits with them: over
+    random hash functions that is noise, and the residuals' variance, where it is above that of the responses, enters
+    the standard errors.
+    """
+    texts = tuple(check_texts("candidates", candidates))
+    if not texts:
+        raise ValueError("candidates is empty, but must hold at least one string.")
+    total = int(counts.users.sum())
+    if total == 0:
+        raise ValueError("counts hold no reports, but must hold at least one.")
+    design = _design(counts.mechanism, texts)
+    users = np.repeat(counts.users, counts.mechanism.bits)
+    present = users > 0
+    design, users = design[present], users[present]
+    full = np.asarray(design.sum(axis=0)).ravel() == users.size
+    if full.any():
+        at = int(np.argmax(full))
+        raise ValueError(f"candidates[{at}]={texts[at]!r} must leave a bit at 0 in some cohort: have more bits.")
+    shares, noise = counts.debiased.reshape(-1)[present] / users, counts.noise.reshape(-1)[present] / users**2
+    few = len(texts) <= _FEW * users.size
+    fitted = np.arange(len(texts)) if few else _frequent(design, shares, math.sqrt(float(noise.mean())))
+    estimates, variances = _fit(design, fitted, shares, 1.0 / noise)
+    held = np.clip(estimates, 0.0, 1.0)
+    deviations = np.sqrt(variances + held * (1.0 - held) / total)
+    p_values = np.minimum(len(texts) * stats.norm.sf(estimates / deviations), 1.0)
+    return Decoded(texts, total * estimates, total * deviations, p_values)
+
+
+def _design(mechanism: Rappor, texts: tuple[str, ...]) -> sparse.csc_matrix:
+    """Return which candidate sets which bit, shape (cohorts * bits, candidates)."""
+    positions = mechanism.filter.positions(texts)
+    first: dict[bytes, int] = {}
+    for index, places in enumerate(np.sort(positions, axis=2)):
+        other = first.setdefault(places.tobytes(), index)
+        if other != index:
+            raise ValueError(
+                f"candidates[{index}]={texts[index]!r} must not have the bits of candidates[{other}]={texts[other]!r} "
+                "in every cohort: list each string once, and have more bits or cohorts."
+            )
+    rows = positions + mechanism.bits * np.arange(mechanism.cohorts)[:, np.newaxis]
+    columns = np.broadcast_to(np.arange(len(texts))[:, np.newaxis, np.newaxis], rows.shape)
+    shape = (mechanism.cohorts * mechanism.bits, len(texts))
+    matrix = sparse.csc_matrix((np.ones(rows.size), (rows.ravel(), columns.ravel())), shape=shape)
+    matrix.data[:] = 1.0  # entries of two hash functions that agree were added up
+    return matrix
+
+
+def _frequent(design: sparse.csc_matrix, shares: NDArray[np.float64], deviation: float) -> NDArray[np.int64]:
+    """Return the candidates that a Lasso with positive coefficients keeps.
+
+    Its penalty is where noise alone lets about one candidate pass.
+    """
+    from sklearn.linear_model import Lasso
+
+    bits, candidates = design.shape
+    penalty = math.sqrt(2.0 * math.log(candidates) * design.nnz / candidates) / bits
+    # In units of the noise, as the solver's tolerance is relative to the size of the data.
+    model = Lasso(alpha=penalty, positive=True, max_iter=10_000, tol=1e-6).fit(design, shares / deviation)
+    return np.flatnonzero(model.coef_)
+
+
+def _fit(
+    design: sparse.csc_matrix, fitted: NDArray[np.int64], shares: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return all candidates' coefficients and their variances: of these together, of the others to what they leave.
+
+    A constant is fitted too: it stands for strings that are not listed, whose bits are spread over all.
+    """
+    own = sparse.hstack([np.ones((design.shape[0], 1)), design[:, fitted]], format="csc")
+    weighted = own.multiply(weights[:, np.newaxis]).tocsc()
+    gram = (own.T @ weighted).toarray()
+    if np.linalg.matrix_rank(gram, hermitian=True) < len(gram) or shares.size <= len(gram):
+        raise ValueError(_TOO_MANY)
+    inverse = np.linalg.inv(gram)
+    coefficients = inverse @ (weighted.T @ shares)
+    residual = shares - own @ coefficients
+    # More than the noise is there, if strings are not modelled.
+    excess = max(1.0, float(weights @ residual**2) / (shares.size - own.shape[1]))
+    across = (weighted.T @ design).toarray()
+    # Of each candidate's bits, what is no combination of the fitted ones: nothing of these themselves.
+    whole = weights @ design
+    rest = whole - np.einsum("ij,ij->j", across, inverse @ across)
+    rest[fitted] = whole[fitted]
+    if (rest <= _RESOLVED * whole).any():
+        raise ValueError(_TOO_MANY)
+    estimates = design.T @ (weights * residual) / rest
+    variances = excess / rest
+    estimates[fitted], variances[fitted] = coefficients[1:], excess * np.diagonal(inverse)[1:]
+    return estimates, variances

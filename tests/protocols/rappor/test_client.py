@@ -1,0 +1,112 @@
+"""The client of a device: exact draws, and a memory."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from protocols.rappor.client import RapporClient
+from protocols.rappor.response import Rappor
+from tests.protocols.rappor.test_response import law
+from tests.samples import assert_law
+
+MECHANISM = Rappor(2, 1, cohorts=3, f=0.5, p=0.25, q=0.875, reports=2)
+
+
+def test_reports_have_the_law_of_the_simulation() -> None:
+    entropy = random.Random(6)
+    sent = []
+    for _ in range(20_000):
+        client = RapporClient(MECHANISM, 1, entropy=entropy)
+        sent.append(tuple(int(bit) for _ in range(2) for bit in client.report("x")))
+    assert_law(sent, law(MECHANISM, MECHANISM.filter.patterns(["x"])[0, 1]))
+
+
+class Script:
+    """An entropy that returns what it is told, and notes what it was asked."""
+
+    def __init__(self, answers: list[int]) -> None:
+        self.answers, self.asked = answers, list[int]()
+
+    def randrange(self, stop: int, /) -> int:
+        self.asked.append(stop)
+        return self.answers.pop(0)
+
+
+def test_the_draws_are_integers_below_the_exact_probability() -> None:
+    # 0.1 is a float of 55 binary digits: the boundary is hit at its very numerator.
+    mechanism = Rappor(1, 1, f=0.1, p=0.1, q=0.3)
+    numerator, denominator = (0.1).as_integer_ratio()
+    for below in (0, 1):
+        script = Script([numerator - below, 0])
+        client = RapporClient(mechanism, 0, entropy=script)
+        client.report("x")
+        assert script.asked[0] == 2 * denominator
+        assert client.state()["permanent"]["x"] == ("0" if below else "1")
+
+
+def test_a_value_has_one_permanent_response_and_others_their_own() -> None:
+    mechanism = Rappor(200, 2, f=0.9, p=1e-9, q=1 - 1e-9, reports=30)
+    client = RapporClient(mechanism, entropy=random.Random(1))
+    first, second = client.report("a\u0301"), client.report("b")
+    assert len({client.report("\u00e1") for _ in range(20)} | {first}) == 1
+    assert sum(a != b for a, b in zip(first, second, strict=True)) > 40
+
+
+def test_no_more_reports_than_accounted_for() -> None:
+    client = RapporClient(MECHANISM)
+    for _ in range(2):
+        client.report("x")
+    with pytest.raises(RuntimeError, match=r"^value='x' has been reported 2 times, which is all that reports=2"):
+        client.report("x")
+    client.report("y")
+
+
+def test_a_restored_client_goes_on_where_it_was() -> None:
+    client = RapporClient(MECHANISM, entropy=random.Random(3))
+    client.report("x")
+    state = json.loads(json.dumps(client.state()))
+    again = RapporClient.restored(MECHANISM, state, entropy=random.Random(4))
+    assert again.state() == client.state()
+    again.report("x")
+    assert again.state()["permanent"] == client.state()["permanent"]
+    with pytest.raises(RuntimeError):
+        again.report("x")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cohort": 3}, "cohort=3 must be an integer in [0, 2]."),
+        ({"permanent": {"x": "012"}}, "state['permanent']['x']='012' must be a text of 2 zeros and ones."),
+        ({"permanent": {}}, "state['sent']['x']=1 must belong to a value with a permanent response."),
+        ({"sent": {"x": -1}}, "state['sent']['x']=-1 must be an integer in [0, inf)."),
+    ],
+)
+def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:
+    state = {"cohort": 0, "permanent": {"x": "01"}, "sent": {"x": 1}, **change}
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        RapporClient.restored(MECHANISM, state)
+    assert str(caught.value) == message
+
+
+def test_what_is_no_state_or_mechanism_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^state=\{\} must be what `state\(\)` returned\.$"):
+        RapporClient.restored(MECHANISM, {})
+    with pytest.raises(TypeError, match=r"^mechanism=3 must be a Rappor\.$"):
+        RapporClient(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^value=b'x' must be a string\.$"):
+        RapporClient(MECHANISM).report(b"x")  # type: ignore[arg-type]
+
+
+def test_the_cohort_is_drawn_once_and_every_one_occurs() -> None:
+    cohorts = Counter(RapporClient(MECHANISM, entropy=random.Random(seed)).cohort for seed in range(300))
+    assert sorted(cohorts) == [0, 1, 2]
+    # Nothing is seeded by default.
+    unseeded = [RapporClient(Rappor(64, 1, f=0.5, p=0.5, q=0.75)).report("x") for _ in range(4)]
+    assert all(a != b for a, b in itertools.pairwise(unseeded))
