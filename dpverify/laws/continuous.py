@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.laws.discrete import DiscreteLaw
 from protocols.validation import check_real
 
-__all__ = ["ContinuousLaw", "Laplace"]
+__all__ = ["Cells", "ContinuousLaw", "Laplace"]
 
 
 class ContinuousLaw(Protocol):
@@ -22,6 +23,9 @@ class ContinuousLaw(Protocol):
 
     def cdf(self, y: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of what is at most y, for each y."""
+
+    def survival(self, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of what is above y, for each y, without the cancellation of 1 - cdf."""
 
 
 @dataclass(frozen=True)
@@ -51,5 +55,37 @@ class Laplace:
         half = 0.5 * np.exp(-np.abs(z))
         return np.asarray(np.where(z < 0.0, half, 1.0 - half))
 
+    def survival(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+        return self.cdf(2.0 * self.location - np.asarray(y, dtype=np.float64))
+
     def _reduced(self, y: ArrayLike) -> NDArray[np.float64]:
         return np.asarray((np.asarray(y, dtype=np.float64) - self.location) / self.scale)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The real line cut into numbered cells of one width, beyond an outermost one on each side.
+
+    Parameters
+    ----------
+    centre, width : float
+        A cell's lower edge, of number 0, and the width.
+    reach : int
+        How many cells there are on either side of the centre, the outermost included.
+    """
+
+    centre: float
+    width: float
+    reach: int
+
+    def number(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Return the number, in [-reach, reach), of the cell that each y is in."""
+        at = np.floor((np.asarray(y, dtype=np.float64) - self.centre) / self.width)
+        return np.clip(at, -self.reach, self.reach - 1).astype(np.int64)
+
+    def law(self, of: ContinuousLaw) -> DiscreteLaw:
+        """Return the law of the cell's number."""
+        edges = self.centre + self.width * np.arange(1 - self.reach, self.reach)
+        below, above = np.append(of.cdf(edges), 1.0), np.append(1.0, of.survival(edges))
+        masses = np.where(below < 0.5, np.diff(below, prepend=0.0), above - np.append(above[1:], 0.0))
+        return DiscreteLaw.of(np.arange(-self.reach, self.reach), masses)

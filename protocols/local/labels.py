@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.entropy import Entropy, bernoulli_exp, system_entropy
 from protocols.validation import check_generator, check_integer, check_real
 
 __all__ = ["LabelRandomizedResponse"]
@@ -45,6 +47,11 @@ class LabelRandomizedResponse:
     def other_probability(self) -> float:
         """The probability that a user publishes one given other label."""
         return math.exp(-self.epsilon) * self.keep_probability
+
+    @property
+    def contrast(self) -> float:
+        """The difference of both: a report is the label with this probability, else uniform over all labels."""
+        return -math.expm1(-self.epsilon) * self.keep_probability
 
     @property
     def transition(self) -> NDArray[np.float64]:
@@ -91,6 +98,24 @@ class LabelRandomizedResponse:
         shift = rng.integers(1, self.classes, array.size)
         return (array.astype(np.int64) + leave * shift) % self.classes
 
+    def report(self, label: int, entropy: Entropy | None = None) -> int:
+        """Return what a real user with this label publishes, drawn exactly (see `protocols.entropy`).
+
+        Parameters
+        ----------
+        label : int
+            In [0, classes).
+        entropy : Entropy, optional
+            The operating system's when omitted; anything else is for tests.
+        """
+        own = check_integer("label", label, low=0, high=self.classes - 1)
+        entropy = system_entropy() if entropy is None else entropy
+        # A uniform proposal: the own label is accepted, another one with probability e^-eps.
+        while True:
+            proposed = entropy.randrange(self.classes)
+            if proposed == own or bernoulli_exp(Fraction(self.epsilon), entropy):
+                return proposed
+
     def debias(self, reported: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of the true class counts.
 
@@ -112,7 +137,7 @@ class LabelRandomizedResponse:
         counts = self._counts("reported", reported)
         uniform = counts.sum() / self.classes
         # Equal to (counts - total other) / (keep - other), without its cancellation for a small epsilon.
-        return np.asarray(uniform + (counts - uniform) / self._contrast)
+        return np.asarray(uniform + (counts - uniform) / self.contrast)
 
     def covariance(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return the covariance matrix of `debias(reported)` given the true class counts.
@@ -137,12 +162,7 @@ class LabelRandomizedResponse:
         true = self._counts("counts", counts)
         matrix = self.transition
         # A sum of independent one-hot reports: each contributes diag(T_c) - T_c T_c'.
-        return (np.diag(true @ matrix) - matrix.T @ (true[:, np.newaxis] * matrix)) / self._contrast**2
-
-    @property
-    def _contrast(self) -> float:
-        """The factor keep - other by which randomizing shrinks a difference of counts."""
-        return -math.expm1(-self.epsilon) * self.keep_probability
+        return (np.diag(true @ matrix) - matrix.T @ (true[:, np.newaxis] * matrix)) / self.contrast**2
 
     def _counts(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(value, dtype=np.float64)

@@ -75,7 +75,11 @@ class LocalClaims(MechanismClaims[P]):
 
     @abstractmethod
     def report_law(self, protocol: P, value: Any) -> DiscreteLaw:
-        """Return the exact law of a user's report given her input."""
+        """Return the exact law of a user's `readable` report given her input."""
+
+    def readable(self, protocol: P, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return what of reports an audit reads: themselves, or where they have a density the cells they fall in."""
+        return reports
 
     def report_matrix(self, protocol: P) -> ReportMatrix:
         """Return the laws of a report given the extreme inputs.
@@ -121,10 +125,11 @@ class LocalClaims(MechanismClaims[P]):
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
         """Return the privacy curve of so many independent reports on the same input."""
+        ((every, attained),) = self.families(protocol, threat_model, 0.0)
         return FamilyComposition(
-            self.pairs(protocol),
+            every,
             self.in_full(changes),
-            attained=self.pairs(protocol),
+            attained=attained,
             relative_width=relative_width,
             reference_delta=reference_delta,
         )

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import numpy as np
 import pytest
 
 from protocols.local.labels import LabelRandomizedResponse
-from tests.samples import assert_law
+from tests.samples import assert_law, assert_same_law
 
 
 @pytest.mark.parametrize(("classes", "epsilon"), [(2, 0.5), (4, math.log(3)), (14, 7.0)])
@@ -84,3 +85,12 @@ def test_inputs_are_checked() -> None:
         mechanism.covariance([1, math.nan, 2])
     with pytest.raises(ValueError, match=r"^classes=0 must be an integer"):
         LabelRandomizedResponse(0, 1.0)
+
+
+def test_a_real_report_has_the_law_of_a_simulated_one() -> None:
+    labels, entropy = LabelRandomizedResponse(4, 0.9), random.Random(5)
+    real = [labels.report(2, entropy) for _ in range(5_000)]
+    assert_same_law(real, labels.randomize(np.full(50_000, 2), np.random.default_rng(5)).tolist())
+    assert LabelRandomizedResponse(1, 1.0).report(0) == 0
+    with pytest.raises(ValueError, match=r"^label=4 must be an integer in \[0, 3\]\.$"):
+        labels.report(4)

@@ -1,0 +1,92 @@
+"""What is true of `protocols.local.baselines`.
+
+Replacing a user moves the mean by m / n at most: as many epsilon of the noise as one report of `LaplaceMean` has, so
+that the privacy curve is the same. The error is the noise.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.local.laplace import laplace_cells, laplace_families
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.local_means import CENTRAL
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.laws.continuous import Cells, Laplace
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition
+from protocols.local.baselines import CentralLaplaceMean
+
+__all__ = ["CentralLaplaceMeanClaims"]
+
+
+class CentralLaplaceMeanClaims(MechanismClaims[CentralLaplaceMean]):
+    """The twin of `CentralLaplaceMean`: of its law in real numbers."""
+
+    name: ClassVar[str] = "central-laplace-mean"
+    protocol: ClassVar[type[Any]] = CentralLaplaceMean
+    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
+    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
+    pure: ClassVar[bool] = True
+    theorems: ClassVar[tuple[Theorem, ...]] = CENTRAL
+
+    def pure_epsilon(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        return Interval(protocol.epsilon, protocol.epsilon)
+
+    def families(  # noqa: D102
+        self, protocol: CentralLaplaceMean, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        return (laplace_families(protocol.epsilon),)
+
+    def curve(
+        self,
+        protocol: CentralLaplaceMean,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of so many published means of the same users' values."""
+        every, attained = laplace_families(protocol.epsilon)
+        return BestCurve(
+            LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
+            functools.partial(
+                FamilyComposition,
+                every,
+                self.in_full(changes),
+                attained=attained,
+                relative_width=relative_width,
+                reference_delta=reference_delta,
+            ),
+        )
+
+    def rmse(self, protocol: CentralLaplaceMean) -> float:
+        """Return the exact root mean squared error, whatever the values."""
+        return math.sqrt(2.0) * protocol.scale
+
+    def mean_absolute_error(self, protocol: CentralLaplaceMean) -> float:
+        """Return the exact expected absolute error, m / (n eps), whatever the values."""
+        return protocol.scale
+
+    def exceeds(self, protocol: CentralLaplaceMean, error: float) -> float:
+        """Return the exact probability that the error is larger than this one in absolute value."""
+        return math.exp(-error / protocol.scale)
+
+    def estimate_density(self, protocol: CentralLaplaceMean, values: ArrayLike) -> Laplace:
+        """Return the law of the published mean of these values, shape (users,)."""
+        return Laplace(float(np.mean(np.asarray(values, dtype=np.float64))), protocol.scale)
+
+    def cells(self, protocol: CentralLaplaceMean) -> Cells:
+        """Return the cells by which an audit reads published means."""
+        return laplace_cells(Laplace(0.5 * protocol.largest, protocol.scale))

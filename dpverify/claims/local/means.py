@@ -1,0 +1,124 @@
+"""What the twin of a local mean states: the law and the exact error of the estimate, and its privacy curve.
+
+The estimate is the mean of independent debiased reports, each unbiased: its variance is the sum of theirs over n^2, and
+the worst dataset gives every user the value of largest variance.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from numpy.typing import ArrayLike
+
+from dpverify.changes import Change
+from dpverify.claims.local.base import LocalClaims
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.window import IntegerLaw
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.pairs import two_valued
+from dpverify.privacy_loss.two_valued import TwoValuedCurve
+from protocols.local.means import LocalMean
+from protocols.validation import check_integer
+
+__all__ = ["LocalMeanClaims", "TwoValuedClaims"]
+
+P = TypeVar("P", bound=LocalMean)
+
+
+class LocalMeanClaims(LocalClaims[P]):
+    """The twin of a `LocalMean`, whose parameter epsilon is the largest privacy loss of a report, and attained."""
+
+    @abstractmethod
+    def variance(self, protocol: P, value: float) -> float:
+        """Return the exact variance of a debiased report given a value."""
+
+    @abstractmethod
+    def worst_value(self, protocol: P) -> float:
+        """Return a value whose debiased report has the largest variance."""
+
+    def window(self, protocol: P, value: float) -> IntegerLaw:
+        """Return the law of a report as an integer, with proved error.
+
+        Raises
+        ------
+        TypeError
+            If reports have a density.
+        """
+        raise TypeError(f"protocol={protocol!r} has no listed reports: {self.name} has a law with a density.")
+
+    def inputs(self, protocol: P) -> Sequence[Any]:
+        """Return the two ends of what a user may hold, which attain the largest loss, and the worst value for error."""
+        return tuple(dict.fromkeys((0.0, protocol.most, self.worst_value(protocol))))
+
+    def report_law(self, protocol: P, value: Any) -> DiscreteLaw:  # noqa: D102
+        return DiscreteLaw.from_integer_law(self.window(protocol, value))
+
+    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        return Interval(protocol.epsilon, protocol.epsilon)
+
+    def curve(
+        self,
+        protocol: P,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of so many independent reports on the same input."""
+        copies = self.in_full(changes)
+        rest = functools.partial(super().curve, relative_width=relative_width, reference_delta=reference_delta)
+        loss = self.pure_epsilon(protocol, threat_model)
+        closed = [lambda: TwoValuedCurve(loss, copies)] if self.two_valued(protocol) else []
+        return BestCurve(
+            LargestLossCurve(loss, changes),
+            *closed,
+            lambda: rest(protocol, changes, threat_model),
+            relative_width=relative_width,
+        )
+
+    def two_valued(self, protocol: P) -> bool:
+        """Return whether a report has two privacy losses only, epsilon and -epsilon: then composition is closed."""
+        return False
+
+    def variance_of_mean(self, protocol: P, values: ArrayLike) -> float:
+        """Return the exact variance of the estimate on these users' values, shape (users,)."""
+        counts = Counter(protocol.check(values).tolist())
+        total = math.fsum(count * self.variance(protocol, value) for value, count in counts.items())
+        return total / counts.total() ** 2
+
+    def rmse(self, protocol: P, users: int) -> float:
+        """Return the exact root mean squared error of the mean of so many users' values, for the worst dataset."""
+        check_integer("users", users, low=1)
+        return math.sqrt(self.variance(protocol, self.worst_value(protocol)) / users)
+
+    def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:
+        """Return the exact law of the estimate on these users' values, shape (users,).
+
+        Raises
+        ------
+        TypeError
+            If reports have a density.
+        """
+        held = protocol.check(values)
+        total = views.total(*(self.window(protocol, value) for value in held.tolist()))
+        # Debiasing is affine, so the mean of the debiased reports is the debiased mean of the reports.
+        return DiscreteLaw.from_integer_law(total).image(lambda reports: protocol.debias(reports / held.size))
+
+
+class TwoValuedClaims(LocalMeanClaims[P]):
+    """The twin of a local mean by randomized response between the two ends, which is the worst pure mechanism."""
+
+    def pairs(self, protocol: P) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+        return (two_valued(Interval(protocol.epsilon, protocol.epsilon)),)
+
+    def two_valued(self, protocol: P) -> bool:  # noqa: D102
+        return True

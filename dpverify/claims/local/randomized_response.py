@@ -1,0 +1,57 @@
+"""What is true of `protocols.local.randomized_response`.
+
+**Privacy.** That of labels (`dpverify.claims.local.labels`): every two levels attain eps.
+
+**Error.** See `formulas.local_means.levels_variance`: largest where the level is farthest from the middle, at the ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from mpmath import fp
+
+from dpverify.claims.local.base import ReportMatrix
+from dpverify.claims.local.labels import LabelClaims
+from dpverify.claims.local.means import LocalMeanClaims
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.local_means import RESPONSE
+from dpverify.formulas import local_means as formulas
+from dpverify.laws.window import IntegerLaw
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from protocols.local.randomized_response import RandomizedResponseMean
+
+__all__ = ["RandomizedResponseMeanClaims"]
+
+
+class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
+    """The twin of `RandomizedResponseMean`."""
+
+    name: ClassVar[str] = "rr-mean"
+    protocol: ClassVar[type[Any]] = RandomizedResponseMean
+    theorems: ClassVar[tuple[Theorem, ...]] = RESPONSE
+
+    def inputs(self, protocol: RandomizedResponseMean) -> Sequence[int]:  # noqa: D102
+        return range(protocol.levels)
+
+    def window(self, protocol: RandomizedResponseMean, value: float) -> IntegerLaw:  # noqa: D102
+        level = int(protocol.check([value])[0])
+        laws = self.report_matrix(protocol)
+        return IntegerLaw(0, laws.matrix[level], laws.relative_error, 0.0, 0.0)
+
+    def report_matrix(self, protocol: RandomizedResponseMean) -> ReportMatrix:  # noqa: D102
+        return LabelClaims().report_matrix(protocol.labels)
+
+    def pairs(self, protocol: RandomizedResponseMean) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+        return LabelClaims().pairs(protocol.labels)
+
+    def two_valued(self, protocol: RandomizedResponseMean) -> bool:  # noqa: D102
+        return protocol.levels == 2
+
+    def worst_value(self, protocol: RandomizedResponseMean) -> float:  # noqa: D102
+        return protocol.most
+
+    def variance(self, protocol: RandomizedResponseMean, value: float) -> float:  # noqa: D102
+        distance = int(protocol.check([value])[0]) - 0.5 * protocol.most
+        return float(formulas.levels_variance(fp, protocol.epsilon, protocol.levels, distance))

@@ -1,0 +1,66 @@
+"""What local means are compared with: a trusted curator who adds noise to the mean (wang_lecture9, section 9.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from protocols.local.means import check_values
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["CentralLaplaceMean"]
+
+
+@dataclass(frozen=True)
+class CentralLaplaceMean:
+    """A trusted curator publishes the mean of values in [0, m] plus Laplace noise of scale m / (n eps).
+
+    A simulation: in floating point the last bits leak (mironov2012). A curator of bits has `CentralDiscreteLaplace`.
+
+    Parameters
+    ----------
+    users : int
+        n, public, at least 1.
+    epsilon : float
+        In [1e-100, 600], in nats.
+    largest : float
+        m, in [1e-100, 1e100]; public.
+    """
+
+    users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users, in {}."})
+    epsilon: float = field(metadata={"within": "[1e-100, 600]", "help": "epsilon of the mean, in {}, in nats."})
+    largest: float = field(
+        default=1.0, metadata={"within": "[1e-100, 1e100]", "help": "m, the largest value of a user, in {}; public."}
+    )
+
+    def __post_init__(self) -> None:
+        check_integer("users", self.users, low=1)
+        check_real("epsilon", self.epsilon, low=1e-100, high=600.0)
+        check_real("largest", self.largest, low=1e-100, high=1e100)
+
+    @property
+    def scale(self) -> float:
+        """The scale m / (n eps) of the noise: also its expected absolute value."""
+        return self.largest / self.epsilon / self.users
+
+    def run(self, values: ArrayLike, rng: np.random.Generator) -> float:
+        """Return the noisy mean of the values of all n users.
+
+        Parameters
+        ----------
+        values : array_like, shape (users,)
+            In [0, largest].
+        rng : numpy.random.Generator
+            The curator's randomness.
+
+        Raises
+        ------
+        ValueError
+            If there are not n values, or one is out of range.
+        """
+        checked = check_values("values", values, self.largest)
+        if checked.size != self.users:
+            raise ValueError(f"values has {checked.size} entries, but must have one for each of users={self.users}.")
+        return float(checked.mean() + check_generator("rng", rng).laplace(0.0, self.scale))

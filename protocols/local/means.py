@@ -1,0 +1,158 @@
+"""What the local means have in common: each user reports her value once, randomized, and everyone sees the reports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.entropy import Entropy
+from protocols.validation import check_generator, check_real
+
+__all__ = ["BoundedMean", "LocalMean", "check_values"]
+
+
+def check_values(name: str, value: ArrayLike, largest: float, *, whole: bool = False) -> NDArray[Any]:
+    """Return users' values as an array of shape (users,) after checking that each is in [0, largest].
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    value : array_like, shape (users,)
+        The values.
+    largest : float
+        The largest value there may be.
+    whole : bool
+        Whether values must be integers; the array is then of int64, else of float64.
+    """
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
+    kind, wanted = (np.int64, f"an integer in [0, {largest:g}]") if whole else (np.float64, f"in [0, {largest:g}]")
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} has dtype {array.dtype}, but must hold numbers in [0, {largest:g}].") from None
+    with np.errstate(invalid="ignore"):
+        bad = ~((numbers >= 0.0) & (numbers <= largest))
+        bad |= whole & (numbers != np.floor(numbers))
+    if bad.any():
+        raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be {wanted}.")
+    return numbers.astype(kind)
+
+
+@dataclass(frozen=True)
+class LocalMean(ABC):
+    """Reports of single values, each epsilon-DP in the local model, and the unbiased estimate of their mean.
+
+    `randomize` simulates the users with a numpy generator, in floating point. `report` is what one real user would
+    send: integer arithmetic on the operating system's entropy, of exactly the stated law.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of one report, in [1e-100, 600], in nats.
+    """
+
+    epsilon: float = field(metadata={"within": "[1e-100, 600]", "help": "epsilon of a report, in {}, in nats."})
+
+    def __post_init__(self) -> None:
+        check_real("epsilon", self.epsilon, low=1e-100, high=600.0)
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """The largest value that a user may hold; the least is 0."""
+
+    @abstractmethod
+    def check(self, values: ArrayLike) -> NDArray[Any]:
+        """Return users' values as an array of shape (users,); raises ValueError for one that nobody may hold."""
+
+    @abstractmethod
+    def _randomize(self, values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def debias(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """Return for each report a number whose expectation is the user's value, in the shape of the reports."""
+
+    @abstractmethod
+    def report(self, value: Any, entropy: Entropy | None = None) -> int:
+        """Return what a real user with this value sends, drawn exactly.
+
+        Parameters
+        ----------
+        value : number
+            In [0, most].
+        entropy : Entropy, optional
+            The operating system's when omitted; anything else is for tests.
+        """
+
+    def randomize(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[Any]:
+        """Return every user's report, simulated.
+
+        Parameters
+        ----------
+        values : array_like, shape (users,)
+            The users' values, in [0, most].
+        rng : numpy.random.Generator
+            The users' private randomness.
+
+        Returns
+        -------
+        ndarray, shape (users,)
+
+        Raises
+        ------
+        ValueError
+            If a value is outside, or the shape is another.
+        """
+        return self._randomize(self.check(values), check_generator("rng", rng))
+
+    def estimate(self, reports: ArrayLike) -> float:
+        """Return the unbiased estimate of the mean of the values from the reports, shape (users,).
+
+        Raises
+        ------
+        ValueError
+            If there is no report.
+        """
+        array = np.asarray(reports)
+        if array.ndim != 1 or array.size == 0:
+            raise ValueError(f"reports has shape {array.shape}, but must have shape (users,), at least one.")
+        return float(self.debias(array).mean())
+
+    def run(self, values: ArrayLike, rng: np.random.Generator) -> float:
+        """Return the estimate of the mean from one simulated report of every user."""
+        return self.estimate(self.randomize(values, rng))
+
+
+@dataclass(frozen=True)
+class BoundedMean(LocalMean):
+    """The mean of real values in [0, largest].
+
+    Parameters
+    ----------
+    epsilon : float
+        Of one report, in [1e-100, 600], in nats.
+    largest : float
+        m, in [1e-100, 1e100]: the largest value that a user may hold; public.
+    """
+
+    largest: float = field(
+        default=1.0, metadata={"within": "[1e-100, 1e100]", "help": "m, the largest value of a user, in {}; public."}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("largest", self.largest, low=1e-100, high=1e100)
+
+    @property
+    def most(self) -> float:  # noqa: D102
+        return self.largest
+
+    def check(self, values: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+        return check_values("values", values, self.largest)

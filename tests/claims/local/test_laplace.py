@@ -1,0 +1,57 @@
+"""The twins of means with Laplace noise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.claims.local.laplace import DiscreteLaplaceMeanClaims, LaplaceMeanClaims
+from dpverify.guarantee import CapacityError
+from dpverify.planning.account import account
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+from tests.claims.local.contracts import LocalMeanClaimsContract
+
+
+class TestLaplaceMeanClaims(LocalMeanClaimsContract):
+    protocol = LaplaceMean(0.8, 3.0)
+    values = (0.0, 3.0, 1.7)
+    listed = False
+
+
+class TestOneStep(LocalMeanClaimsContract):
+    protocol = DiscreteLaplaceMean(1.1, 2.0, 1)
+    values = (0.0, 2.0, 0.5)
+
+
+class TestManySteps(LocalMeanClaimsContract):
+    protocol = DiscreteLaplaceMean(2.3, 1.0, 8)
+    values = (0.0, 1.0, 0.3)
+
+
+def test_fewer_steps_cost_more_where_many_reports_compose() -> None:
+    spent = [account(DiscreteLaplaceMean(1.0, 1.0, steps), instances=100, delta="1e-6").epsilon for steps in (1, 4, 16)]
+    spent.append(account(LaplaceMean(1.0), instances=100, delta="1e-6").epsilon)
+    assert [round(point.upper, 2) for point in spent] == [83.53, 72.44, 71.6, 71.55]
+    assert all(after.upper < before.lower for before, after in itertools.pairwise(spent))
+
+
+def test_a_coarse_report_has_few_bits_whatever_the_range() -> None:
+    for largest in (1.0, 1e30):
+        mean, claims = DiscreteLaplaceMean(1.0, largest, 1), DiscreteLaplaceMeanClaims()
+        law = claims.report_law(mean, claims.worst_value(mean))
+        entropy = -float(law.pmf @ np.log2(law.pmf))
+        assert entropy == pytest.approx(2.5013, abs=1e-3)
+        assert claims.rmse(mean, 1) == pytest.approx(largest * math.sqrt(2.0913), rel=1e-4)
+
+
+def test_the_density_is_that_of_the_noise() -> None:
+    law = LaplaceMeanClaims().report_density(LaplaceMean(2.0, 4.0), 1.0)
+    assert (law.location, law.scale) == (1.0, 2.0)
+
+
+def test_a_matrix_that_is_too_large_is_refused() -> None:
+    with pytest.raises(CapacityError, match=r"^steps=4096 makes a matrix of \d+ reports for each step\.$"):
+        DiscreteLaplaceMeanClaims().report_matrix(DiscreteLaplaceMean(1.0, 1.0, 4096))

@@ -1,0 +1,111 @@
+"""The twin of the shuffled mean, and Theorem 9.6."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import fp
+from scipy import stats
+
+from dpverify.claims.registry import claims_of
+from dpverify.claims.shuffled_mean import ShuffledMeanClaims
+from dpverify.claims.theorems.shuffled_mean import SHUFFLED_MEAN
+from dpverify.formulas import FormulaRangeError
+from dpverify.formulas import shuffled_mean as formulas
+from dpverify.planning.account import account
+from protocols.bitsum import RandomizedResponse
+from protocols.shuffled_mean import ShuffledMean
+
+CLAIMS = ShuffledMeanClaims()
+
+
+def test_its_privacy_is_that_of_the_bitsum() -> None:
+    mean, bitsum = ShuffledMean(500, 0.2), RandomizedResponse(500, 0.1)
+    for kwargs in ({"delta": "1e-6"}, {"epsilon": "0.3"}, {"delta": 0}, {"delta": "1e-6", "honest": 200}):
+        found, wanted = account(mean, instances=3, **kwargs), account(bitsum, instances=3, **kwargs)  # type: ignore[arg-type]
+        assert (found.epsilon, found.delta, found.notes) == (wanted.epsilon, wanted.delta, wanted.notes)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.5), (7, 0.3), (40, 0.9)])
+def test_the_expected_error_is_that_of_the_enumerated_sums(n: int, p: float) -> None:
+    mean, worst = ShuffledMean(n, p), 0.0
+    for ones in range(n + 1):
+        kept = stats.binom.pmf(range(ones + 1), ones, 1 - p / 2)
+        law = np.convolve(kept, stats.binom.pmf(range(n - ones + 1), n - ones, p / 2))
+        exact = float(law @ np.abs((np.arange(n + 1) - n * p / 2) / (n * (1 - p)) - ones / n))
+        found = CLAIMS.mean_absolute_error(mean, ones)
+        assert found.lower - 1e-13 <= exact <= found.upper + 1e-13
+        assert found.width <= 1e-9
+        worst = max(worst, exact)
+    assert CLAIMS.mean_absolute_error(mean).midpoint == pytest.approx(worst, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "p"), [(257, 0.3), (300, 0.01), (600, 0.9)])
+def test_the_closed_bounds_hold_for_every_number_of_ones(n: int, p: float) -> None:
+    mean = ShuffledMean(n, p)
+    found = CLAIMS.mean_absolute_error(mean)
+    every = [CLAIMS.mean_absolute_error(mean, ones) for ones in range(0, n + 1, 9)]
+    assert found.lower <= max(each.upper for each in every)
+    assert max(each.lower for each in every) <= found.upper
+    assert found.lower == pytest.approx(every[0].midpoint, rel=1e-9)  # what no ones attain
+    assert found.upper <= CLAIMS.rmse(mean) * (1.0 + 1e-12)
+
+
+def test_the_enclosure_is_narrow_for_many_users() -> None:
+    found = CLAIMS.mean_absolute_error(ShuffledMean(10**9, 0.01))
+    assert found.width <= 1e-3 * found.upper
+
+
+def test_equation_9_5_is_biased() -> None:
+    n, p, ones = 10_000, 0.1, 2_500
+    expected = ones * (1 - p / 2) + (n - ones) * p / 2
+    bias = float(formulas.estimate(fp, expected, n, p)) - ones / n
+    assert bias == pytest.approx((n - 1) * p / (2 * n * (1 - p)), rel=1e-9)
+    assert bias == pytest.approx(0.0556, abs=1e-4)
+
+
+def test_the_parameter_with_constant_1_is_not_private() -> None:
+    published = CLAIMS.published(30_000, 1.0, 1e-6)
+    assert published.coin_probability == pytest.approx(math.log(1e6) / 30_000, rel=1e-12)
+    assert account(published, delta="1e-6").epsilon.lower > 8.3
+    assert account(published, epsilon=1).delta.lower == pytest.approx(0.0103, abs=1e-4)
+    for factor, enough in ((4.91, False), (4.93, True)):
+        p = factor * published.coin_probability
+        assert (account(ShuffledMean(30_000, p), epsilon=1).delta.upper <= 1e-6) is enough
+
+
+def test_the_parameter_is_not_always_a_probability() -> None:
+    (theorem, *_) = SHUFFLED_MEAN
+    assert theorem.failed_hypotheses(0.1, 1e-6, 1000) == ()
+    with pytest.raises(FormulaRangeError, match=r"^coin_probability=1\.38.* must be in \(0, 1\)\.$"):
+        CLAIMS.published(1000, 0.1, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n", "p"),
+    [
+        (1.0, 1e-2, 1000, 0.01369),
+        (1.0, 1e-10, 30_000, 0.004325),
+        (0.3, 1e-6, 1000, 0.25895),
+        (0.1, 1e-6, 10**6, 0.002807),
+        (1.0, 2.0**-20, 20, 0.53775),
+    ],
+)
+def test_theorem_9_6_holds_with_the_constant_1_56(epsilon: float, delta: float, n: int, p: float) -> None:
+    assert SHUFFLED_MEAN[0].failed_hypotheses(epsilon, delta, n) == ()
+    mean = ShuffledMean(n, p)
+    assert account(mean, epsilon=epsilon).delta.upper <= delta
+    assert CLAIMS.mean_absolute_error(mean).upper <= 1.56 * CLAIMS.published_bound(n, epsilon, delta)
+
+
+def test_the_hypotheses() -> None:
+    names = [h.name for h in SHUFFLED_MEAN[0].failed_hypotheses(1.5, 1e-9, 10)]
+    assert names == ["epsilon-up-to-one", "delta-not-too-small"]
+    assert [h.name for h in SHUFFLED_MEAN[0].failed_hypotheses(0.5, 0.0, 10)] == ["delta-not-too-small"]
+
+
+def test_it_is_registered() -> None:
+    assert isinstance(claims_of(ShuffledMean(3, 0.5)), ShuffledMeanClaims)
+    assert CLAIMS.parameters(ShuffledMean(3, 0.5)) == {"coin_probability": 0.5}

@@ -1,0 +1,41 @@
+"""The trusted curator's mean."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from protocols.local.baselines import CentralLaplaceMean
+from tests.samples import assert_mean, assert_variance
+
+
+def test_noise_of_its_scale_is_added_to_the_mean() -> None:
+    curator, rng = CentralLaplaceMean(4, 0.5, 8.0), np.random.default_rng(3)
+    found = np.array([curator.run([0.0, 8.0, 1.0, 3.0], rng) for _ in range(20_000)])
+    assert curator.scale == 4.0
+    assert_mean(found, 3.0, 32.0)
+    assert_variance(found, 3.0, 32.0)
+    assert abs(float(np.mean(np.abs(found - 3.0) > 4.0)) - math.exp(-1.0)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"users": 0}, r"^users=0 must be an integer in \[1, inf\)\.$"),
+        ({"epsilon": 0.0}, r"^epsilon=0\.0 must be a finite number in \[1e-100, 600\]\.$"),
+        ({"largest": -1.0}, r"^largest=-1\.0 must be a finite number in"),
+    ],
+)
+def test_parameters_are_checked(change: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CentralLaplaceMean(**{"users": 4, "epsilon": 1.0, "largest": 1.0, **change})  # type: ignore[arg-type]
+
+
+def test_every_user_has_a_value() -> None:
+    curator, rng = CentralLaplaceMean(2, 1.0), np.random.default_rng(3)
+    with pytest.raises(ValueError, match=r"^values has 1 entries, but must have one for each of users=2\.$"):
+        curator.run([0.0], rng)
+    with pytest.raises(ValueError, match=r"^values\[1\]=1\.5 must be in \[0, 1\]\.$"):
+        curator.run([0.0, 1.5], rng)
