@@ -1,0 +1,388 @@
+"""Privacy amplification by shuffling: upper bounds by clones and blankets, lower bounds by datasets that attain them.
+
+An upper bound is a *cover*: pairs of which one dominates the view, whatever the mechanism of a class and the dataset.
+The proofs are in docs/amplification.md. With `p` the largest ratio of the victim's two laws, of total variation
+`(p - 1) alpha`, and `q` that of her laws to another user's, the pair at alpha is
+
+    first = (p alpha, alpha, rho),  second = (alpha, p alpha, rho),  others = (alpha p / q, alpha p / q, rho / q),
+
+rho = 1 - (p + 1) alpha. The total variation may be less than its bound, so that a cover needs all smaller alpha: cells
+of alpha whose pairs one pair dominates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.hidden_report import HiddenReport
+from dpverify.rounding import UNIT
+from dpverify.search import crossing
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = [
+    "Amplification",
+    "adaptive",
+    "approximate",
+    "clones",
+    "pure",
+    "randomized_response",
+    "reports",
+    "variation_ratio",
+]
+
+Cover = tuple[HiddenReport, ...]
+
+_GAP = 1e-6
+"""The first cell of alpha, relative: it costs about half of this, relative, in epsilon."""
+_MOST_INPUTS = 12
+"""With more extreme inputs than this, lower bounds look at some of the datasets only."""
+_LARGEST = 300.0
+
+
+@dataclass(frozen=True, eq=False)
+class Amplification:
+    """What shuffling gives: a privacy curve, as proved intervals.
+
+    Parameters
+    ----------
+    covers : tuple of tuple of HiddenReport
+        The pairs of each dominate together; the best cover counts.
+    attained : tuple of HiddenReport
+        Pairs that a mechanism of the class and a dataset have.
+    largest : float
+        An upper bound on the loss of one report, which that of the view never exceeds; it may be inf.
+    least : float
+        A lower bound on the largest loss of a view, over the class.
+    seen, replaced : float
+        What is added to an upper bound on delta: `seen + (1 + e^epsilon) replaced`.
+    """
+
+    covers: tuple[Cover, ...]
+    attained: tuple[HiddenReport, ...]
+    largest: float = math.inf
+    least: float = 0.0
+    seen: float = 0.0
+    replaced: float = 0.0
+
+    @property
+    def index(self) -> Interval:
+        """The shuffle indices: that of the best cover, and that of the least private attained pair.
+
+        First-order theory: with n users, epsilon is about that of a normal law with sensitivity 1 and deviation
+        `index sqrt(n)`. The band collapses where the two agree.
+        """
+        low = max(min(report.index for report in cover) for cover in self.covers)
+        high = min(report.index for report in self.attained)
+        return Interval(min(low, high), max(low, high))
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon >= 0."""
+        check_real("epsilon", epsilon, low=0.0)
+        lower = max(report.delta(epsilon).lower for report in self.attained)
+        return Interval.proved(lower, self._upper(epsilon))
+
+    def _upper(self, epsilon: float) -> float:
+        added = self.seen
+        if self.replaced > 0.0:
+            added += (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced
+        inside = 0.0
+        if epsilon < self.largest:
+            inside = min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)
+        return min((inside + added) * (1.0 + 8.0 * UNIT), 1.0)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta in [0, 1)."""
+        check_real("delta", delta, low=0.0, high=1.0, high_open=True)
+        if delta == 0.0:
+            return Interval.proved(self.least, math.inf if self.seen or self.replaced else self.largest)
+        lower = self._lowest(delta)
+        if self.seen + 2.0 * self.replaced >= delta:
+            return Interval(lower, math.inf)
+        upper = min(self._highest(cover, delta) for cover in self.covers)
+        if self.seen == self.replaced == 0.0:
+            upper = min(upper, self.largest)
+        return Interval.proved(lower, upper)
+
+    def _lowest(self, delta: float) -> float:
+        """Return a lower bound on epsilon: of another pair only where the first one's divergence is exceeded."""
+        found = self.attained[0].epsilon_lower(delta)
+        for report in self.attained[1:]:
+            if report.delta(found).lower > delta:
+                found = max(found, report.epsilon_lower(delta, guess=found))
+        return found
+
+    def _highest(self, cover: Cover, delta: float) -> float:
+        """Return an epsilon at which no pair of the cover exceeds delta, what is added included."""
+
+        def above(epsilon: float) -> float:
+            if epsilon >= self.largest:
+                return 0.0
+            return max((report.delta(epsilon).upper for report in cover[1:]), default=0.0)
+
+        found = cover[0].epsilon_upper(delta)
+        if self.seen == self.replaced == 0.0:
+            if above(found) <= delta:
+                return found
+            return max(report.epsilon_upper(delta) for report in cover)
+
+        def profile(epsilon: float) -> float:
+            inside = max(report.delta(epsilon).upper for report in cover) if epsilon < self.largest else 0.0
+            return (inside + self.seen + (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced) * (1.0 + 8.0 * UNIT)
+
+        return crossing(profile, delta, found, slope=lambda epsilon: 10.0 / found, above=True, scale=1e-3 * found)
+
+
+def _array(*entries: float) -> NDArray[np.float64]:
+    return np.array(entries, dtype=np.float64)
+
+
+def _two(users: int, high: float, low: float, coin: float) -> HiddenReport:
+    """Return the pair of two counts: a report of (high, low) or reversed, among coins of probability `coin` each."""
+    return HiddenReport(users, _array(coin, coin), _array(high, low), _array(low, high), error=16.0 * UNIT)
+
+
+def _cover(p: float, q: float, total_variation: float, users: int) -> Cover:
+    """Return pairs that dominate those at all alpha up to `total_variation / (p - 1)`."""
+    share = min(total_variation / (p - 1.0) * (p + 1.0) * (1.0 + 16.0 * UNIT), 1.0)
+    pairs: list[HiddenReport] = []
+    # share is (p + 1) alpha and gap is rho, 1 - share: each is kept accurate where it is small.
+    gap = 1.0 - share
+    width = 0.5 * _GAP * gap
+    if gap < _GAP:
+        # A report elsewhere is known to be: the divergence is at most that of the pair given that it is not.
+        gap, share, width = _GAP, 1.0 - _GAP, 0.5 * _GAP
+        pairs.append(_two(users, p / (p + 1.0), 1.0 / (p + 1.0), share / (p + 1.0) * (p / q)))
+    while share > 0.0:
+        if width >= 0.5 * share:
+            width = share
+        alpha, third = share / (p + 1.0), (gap - (p - 1.0) / (p + 1.0) * width * (1.0 + 1e-9)) / q
+        coin = alpha * (p / q)
+        pairs.append(
+            HiddenReport(
+                users,
+                _array(coin, coin, third),
+                _array(p * alpha, alpha, gap),
+                _array(alpha, p * alpha, gap),
+                error=64.0 * UNIT,
+            )
+        )
+        share, gap = (share - width, 1.0 - (share - width)) if gap > 0.5 else (1.0 - (gap + width), gap + width)
+        width = min(2.0 * width, 0.5 * gap)
+    return tuple(pairs)
+
+
+def _check_users(users: int) -> int:
+    return check_integer("users", users, low=1)
+
+
+def clones(epsilon0: float, users: int, *, kept: float = 1.0) -> HiddenReport:
+    """Return the pair of feldman2021 for every epsilon0-LDP mechanism: each other user is a coin with e^-epsilon0.
+
+    Parameters
+    ----------
+    epsilon0 : float
+        In (0, 300].
+    users : int
+        n, at least 1.
+    kept : float
+        A factor of that probability, in (0, 1].
+    """
+    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    high, low = 1.0 / (1.0 + math.exp(-epsilon0)), 1.0 / (1.0 + math.exp(epsilon0))
+    check_real("kept", kept, low=0.0, high=1.0, low_open=True)
+    return _two(_check_users(users), high, low, 0.5 * kept * math.exp(-epsilon0))
+
+
+def randomized_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
+    """Return the probability of every report given every input, k-ary randomized response, shape (classes, classes)."""
+    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    check_integer("classes", classes, low=2)
+    other = 1.0 / (math.exp(epsilon0) + classes - 1.0)
+    matrix = np.full((classes, classes), other)
+    np.fill_diagonal(matrix, math.exp(epsilon0) * other)
+    return matrix
+
+
+def _merged(
+    users: int, others: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], error: float
+) -> HiddenReport:
+    """Return the pair with reports of the same likelihoods taken together; what the others lack is seen, or missing."""
+    common = others > 0.0
+    hers = ~common & (second == 0.0)
+    missing = float(np.maximum(first, second)[~common & ~hers].sum()) * (1.0 + 4.0 * error)
+    seen = float(first[hers].sum())
+    others, first, second = others[common], first[common], second[common]
+    _, group = np.unique(np.column_stack([first / others, second / others]), axis=0, return_inverse=True)
+    others, first, second = (
+        np.bincount(group.ravel(), weights=row).astype(np.float64) for row in (others, first, second)
+    )
+    complete = math.isclose(float(others.sum()), 1.0, abs_tol=4.0 * error)
+    return HiddenReport(users, others, first, second, missing, seen, complete, error=error)
+
+
+def _distinct(pairs: Iterable[HiddenReport], most: int | None = None) -> Cover:
+    """Return the pairs without repetitions, the least private first, by their indices."""
+    found = {
+        (report.missing, report.seen, report.others.tobytes(), report.first.tobytes(), report.second.tobytes()): report
+        for report in pairs
+    }
+    return tuple(sorted(found.values(), key=lambda report: report.index)[:most])
+
+
+def reports(matrix: NDArray[np.float64], users: int, *, relative_error: float = 4.0 * UNIT) -> Amplification:
+    """Return what holds for one mechanism with finitely many reports, whatever the dataset.
+
+    Above: the blanket, what all inputs report at least, among all pairs of inputs. Below: all others hold one input,
+    where the divergence is exact. Inputs whose law is a mixture of the rows are covered: the blanket of a mixture is no
+    less, and the divergence is convex in the pair.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (inputs, reports)
+        The probability of every report given every input, at least two.
+    users : int
+        n, at least 1.
+    relative_error : float
+        Bound on the relative error of every entry.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that holds no laws, or all inputs' reports of which have no report in common.
+    """
+    _check_users(users)
+    if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0.0).any():
+        raise ValueError(f"matrix of shape {matrix.shape} must hold the probabilities of reports, two inputs or more.")
+    if float(np.abs(matrix.sum(axis=1) - 1.0).max()) > 1e-9:
+        raise ValueError(f"matrix has a row that adds up to {float(matrix.sum(axis=1).min())!r}, but each must to 1.")
+    blanket = matrix.min(axis=0)
+    if not blanket.any():
+        raise ValueError("matrix has no report that all inputs make: nothing hides a report of the others.")
+    error = 4.0 * relative_error + 16.0 * UNIT
+    every = range(matrix.shape[0])
+    pairs = [(x, y) for x in every for y in every if x != y and (matrix[x] != matrix[y]).any()]
+    if not pairs:
+        raise ValueError("matrix has the same law of reports for all inputs: there is nothing to hide.")
+    cover = _distinct(_merged(users, blanket, matrix[x], matrix[y], error) for x, y in pairs)
+    crowd = list(every)[:_MOST_INPUTS]
+    attained = _distinct(
+        (_merged(users, matrix[z], matrix[x], matrix[y], error) for x, y in _first(pairs, crowd) for z in crowd), 4
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = [np.log(matrix[x] / matrix[y])[matrix[x] > 0.0].max() for x, y in pairs]
+    largest = float(max(losses))
+    return Amplification(
+        (cover,),
+        attained,
+        largest=largest + 4.0 * relative_error * (largest < math.inf) + 8.0 * UNIT * largest,
+        least=largest * (1.0 - 8.0 * UNIT) - 4.0 * relative_error if largest < math.inf else math.inf,
+    )
+
+
+def _first(pairs: Sequence[tuple[int, int]], crowd: Sequence[int]) -> list[tuple[int, int]]:
+    return [pair for pair in pairs if set(pair) <= set(crowd)]
+
+
+def pure(epsilon0: float, users: int) -> Amplification:
+    """Return what holds for every epsilon0-LDP mechanism that all users run on their inputs.
+
+    Parameters
+    ----------
+    epsilon0 : float
+        In (0, 300].
+    users : int
+        n, at least 1: how many take part and follow the protocol.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    _check_users(users)
+    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    p = math.exp(epsilon0)
+    cover = _cover(p, p, (p - 1.0) / (p + 1.0), users)
+    responses = (reports(randomized_response(epsilon0, classes), users) for classes in (2, 3))
+    attained = tuple(report for response in responses for report in response.attained)
+    return Amplification((cover,), attained, largest=epsilon0, least=epsilon0)
+
+
+def adaptive(epsilon0: float, users: int) -> Amplification:
+    """Return what holds where the users come in random order, and each one's mechanism may depend on earlier reports.
+
+    Parameters
+    ----------
+    epsilon0 : float
+        In (0, 300]: what every one of these mechanisms keeps, whatever was reported before.
+    users : int
+        n, at least 1.
+    """
+    clone = clones(epsilon0, users)
+    return Amplification(((clone,),), pure(epsilon0, users).attained, largest=epsilon0, least=epsilon0)
+
+
+def approximate(epsilon0: float, delta0: float, users: int) -> Amplification:
+    """Return what holds for every (epsilon0, delta0)-LDP mechanism.
+
+    Parameters
+    ----------
+    epsilon0 : float
+        In (0, 300].
+    delta0 : float
+        In [0, 1).
+    users : int
+        n, at least 1.
+    """
+    check_probability("delta0", delta0, high_open=True)
+    if delta0 == 0.0:
+        return pure(epsilon0, users)
+    clone = clones(epsilon0, users, kept=(1.0 - delta0) * (1.0 - 4.0 * UNIT))
+    replaced = (users - 1) * delta0 * math.exp(-epsilon0) * (1.0 + 8.0 * UNIT)
+    attained = pure(epsilon0, users).attained
+    return Amplification(((clone,),), attained, seen=delta0, replaced=replaced, least=math.inf)
+
+
+def variation_ratio(ratio: float, total_variation: float, blanket_ratio: float, users: int) -> Amplification:
+    """Return what holds for every mechanism with these (p, beta, q).
+
+    Parameters
+    ----------
+    ratio : float
+        p > 1: the largest ratio of the probabilities of a report given the victim's two inputs, either way.
+    total_variation : float
+        beta in (0, (p - 1) / (p + 1)]: a bound on the distance of these two laws.
+    blanket_ratio : float
+        q >= 1: the largest ratio of either of them to the law of any other user's report.
+    users : int
+        n, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    p = check_real("ratio", ratio, low=1.0, low_open=True, high=math.exp(_LARGEST))
+    q = check_real("blanket_ratio", blanket_ratio, low=1.0, high=math.exp(_LARGEST))
+    most = (p - 1.0) / (p + 1.0)
+    beta = check_real("total_variation", total_variation, low=0.0, high=most * (1.0 + 4.0 * UNIT), low_open=True)
+    if 2.0 * beta / (p - 1.0) * p > q * (1.0 + 4.0 * UNIT):
+        raise ValueError(
+            f"blanket_ratio={blanket_ratio!r} must be at least 2 p beta / (p - 1) = {2.0 * beta * p / (p - 1.0):.6g}: "
+            "two laws at this distance have more than 1 in common otherwise."
+        )
+    cover = _cover(p, q, beta, _check_users(users))
+    # A mechanism of the class: its total variation is no more than beta, whatever the rounding of this.
+    share = beta / (p - 1.0) * (p + 1.0) * (1.0 - 16.0 * UNIT)
+    gap = max(1.0 - share, _GAP * 0.01)
+    share = 1.0 - gap if gap < 0.5 else share
+    alpha = share / (p + 1.0)
+    coin = alpha * (p / q)
+    first, second = _array(p * alpha, alpha, gap), _array(alpha, p * alpha, gap)
+    pair = HiddenReport(users, _array(coin, coin, gap / q), first, second, error=64.0 * UNIT)
+    return Amplification((cover,), (pair,), largest=math.log(p) * (1.0 + 4.0 * UNIT), least=math.log(p) * (1.0 - 1e-15))

@@ -1,0 +1,107 @@
+"""The expected excess of a sum of independent copies, summed over how often each value occurs: for few such counts.
+
+The likeliest value, which may be 0, takes what the others leave: R ~ Bin(n, 1 - its probability) of the copies take
+another one, and these are a multinomial law given R.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.guarantee import Interval
+from dpverify.laws import noise as laws
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+
+__all__ = ["Values", "counted_excess"]
+
+Floats = NDArray[np.float64]
+
+_MOST_COUNTS = 2**16
+_TAIL = 1e-80
+_MOST_RARE = 2**13
+"""More copies than this that take another value than the likeliest are not counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A variable Z with finitely many values other than 0.
+
+    Parameters
+    ----------
+    weights, values : ndarray of float64, shape (atoms,)
+        Z is `values[j]` with probability `weights[j]`, and 0 otherwise.
+    weight_error : float
+        Bound on the relative error of every weight.
+    value_errors : ndarray of float64, shape (atoms,)
+        Bounds on the absolute error of each value.
+    complete : bool
+        Whether the weights add up to 1 but for their errors: Z is never another 0.
+    """
+
+    weights: Floats
+    values: Floats
+    weight_error: float
+    value_errors: Floats
+    complete: bool = False
+
+
+def _counts(start: int, stop: int, parts: int) -> NDArray[np.int64]:
+    """Return all non-negative integers whose sum is in [start, stop), shape (ways, parts)."""
+    rows = np.arange(stop)[:, None]
+    for _ in range(parts - 1):
+        left = stop - rows.sum(axis=1)
+        firsts = np.repeat(np.arange(rows.shape[0]), left)
+        news = np.arange(left.sum()) - np.repeat(np.cumsum(left) - left, left)
+        rows = np.column_stack([rows[firsts], news])
+    return np.asarray(rows[rows.sum(axis=1) >= start])
+
+
+def counted_excess(variable: Values, copies: int) -> Interval | None:
+    """Return `E[(Z_1 + ... + Z_n)+]` for n independent copies, or None if too many counts would have to be summed.
+
+    Parameters
+    ----------
+    variable : Values
+        The law of one of them.
+    copies : int
+        n, at least 1.
+    """
+    rest = 0.0 if variable.complete else max(1.0 - math.fsum(variable.weights), 0.0)
+    weights = np.append(variable.weights, rest)
+    values, offs = np.append(variable.values, 0.0), np.append(variable.value_errors, 0.0)
+    base = int(np.argmax(weights))
+    rare = np.delete(np.arange(weights.size), base)
+    rare = rare[weights[rare] > 0.0]
+    parts = rare.size
+    chance = math.fsum(weights[rare])
+    mean = copies * chance
+    # A first look without any law: the counts up to far above the mean.
+    reach = min(copies, int(mean + 20.0 * math.sqrt(mean) + 60.0))
+    if parts == 0 or reach > _MOST_RARE or math.comb(reach + parts, parts) > _MOST_COUNTS:
+        return None
+    law = laws.binomial(copies, min(chance, 1.0), _TAIL)
+    if law.stop > _MOST_RARE or math.comb(law.stop + parts, parts) > _MOST_COUNTS:
+        return None
+    # Relative: what is left for a rare 0 has the absolute error of all the weights.
+    slip = (variable.weight_error + 8.0 * UNIT) * (1.0 / rest if rest > 0.0 and base != values.size - 1 else 2.0)
+    logs = np.log(weights[rare] / chance)
+    differences = values[rare] - values[base]
+    counts = _counts(law.start, law.stop, parts)
+    totals = counts.sum(axis=1)
+    factorials = np.array([math.lgamma(k + 1.0) for k in range(law.stop)])
+    exponents = factorials[totals] - factorials[counts].sum(axis=1) + counts @ logs
+    sums = copies * values[base] + counts @ differences
+    scale = copies * abs(values[base]) + counts @ (np.abs(values[rare]) + abs(values[base]))
+    off = counts @ (offs[rare] + offs[base]) + copies * offs[base] + 16.0 * (parts + 2) * UNIT * scale
+    units = 16.0 * (parts + 4) * UNIT * (1.0 + factorials[totals] + totals * float(np.abs(logs).max()))
+    spread = units + 2.0 * slip * (totals + np.abs(totals - mean) / float(weights[base])) + law.relative_error
+    chances = law.pmf[totals - law.start] * np.exp(exponents)
+    lower = float(np.sum(chances * np.exp(-2.0 * spread) * np.maximum(sums - off, 0.0)))
+    upper = float(np.sum(chances * np.exp(2.0 * spread) * np.maximum(sums + off, 0.0)))
+    cut = (law.tail_below + law.tail_above) * copies * float(np.abs(values).max())
+    rounding = summation_error(_MOST_COUNTS) + 8.0 * UNIT
+    return Interval.proved(lower * (1.0 - rounding), upper * (1.0 + rounding) + 2.0 * cut + SUBNORMAL)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.privacy_loss import few_counts
+from dpverify.privacy_loss.few_counts import Values, counted_excess
+from tests.privacy_loss.test_excess import CASES, COPIES, exact
+
+
+def values_of(weights: list[float], values: list[float], error: float = 0.0, off: float = 0.0) -> Values:
+    return Values(np.array(weights), np.array(values), error, np.full(len(values), off), sum(weights) == 1.0)
+
+
+@pytest.mark.parametrize(("weights", "values"), CASES)
+@pytest.mark.parametrize("copies", [1, 2, COPIES])
+def test_counting_is_exact_but_for_rounding(weights: list[float], values: list[float], copies: int) -> None:
+    found = counted_excess(values_of(weights, values), copies)
+    assert found is not None
+    truth = exact(weights, values, copies)
+    assert truth in found
+    assert found.width <= 1e-11 * float(truth) + 1e-70
+
+
+@pytest.mark.parametrize(("weights", "values"), CASES)
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_errors_of_weights_and_values_are_charged(weights: list[float], values: list[float], side: float) -> None:
+    slip = 2.0**-12
+    shifted = [value + side * slip for value in values]
+    found = counted_excess(values_of(weights, values, off=slip), COPIES)
+    assert found is not None
+    assert exact(weights, shifted) in found
+    moved = [weight * (1.0 + side * slip * np.sign(value)) for weight, value in zip(weights, values, strict=True)]
+    if sum(moved) < 1.0 and sum(weights) < 1.0:
+        found = counted_excess(values_of(weights, values, error=1.01 * slip), COPIES)
+        assert found is not None
+        assert exact(moved, values) in found
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_rare_rest_has_the_error_of_all_weights(side: float) -> None:
+    slip = 2.0**-12
+    weights, values = [0.75, 0.25 - 2.0**-8], [-1.0, 1.5]
+    moved = [weights[0] * (1.0 + side * slip), weights[1]]
+    found = counted_excess(values_of(weights, values, error=1.01 * slip), COPIES)
+    assert found is not None
+    assert exact(moved, values) in found
+
+
+def test_what_the_windows_cut_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_counts, "_TAIL", 1e-2)
+    weights, values = CASES[0]
+    found = counted_excess(values_of(weights, values), COPIES)
+    assert found is not None
+    assert exact(weights, values) in found
+    assert found.width > 1e-3 * found.upper
+
+
+def test_many_counts_are_left_to_the_contour() -> None:
+    assert counted_excess(values_of([0.25, 0.5], [1.0, -1.75]), 10**6) is None
+
+
+def test_a_rare_value_is_counted_whatever_the_number_of_copies() -> None:
+    found = counted_excess(values_of([1e-9, 1e-9], [1.0, -2.0]), 10**9)
+    assert found is not None
+    assert found.width <= 1e-6 * found.upper
