@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from dpverify.audit.limits import Limits
 from dpverify.shown import Drawn
 from dpverify.statistics.family import AuditResult, Verdict, overall
 
@@ -34,6 +36,10 @@ class AuditReport(Drawn):
     loss_rows : tuple of mapping
         The privacy loss of the outputs on the first dataset against its neighbour, and the exact one, for a plot: see
         `dpverify.statistics.loss.LossLaw.rows`. Finite losses only; empty where the law is not known.
+    limits : Limits
+        What was looked at, and what was not: a verdict says nothing about the latter.
+    diagnosis : tuple of str
+        What the outputs look like, in sentences that a developer can act on.
     """
 
     table_by: ClassVar[str] = "dpverify.report.audits:audit_table"
@@ -46,6 +52,8 @@ class AuditReport(Drawn):
     trials: int
     seed: int
     loss_rows: tuple[Mapping[str, float], ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    diagnosis: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -82,7 +90,9 @@ class AuditReport(Drawn):
             against = f" against {first.fault}" if first.fault else ""
             return f"Undecided: nothing was found, but {first.check} has {power}{against} with {self.trials:,} trials."
         least = min(result.power or 0.0 for result in self.results)
-        return f"Consistent: nothing was found, and each stated fault would have been with power {least:.3g} or more."
+        power = "with certainty" if least >= 1.0 else f"with probability at least {math.floor(1000 * least) / 1000:g}"
+        faults = list(dict.fromkeys(result.fault for result in self.results if result.fault))
+        return f"Consistent: nothing was found. What would have been found, {power}: {'; '.join(faults)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -96,4 +106,6 @@ class AuditReport(Drawn):
             "seed": self.seed,
             "results": [result.to_dict() for result in self.results],
             "loss_rows": [dict(row) for row in self.loss_rows],
+            "limits": self.limits.to_dict(),
+            "diagnosis": list(self.diagnosis),
         }

@@ -28,21 +28,22 @@ def audit_table(report: AuditReport) -> RenderableType:
     report : AuditReport
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
     """
-    table = _table("check", "verdict", numbers=("adjusted p", "power"))
+    table = _table("check", "verdict", "fault looked for", numbers=("adjusted p", "power"))
     for result in report.results:
         power = "-" if result.power is None else f"{result.power:.3g}"
-        table.add_row(result.check, result.verdict.value, _number(_adjusted(result), 3), power)
+        table.add_row(result.check, result.verdict.value, result.fault or "-", _number(_adjusted(result), 3), power)
     claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
-    faults = "; ".join(dict.fromkeys(result.fault for result in report.results[:6] if result.fault))
     return Group(
         _title(f"Audit of {report.subject}{claim}: {report.trials:,} runs per dataset"),
         table,
         Text(
             f"adjusted p: corrected for all tests (Holm); a violation is at most {report.level:g}, which a correct "
-            f"implementation meets with probability at most {report.level:g}. power: to see the fault that the test "
-            f"answers for, such as {faults}."
+            f"implementation meets with probability at most {report.level:g}. power: to see the fault looked for."
         ),
         *(Text(f"Found: {result.check}: {result.evidence}.") for result in report.violations[:4]),
+        *(Text(f"Diagnosis: {sentence}") for sentence in report.diagnosis),
+        *(Text(f"Tested: {look}.") for look in report.limits.tested),
+        *(Text(f"Not tested: {what}.") for what in report.limits.not_tested),
         Text(report.statement),
     )
 

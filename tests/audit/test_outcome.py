@@ -27,7 +27,7 @@ def test_a_pass_says_what_it_is_worth() -> None:
     found = report(GOOD, result("order", Verdict.CONSISTENT, power=1.0))
     assert (found.verdict, found.exit_code, found.violations) == (Verdict.CONSISTENT, 0, ())
     assert found.statement == (
-        "Consistent: nothing was found, and each stated fault would have been with power 0.97 or more."
+        "Consistent: nothing was found. What would have been found, with probability at least 0.97: a fault."
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from dpverify.audit.bitsum import Implementation, audit_bitsum
+from dpverify.audit.limits import Limits, Look
 from dpverify.audit.outcome import AuditReport
 from dpverify.report.audits import audit_figure, audit_table
 from dpverify.statistics.family import AuditResult, Verdict
@@ -26,7 +27,18 @@ RESULTS = (
     result("privacy", Verdict.UNDECIDED, 0.25, None),
 )
 LOSSES = tuple({"loss": x, "exact": 0.5, "empirical": 0.4, "lower": 0.3, "upper": 0.6} for x in (-1.0, 1.0))
-REPORT = AuditReport("a thing", {"epsilon": 0.78, "delta": 1e-3}, RESULTS, 0.001, 12345, 7, LOSSES)
+LIMITS = Limits((Look("order", "sorted by bit", "messages left sorted"),), ("other datasets",))
+REPORT = AuditReport(
+    "a thing",
+    {"epsilon": 0.78, "delta": 1e-3},
+    RESULTS,
+    0.001,
+    12345,
+    7,
+    LOSSES,
+    limits=LIMITS,
+    diagnosis=("The noise is too small.",),
+)
 
 
 def test_every_row_of_the_table_is_a_test() -> None:
@@ -35,13 +47,15 @@ def test_every_row_of_the_table_is_a_test() -> None:
     assert lines[0].rstrip() == "Audit of a thing, claim (0.78, 0.001): 12,345 runs per dataset"
     rows = [line.split() for line in lines if line.split()[:1] in (["conformance"], ["order"], ["privacy"])]
     assert rows == [
-        ["conformance", "consistent", "1", "0.97"],
-        ["order", "violates", "1e-30", "0.97"],
-        ["privacy", "undecided", "0.25", "-"],
+        ["conformance", "consistent", "fault", "of", "conformance", "1", "0.97"],
+        ["order", "violates", "fault", "of", "order", "1e-30", "0.97"],
+        ["privacy", "undecided", "fault", "of", "privacy", "0.25", "-"],
     ]
     assert "Found: order: seen in order." in text
     assert "Found: privacy" not in text
-    assert "such as fault of conformance; fault of order; fault of privacy." in " ".join(text.split())
+    assert "Tested: order: sorted by bit (would have shown messages left sorted)." in " ".join(text.split())
+    assert "Not tested: other datasets." in text
+    assert "Diagnosis: The noise is too small." in text
     assert lines[-1].startswith("Violates: order: seen in order")
     assert ", claim" not in printed(audit_table(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)))
 
