@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ _SHOWN = 1e-12
 
 
 def audit_table(report: AuditReport) -> RenderableType:
-    """Return one row per test, the verdict, and the evidence of every violation.
+    """Return one row per violation and per kind of other tests, the evidence of violations, and what was not tested.
 
     Parameters
     ----------
@@ -29,9 +29,15 @@ def audit_table(report: AuditReport) -> RenderableType:
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
     """
     table = _table("check", "verdict", "fault looked for", numbers=("adjusted p", "power"))
-    for result in report.results:
-        power = "-" if result.power is None else f"{result.power:.3g}"
-        table.add_row(result.check, result.verdict.value, result.fault or "-", _number(_adjusted(result), 3), power)
+    for name, together in _grouped(report.results):
+        powers = [result.power for result in together if result.power is not None]
+        table.add_row(
+            name,
+            together[0].verdict.value,
+            together[0].fault or "-",
+            _number(min(map(_adjusted, together)), 3),
+            f"{min(powers):.3g}" if len(powers) == len(together) else "-",
+        )
     claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
     return Group(
         _title(f"Audit of {report.subject}{claim}: {report.trials:,} runs per dataset"),
@@ -46,6 +52,17 @@ def audit_table(report: AuditReport) -> RenderableType:
         *(Text(f"Not tested: {what}.") for what in report.limits.not_tested),
         Text(report.statement),
     )
+
+
+def _grouped(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:
+    """Yield the tests of one kind that say the same on several datasets together; violations each by themselves."""
+    groups: dict[tuple[str, ...], list[AuditResult]] = {}
+    for place, result in enumerate(results):
+        kind, *where = result.check.split(", ")
+        alone = str(place) if result.verdict is Verdict.VIOLATES or not where else ""
+        groups.setdefault((kind, result.verdict, result.fault, alone), []).append(result)
+    for (kind, *_), together in groups.items():
+        yield (together[0].check if len(together) == 1 else f"{kind}, {len(together)} times"), together
 
 
 def _adjusted(result: AuditResult) -> float:

@@ -58,13 +58,12 @@ class Rows:
             max(Text(word).cell_len for cell in column for word in (cell.plain.split() or [""])) for column in columns
         ]
         excess = sum(widths) + _GAP * (len(widths) - 1) - available
-        while excess > 0:
-            widest = max(range(len(widths)), key=lambda column: widths[column] - least[column])
-            taken = min(excess, widths[widest] - least[widest])
-            if not taken:
+        for _ in range(max(0, excess)):
+            # The widest first, so that long columns share what there is.
+            shrinking = [column for column in range(len(widths)) if widths[column] > least[column]]
+            if not shrinking:
                 return None
-            widths[widest] -= taken
-            excess -= taken
+            widths[max(shrinking, key=widths.__getitem__)] -= 1
         return widths
 
     def _table(self, widths: Sequence[int]) -> Table:

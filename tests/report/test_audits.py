@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from matplotlib.colors import to_hex
 
@@ -58,6 +60,18 @@ def test_every_row_of_the_table_is_a_test() -> None:
     assert "Diagnosis: The noise is too small." in text
     assert lines[-1].startswith("Violates: order: seen in order")
     assert ", claim" not in printed(audit_table(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)))
+
+
+def test_tests_that_say_the_same_share_a_row() -> None:
+    each = [result(f"conformance of count, {name}", Verdict.CONSISTENT, p) for name, p in (("a", 1.0), ("b", 0.5))]
+    each = [replace(entry, fault="a fault") for entry in each]
+    broken = replace(each[0], verdict=Verdict.VIOLATES)
+    text = printed(audit_table(AuditReport("a thing", None, (*each, broken), 0.1, 100, 0)), 100)
+    rows = [" ".join(line.split()) for line in text.splitlines() if line.startswith("conformance")]
+    assert rows == [
+        "conformance of count, 2 times consistent a fault 0.5 0.97",
+        "conformance of count, a violates a fault 1 0.97",
+    ]
 
 
 def test_every_mark_of_the_figure_is_a_test() -> None:
