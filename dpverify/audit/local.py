@@ -14,7 +14,7 @@ from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.parameters import exact_result
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.target import Target
+from dpverify.audit.target import ReadTarget, Target
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
@@ -52,6 +52,7 @@ def local_subject(reference: Any, *, implementation: Target | Callable[..., Any]
     else:
         target = implementation if isinstance(implementation, Target) else Target(implementation)
         name = target.name or "target"
+    target = ReadTarget.of(target, functools.partial(claims.readable, reference))
     inputs = claims.inputs(reference)[:_MOST_INPUTS]
     datasets = [
         Dataset(f"input {value!r}", np.array([value]), {0: ("report", claims.report_law(reference, value))})

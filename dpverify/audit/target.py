@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpverify.audit.identity import code_identity, described
 from dpverify.audit.loading import load, parts_of
 
-__all__ = ["Target", "TargetError", "happened"]
+__all__ = ["ReadTarget", "Target", "TargetError", "happened"]
 
 _MOST_SHOWN = 300
 """Characters of another's error that a message shows."""
@@ -184,3 +184,28 @@ def _one_line(error: BaseException) -> str:
         text = ""
     text = (text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ...") or "no message"
     return text if text.endswith(".") else f"{text}."
+
+
+@dataclass(frozen=True)
+class ReadTarget(Target):
+    """A target whose outputs an audit reads through a function, which for instance numbers the cells they fall in.
+
+    Parameters
+    ----------
+    function, batch, shape, name
+        As of the target itself; see `ReadTarget.of`.
+    read : callable, optional
+        Takes the outputs of a block, and returns as many.
+    """
+
+    read: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+
+    @classmethod
+    def of(cls, target: Target, read: Callable[[NDArray[Any]], NDArray[Any]]) -> ReadTarget:
+        """Return a target, read through a function."""
+        return cls(target.function, target.batch, target.shape, target.name, read)
+
+    def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
+        """Return what is read of the outputs; see `Target`."""
+        outputs = super().__call__(inputs, rng, trials, where)
+        return outputs if self.read is None else np.asarray(self.read(outputs), dtype=np.float64)

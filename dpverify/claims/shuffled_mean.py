@@ -18,10 +18,12 @@ from typing import Any, ClassVar
 import flint
 import numpy as np
 from mpmath import fp
+from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.shuffled_mean import SHUFFLED_MEAN
 from dpverify.formulas import shuffled_mean as formulas
@@ -32,7 +34,7 @@ from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.shuffled_mean import ShuffledMean
-from protocols.validation import check_integer
+from protocols.validation import check_bits, check_integer
 
 __all__ = ["ShuffledMeanClaims"]
 
@@ -41,7 +43,7 @@ _ENUMERATED = 256
 """Up to so many users the expected error of every number of ones is added up."""
 
 
-class ShuffledMeanClaims(MechanismClaims[ShuffledMean]):
+class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     """The twin of `ShuffledMean`."""
 
     name: ClassVar[str] = "shuffled-mean"
@@ -75,8 +77,16 @@ class ShuffledMeanClaims(MechanismClaims[ShuffledMean]):
     def note(self, protocol: ShuffledMean, threat_model: ThreatModel) -> str:  # noqa: D102
         return _SUM.note(protocol.bitsum, threat_model)
 
-    def estimate_law(self, protocol: ShuffledMean, ones: int) -> DiscreteLaw:
-        """Return the exact law of the estimate of the mean, given how many users hold 1."""
+    def most(self, protocol: ShuffledMean) -> float:  # noqa: D102
+        return 1.0
+
+    def estimate_law(self, protocol: ShuffledMean, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
+        bits = check_bits("values", values)
+        if bits.size != protocol.users:
+            raise ValueError(f"values has {bits.size} entries, but must have one for each of users={protocol.users}.")
+        return self._law(protocol, int(bits.sum()))
+
+    def _law(self, protocol: ShuffledMean, ones: int) -> DiscreteLaw:
         return _SUM.estimate_law(protocol.bitsum, ones).image(lambda sums: sums / protocol.users)
 
     def rmse(self, protocol: ShuffledMean) -> float:
@@ -113,7 +123,7 @@ class ShuffledMeanClaims(MechanismClaims[ShuffledMean]):
 
     def _at(self, protocol: ShuffledMean, ones: int) -> Interval:
         """Return it for a number of ones, from the law of the estimate."""
-        law = self.estimate_law(protocol, ones)
+        law = self._law(protocol, ones)
         found = float(law.pmf @ np.abs(law.points - ones / protocol.users))
         # The law's relative error and the sum's; a rounding of each point; and the tails, 1 / (1 - p) away at most.
         error = 1e-11 * found + (law.outside + 8.0 * UNIT) / (1.0 - protocol.coin_probability)

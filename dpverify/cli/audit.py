@@ -78,8 +78,10 @@ def any_protocol(
     """Audit a protocol, whether a command is written for it here or not."""
     from dpverify.audit.bitsum import Implementation, audit_bitsum
     from dpverify.audit.local import audit_local
+    from dpverify.audit.means import audit_mean
     from dpverify.audit.target import Target
     from dpverify.claims.local.base import LocalClaims
+    from dpverify.claims.means import MeanClaims
     from dpverify.claims.registry import mechanism_claims_of
     from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path
@@ -88,8 +90,11 @@ def any_protocol(
     if plot is not None:
         check_path(plot)  # before the work, not after it
     audited: Callable[..., AuditReport]
-    if isinstance(mechanism_claims_of(reference), LocalClaims):
+    claims = mechanism_claims_of(reference)
+    if isinstance(claims, LocalClaims):
         audited = functools.partial(audit_local, implementation=target)
+    elif isinstance(claims, MeanClaims):
+        audited = functools.partial(audit_mean, implementation=target)
     elif target is None:
         many = reference.users > _WATCHED_USERS
         audited = functools.partial(

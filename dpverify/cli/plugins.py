@@ -18,7 +18,15 @@ from dpverify.cli.options import integer, number
 
 __all__ = ["add_plugins"]
 
-_OWN = {"labels": "Randomized response among classes, published by each user."}
+_OWN = {
+    "labels": "Randomized response among classes, published by each user.",
+    "rr-mean": "Mean of levels, reported by randomized response.",
+    "one-bit-mean": "Mean of bounded values, from one bit per user.",
+    "laplace-mean": "Mean of bounded values, with Laplace noise from every user.",
+    "discrete-laplace-mean": "Mean of bounded values, rounded, with discrete Laplace noise from every user.",
+    "central-laplace-mean": "Mean of bounded values, with a trusted curator's Laplace noise.",
+    "shuffled-mean": "Mean of bits, from shuffled randomized response.",
+}
 """Mechanisms of ours that need no command of their own, as the fields of their classes say it all; their help."""
 Run = Callable[..., None]
 """`run(protocol, **options)`, with the options of the command as annotated parameters behind the protocol."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +32,8 @@ class CentralLaplaceMean:
         m, in [1e-100, 1e100]; public.
     """
 
+    divided: ClassVar[tuple[str, ...]] = ()
+
     users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users, in {}."})
     epsilon: float = field(metadata={"within": "[1e-100, 600]", "help": "epsilon of the mean, in {}, in nats."})
     largest: float = field(
@@ -44,6 +49,10 @@ class CentralLaplaceMean:
     def scale(self) -> float:
         """The scale m / (n eps) of the noise: also its expected absolute value."""
         return self.largest / self.epsilon / self.users
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> CentralLaplaceMean:
+        """Return the curator of another number of users at the same epsilon; there is nothing to round."""
+        return replace(self, users=check_integer("users", users, low=1))
 
     def run(self, values: ArrayLike, rng: np.random.Generator) -> float:
         """Return the noisy mean of the values of all n users.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.audit.target import Target, TargetError, happened
+from dpverify.audit.target import ReadTarget, Target, TargetError, happened
 
 INPUTS, WHERE = np.array([1, 2]), "trials [0, 3) of dataset 0"
 
@@ -120,3 +120,10 @@ def test_a_target_is_known_by_its_name_and_how_it_is_called() -> None:
         closure.identity()
     assert "0x" not in closure.shown
     assert Target(closure.function, name="mine").identity()["target"] == "mine batch=False shape=()"
+
+
+def test_outputs_can_be_read_through_a_function() -> None:
+    inner = Target(lambda inputs, rng, trials: inputs[0] + np.arange(trials), batch=True, name="counts")
+    read = ReadTarget.of(inner, lambda outputs: outputs // 2)
+    assert read(np.array([4.0]), np.random.default_rng(1), 4, "here").tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert read.shown == inner.shown

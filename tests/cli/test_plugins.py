@@ -169,3 +169,22 @@ def test_our_labels_have_the_same_options_everywhere(group: str, capsys: pytest.
     assert "--classes INTEGER m, the number of classes, in [1, inf); public. [required]" in shown
     assert "Randomized response among classes" in shown
     assert "--squared-change" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["rr-mean", "--rr-mean-epsilon", "1", "--levels", "2"], "rr-mean (epsilon=1, levels=2)"),
+        (["laplace-mean", "--laplace-mean-epsilon", "1"], "laplace-mean (epsilon=1, largest=1)"),
+        (["shuffled-mean", "--users", "90", "--coin-probability", "0.5"], "shuffled-mean (coin_probability=0.5)"),
+    ],
+)
+def test_means_are_accounted(words: list[str], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["account", *words, "--delta", "1e-3"]) == 0
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_estimates_of_means_are_audited(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["central-laplace-mean", "--users", "9", "--central-laplace-mean-epsilon", "1", "--trials", "100"]
+    assert cli.main(["audit", *words]) == 3
+    assert "conformance of estimate, one user at the most" in capsys.readouterr().out

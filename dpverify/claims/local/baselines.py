@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.base import MoreUsers
 from dpverify.claims.local.laplace import laplace_cells, laplace_families
+from dpverify.claims.means import MeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.local_means import CENTRAL
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import Cells, Laplace
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -30,7 +32,7 @@ from protocols.local.baselines import CentralLaplaceMean
 __all__ = ["CentralLaplaceMeanClaims"]
 
 
-class CentralLaplaceMeanClaims(MechanismClaims[CentralLaplaceMean]):
+class CentralLaplaceMeanClaims(MeanClaims[CentralLaplaceMean]):
     """The twin of `CentralLaplaceMean`: of its law in real numbers."""
 
     name: ClassVar[str] = "central-laplace-mean"
@@ -71,6 +73,9 @@ class CentralLaplaceMeanClaims(MechanismClaims[CentralLaplaceMean]):
             ),
         )
 
+    def note(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> str:  # noqa: D102
+        return "attained by a user whose value goes from one end to the other"
+
     def rmse(self, protocol: CentralLaplaceMean) -> float:
         """Return the exact root mean squared error, whatever the values."""
         return math.sqrt(2.0) * protocol.scale
@@ -87,6 +92,14 @@ class CentralLaplaceMeanClaims(MechanismClaims[CentralLaplaceMean]):
         """Return the law of the published mean of these values, shape (users,)."""
         return Laplace(float(np.mean(np.asarray(values, dtype=np.float64))), protocol.scale)
 
-    def cells(self, protocol: CentralLaplaceMean) -> Cells:
-        """Return the cells by which an audit reads published means."""
-        return laplace_cells(Laplace(0.5 * protocol.largest, protocol.scale))
+    def most(self, protocol: CentralLaplaceMean) -> float:  # noqa: D102
+        return protocol.largest
+
+    def estimate_law(self, protocol: CentralLaplaceMean, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
+        return self._cells(protocol).law(self.estimate_density(protocol, values))
+
+    def readable_estimate(self, protocol: CentralLaplaceMean, estimates: NDArray[Any]) -> NDArray[Any]:  # noqa: D102
+        return self._cells(protocol).number(estimates)
+
+    def _cells(self, protocol: CentralLaplaceMean) -> Cells:
+        return laplace_cells(Laplace(0.5 * protocol.largest / protocol.users, protocol.scale))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
 from dpverify.claims.local.base import LocalClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -33,8 +34,11 @@ __all__ = ["LocalMeanClaims", "TwoValuedClaims"]
 P = TypeVar("P", bound=LocalMean)
 
 
-class LocalMeanClaims(LocalClaims[P]):
+class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
     """The twin of a `LocalMean`, whose parameter epsilon is the largest privacy loss of a report, and attained."""
+
+    def most(self, protocol: P) -> float:  # noqa: D102
+        return protocol.most
 
     @abstractmethod
     def variance(self, protocol: P, value: float) -> float:
@@ -85,6 +89,9 @@ class LocalMeanClaims(LocalClaims[P]):
             relative_width=relative_width,
         )
 
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:  # noqa: D102
+        return "attained by a user at one end or the other; what other values tell is a part of that"
+
     def two_valued(self, protocol: P) -> bool:
         """Return whether a report has two privacy losses only, epsilon and -epsilon: then composition is closed."""
         return False
@@ -100,14 +107,7 @@ class LocalMeanClaims(LocalClaims[P]):
         check_integer("users", users, low=1)
         return math.sqrt(self.variance(protocol, self.worst_value(protocol)) / users)
 
-    def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:
-        """Return the exact law of the estimate on these users' values, shape (users,).
-
-        Raises
-        ------
-        TypeError
-            If reports have a density.
-        """
+    def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
         held = protocol.check(values)
         total = views.total(*(self.window(protocol, value) for value in held.tolist()))
         # Debiasing is affine, so the mean of the debiased reports is the debiased mean of the reports.

@@ -36,4 +36,6 @@ def test_its_privacy_is_that_of_one_report_of_the_same_epsilon(instances: int) -
     found = account(CURATOR, instances=instances, delta="1e-6")
     assert found.epsilon == account(LaplaceMean(0.7), instances=instances, delta="1e-6").epsilon
     assert found.guarantee.threat_model is ThreatModel.CENTRAL
+    assert found.epsilon == account(CURATOR, instances=instances, delta="1e-6", honest=7).epsilon
+    assert found.notes == ("attained by a user whose value goes from one end to the other",)
     assert account(CURATOR, instances=instances, delta=0).epsilon.upper == pytest.approx(0.7 * instances, rel=1e-12)

@@ -39,3 +39,7 @@ def test_every_user_has_a_value() -> None:
         curator.run([0.0], rng)
     with pytest.raises(ValueError, match=r"^values\[1\]=1\.5 must be in \[0, 1\]\.$"):
         curator.run([0.0, 1.5], rng)
+
+
+def test_fewer_users_have_the_same_epsilon() -> None:
+    assert CentralLaplaceMean(4, 0.5, 8.0).with_users(2) == CentralLaplaceMean(2, 0.5, 8.0)
