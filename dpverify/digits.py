@@ -9,13 +9,23 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
-__all__ = ["rounded_down", "rounded_toward", "rounded_up", "unrounded"]
+__all__ = ["json_plain", "rounded_down", "rounded_toward", "rounded_up", "unrounded"]
 
 _PLAIN = range(-5, 16)
 """Decimal exponents that are written out."""
 _MOST_DIGITS = 17
 """What the shortest decimal of a float has at most."""
+
+
+def json_plain(value: Any) -> Any:
+    """Return a JSON value in which an infinity, which JSON lacks, is the string "inf" or "-inf"."""
+    if isinstance(value, dict):
+        return {key: json_plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [json_plain(entry) for entry in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def rounded_up(value: float | Fraction, digits: int, *, within: float | Fraction = math.inf) -> str:

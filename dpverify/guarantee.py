@@ -11,7 +11,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-from dpverify.digits import rounded_down, rounded_up, unrounded
+from dpverify.digits import json_plain, rounded_down, rounded_up, unrounded
 from protocols.validation import check_choice
 
 __all__ = [
@@ -158,14 +158,16 @@ class Interval:
     def __contains__(self, value: float | Fraction) -> bool:
         return self.lower <= value <= self.upper
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float | str]:
         """Return `{"lower": .., "upper": ..}`, as decimals that enclose the interval: a claim of the upper end holds.
 
         Floats print as the shortest decimal that is nearest to no other float, which may lie inside by half an ulp.
+        Infinity, which JSON lacks, is the string "inf".
         """
-        if self.lower == self.upper:
-            return {"lower": self.lower, "upper": self.upper}
-        return {"lower": printed_float(self.lower, -math.inf), "upper": printed_float(self.upper, math.inf)}
+        ends = (self.lower, self.upper)
+        if self.lower < self.upper:
+            ends = printed_float(self.lower, -math.inf), printed_float(self.upper, math.inf)
+        return {"lower": json_plain(ends[0]), "upper": json_plain(ends[1])}
 
     def __str__(self) -> str:
         if self.lower == self.upper:
@@ -363,9 +365,11 @@ class Guarantee:
             object.__setattr__(self, name, check_choice(name, getattr(self, name), known))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
+        """Return the fields as plain JSON values, infinity as the string "inf"."""
         return {
-            "epsilon": printed_float(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon,
+            "epsilon": json_plain(
+                printed_float(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon
+            ),
             "delta": self.delta,
             "adjacency": self.adjacency.value,
             "threat_model": self.threat_model.value,

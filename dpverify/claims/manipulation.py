@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.registry import claims_of
+from dpverify.digits import json_plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
@@ -43,8 +44,8 @@ class Manipulation:
     upper: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return {"malicious": self.malicious, "lower": self.lower, "upper": self.upper}
+        """Return the fields as plain JSON values, an infinity as a string."""
+        return {"malicious": self.malicious, "lower": json_plain(self.lower), "upper": json_plain(self.upper)}
 
 
 def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Manipulation:

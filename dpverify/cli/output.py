@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.options import choice, exact, integer
+from dpverify.digits import json_plain
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -71,15 +71,6 @@ AtEpsilon = Annotated[
 ]
 
 
-def _plain(value: Any) -> Any:
-    """Return a JSON value in which infinity, which JSON lacks, is the string "inf"."""
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    return "inf" if value == math.inf else value
-
-
 def console(*, stderr: bool = False) -> Console:
     """Return a console for standard output or standard error, 80 columns wide where there is no terminal."""
     from rich.console import Console
@@ -94,7 +85,7 @@ def console(*, stderr: bool = False) -> Console:
 def print_result(result: dict[str, Any], table: RenderableType, as_json: bool) -> None:
     """Print a result as one JSON object or as its table."""
     if as_json:
-        typer.echo(json.dumps(_plain(result), indent=2, allow_nan=False))
+        typer.echo(json.dumps(json_plain(result), indent=2, allow_nan=False))
     else:
         show(table)
 

@@ -10,7 +10,7 @@ from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
-from dpverify.planning.account import change_of
+from dpverify.planning.answers import change_of
 from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.shown import Drawn
 from protocols.validation import check_integer

@@ -26,7 +26,7 @@ from dpverify.guarantee import (
     enclosing_floats,
     exact_number,
 )
-from dpverify.planning.account import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
+from dpverify.planning.answers import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange

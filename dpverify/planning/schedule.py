@@ -18,7 +18,8 @@ from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
-from dpverify.planning.account import PROOF, AccountResult, answered, left_out, upper_bound, within_limits
+from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
+from dpverify.planning.result import AccountResult
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, total
 from dpverify.privacy_loss.covers import Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution

@@ -18,8 +18,8 @@ from dpverify.guarantee import Budget, Interval
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
-    from dpverify.planning.account import AccountResult
     from dpverify.planning.comparison import Comparison
+    from dpverify.planning.result import AccountResult
 
 __all__ = [
     "Curve",

@@ -20,9 +20,9 @@ from dpverify.report.layout import Rows
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
     from dpverify.guarantee import Guarantee
-    from dpverify.planning.account import AccountResult
     from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
+    from dpverify.planning.result import AccountResult
 
 __all__ = [
     "WIDTH",

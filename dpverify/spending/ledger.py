@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
-from dpverify.planning.account import within_limits
+from dpverify.planning.answers import within_limits
 from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
 from dpverify.search import largest_integer
 from dpverify.shown import Shown

@@ -27,15 +27,14 @@ def wide() -> Table:
 
 
 def test_infinity_is_a_word_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    result = {"a": math.inf, "b": [1.5, {"c": math.inf}], "d": "inf", "e": None, "f": True}
+    result = {"a": math.inf, "b": [1.5, {"c": -math.inf}], "d": "inf", "e": None, "f": True}
     print_result(result, "", True)
     printed = capsys.readouterr().out
-    assert json.loads(printed) == {"a": "inf", "b": [1.5, {"c": "inf"}], "d": "inf", "e": None, "f": True}
+    assert json.loads(printed) == {"a": "inf", "b": [1.5, {"c": "-inf"}], "d": "inf", "e": None, "f": True}
     assert printed.endswith("}\n")
     # There is no word for what no result may be.
-    for bad in (math.nan, -math.inf):
-        with pytest.raises(ValueError, match="not JSON compliant"):
-            print_result({"a": bad}, "", True)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_result({"a": math.nan}, "", True)
 
 
 @pytest.mark.parametrize("columns", [None, "300", "20"])

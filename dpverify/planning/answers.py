@@ -1,0 +1,129 @@
+"""A point of a privacy curve, asked for by its delta or its epsilon: as an interval, or refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from dpverify.changes import Change, Full, L2Bounded
+from dpverify.guarantee import (
+    Adjacency,
+    CapacityError,
+    Guarantee,
+    Interval,
+    Number,
+    PrivacyCurve,
+    Side,
+    ThreatModel,
+    enclosing_floats,
+    exact_number,
+)
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve
+from protocols.validation import check_choice, check_real
+
+__all__ = ["PROOF", "answered", "change_of", "chosen_threat_model", "left_out", "upper_bound", "within_limits"]
+
+PROOF = "dpverify.privacy_loss"
+"""The source of what the exact law proves."""
+_FIRST_GUESS, _LEAST_GUESS = 1e-6, 1e-250
+"""For which delta a curve is made at first, and at the least, when delta is what is asked for."""
+_CLOSE = 1.01
+"""Ratio of the ends of delta up to which no other reference is tried."""
+
+
+def left_out(curve: PrivacyCurve) -> tuple[str, ...]:
+    """Return notes on what was left out of a curve's last answer, and why."""
+    refusals = curve.refusals if isinstance(curve, BestCurve | BetweenCurves) else ()
+    return tuple(f"left out: {refusal.removesuffix('.')}" for refusal in refusals)
+
+
+def change_of(instances: int, squared_change: Number | None) -> Change:
+    """Return what is accounted; more change is worse, so T^2 is rounded up."""
+    if squared_change is None:
+        return Full(instances)
+    return L2Bounded(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
+
+
+Statement = tuple[float, float]
+"""The numbers of an (epsilon, delta) statement."""
+
+
+def answered(
+    curve: Callable[[float], PrivacyCurve],
+    largest: Callable[[], LargestLossCurve],
+    delta: Number | None,
+    epsilon: Number | None,
+) -> tuple[Literal["epsilon", "delta"], Fraction, PrivacyCurve, tuple[Interval, Interval], Statement]:
+    """Return which of both was given, what exactly, the curve, its point there, and the upper ends of that.
+
+    Parameters
+    ----------
+    curve : callable
+        Makes the curve for a reference delta.
+    largest : callable
+        Makes what is asked at delta = 0.
+    delta, epsilon : int, float, Fraction, Decimal or decimal string
+        Exactly one, as for `account`.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")
+    if delta is None:
+        assert epsilon is not None
+        exact = exact_number("epsilon", epsilon)
+        at = Interval(*enclosing_floats(exact))
+        check_real("epsilon", at.lower, low=0.0)
+        made, found = _delta_between(curve, at)
+        return "epsilon", exact, made, (at, found), (at.lower, found.upper)
+    exact = exact_number("delta", delta)
+    at = Interval(*enclosing_floats(exact))
+    check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
+    made = curve(max(at.upper, _LEAST_GUESS)) if at.upper > 0.0 else largest()
+    found = _between(made.epsilon, at)
+    return "delta", exact, made, (found, at), (found.upper, at.lower)
+
+
+def _between(curve: Callable[[float], Interval], at: Interval) -> Interval:
+    """Return what a decreasing curve is at a number between two adjacent floats."""
+    ends = [curve(end) for end in dict.fromkeys((at.lower, at.upper))]
+    return Interval.proved(ends[-1].lower, ends[0].upper)
+
+
+def _delta_between(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> tuple[PrivacyCurve, Interval]:
+    """Return the delta at an epsilon, and its curve: made for that delta, which is not known beforehand."""
+    reference, least, most = _FIRST_GUESS, 0.0, 1.0
+    while True:
+        made, before = curve(reference), most
+        found = _between(made.delta, epsilon)
+        least, most = max(least, found.lower), min(most, found.upper)
+        if most <= _CLOSE * least or most > 0.5 * before or reference == _LEAST_GUESS:
+            return made, Interval.proved(least, most)
+        # Where the ends are apart, the upper one is what was left out for a delta that is too large.
+        reference = max(least, most**1.5, _LEAST_GUESS)
+
+
+def upper_bound(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:
+    """Return what is proved about a whole composition."""
+    return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
+
+
+def chosen_threat_model(name: str, known: Sequence[ThreatModel], threat_model: ThreatModel | str | None) -> ThreatModel:
+    """Return the threat model after checking that a protocol's twin covers it; the first when it is None."""
+    return known[0] if threat_model is None else check_choice("threat_model", threat_model, known, where=f" for {name}")
+
+
+@contextmanager
+def within_limits(name: str) -> Iterator[None]:
+    """Refuse what overflows, or does not fit in memory, instead of a warning and an infinity that nobody asked for."""
+    with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+        try:
+            yield
+        except CapacityError as error:
+            raise CapacityError(f"{name} cannot be computed here: {error.reason}") from error
+        except (FloatingPointError, OverflowError) as error:
+            raise CapacityError(f"{name} leaves the range of floats here: {error}.") from error
+        except MemoryError as error:
+            raise CapacityError(f"{name} needs more memory than there is.") from error

@@ -1,0 +1,149 @@
+"""What a protocol's composition really gives, and the view that it is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import Guarantee, Interval, PrivacyCurve, ThreatModel
+from dpverify.planning.answers import within_limits
+from dpverify.privacy_loss.bounds import BetweenCurves
+from dpverify.shown import Drawn
+
+__all__ = ["AccountResult", "HonestView"]
+
+_PROFILE_WIDTH = 1e-3
+"""What the eye can tell from a figure."""
+
+
+@dataclass(frozen=True)
+class AccountResult(Drawn):
+    """What a protocol's composition really gives.
+
+    Parameters
+    ----------
+    name : str
+        The protocol's name.
+    protocol : object
+        The protocol.
+    parameters : dict
+        Its parameters by argument name.
+    change : Full or L2Bounded
+        How many instances the same user takes part in, and what her replacement changes in them.
+    epsilon, delta : Interval
+        The privacy curve's point: one is the value that was asked at, the other contains the truth.
+    guarantee : Guarantee
+        The upper ends, as an (epsilon, delta)-DP statement.
+    asked : {"epsilon", "delta"}
+        Which of both was given.
+    at : Fraction
+        The number that was given, exactly.
+    notes : tuple of str
+        How the supremum over datasets was taken.
+    honest : int or None
+        How many users follow the protocol, at least; None for all of them.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:account_table"
+    figure_by: ClassVar[str] = "dpverify.report.plots:account_profile"
+
+    name: str
+    protocol: Any = field(repr=False)
+    parameters: dict[str, Any]
+    change: Change
+    epsilon: Interval
+    delta: Interval
+    guarantee: Guarantee
+    asked: Literal["epsilon", "delta"]
+    at: Fraction
+    notes: tuple[str, ...] = ()
+    honest: int | None = None
+
+    @property
+    def users(self) -> int | None:
+        """How many users the protocol is for; None where it has no number, as for a local mechanism."""
+        return mechanism_claims_of(self.protocol).users(self.protocol)
+
+    @property
+    def instances(self) -> int:
+        """How many instances the same user takes part in."""
+        return self.change.instances
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, but `protocol`, as plain JSON values."""
+        return {
+            "protocol": self.name,
+            "users": self.users,
+            "honest": self.honest,
+            "instances": self.instances,
+            "change": self.change.to_dict(),
+            "parameters": dict(self.parameters),
+            "epsilon": self.epsilon.to_dict(),
+            "delta": self.delta.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
+        """Return epsilon at other deltas, enclosed: the privacy profile of the same composition.
+
+        Parameters
+        ----------
+        deltas : sequence of float
+            In (0, 1), at least one; the accuracy is set for the least.
+        """
+        with within_limits(self.name):
+            view = HonestView.of(self.protocol, self.honest, self.guarantee.threat_model)
+            curve = view.curve(self.change, _PROFILE_WIDTH, min(deltas))
+            return [curve.epsilon(delta) for delta in deltas]
+
+
+@dataclass(frozen=True)
+class HonestView:
+    """What an adversary sees of the users who follow a protocol.
+
+    Parameters
+    ----------
+    claims : MechanismClaims
+        The protocol's twin.
+    protocols : tuple
+        The protocol of those users alone; two where it lies between these, the less private one first.
+    adversary : ThreatModel
+        Whose view.
+    """
+
+    claims: MechanismClaims[Any]
+    protocols: tuple[Any, ...]
+    adversary: ThreatModel
+
+    @classmethod
+    def of(cls, protocol: Any, honest: int | None, adversary: ThreatModel) -> HonestView:
+        """Return it for so many honest users, all when None."""
+        claims = mechanism_claims_of(protocol)
+        return cls(claims, (protocol,) if honest is None else claims.among_honest(protocol, honest), adversary)
+
+    def curve(self, change: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
+        """Return their privacy curve, at the accuracy wanted and where."""
+        ends = [
+            self.claims.curve(
+                made, change, self.adversary, relative_width=relative_width, reference_delta=reference_delta
+            )
+            for made in self.protocols
+        ]
+        return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
+
+    @property
+    def pure_epsilon(self) -> Interval:
+        """The largest privacy loss of one instance."""
+        ends = [self.claims.pure_epsilon(made, self.adversary) for made in self.protocols]
+        return Interval.proved(ends[-1].lower, ends[0].upper)
+
+    @property
+    def note(self) -> str:
+        """How the supremum over datasets is taken."""
+        return self.claims.note(self.protocols[0], self.adversary)
