@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact
+from dpverify.cli.options import choice, exact, integer
 from dpverify.cli.output import AsJson, HonestFraction, Instances, Users, print_result, write_figure
 
 __all__ = ["register"]
@@ -36,6 +36,9 @@ def crowd(
     instances: Instances,
     bitsum: Annotated[str, choice(known=_bitsums, help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     honest_fraction: HonestFraction = None,
+    malicious: Annotated[
+        int | None, integer(within="[0, inf)", help="Show as well how far so many users can move the estimates.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +58,7 @@ def crowd(
         bitsums=_bitsums()[:-1] if bitsum == _ALL else (bitsum,),
         fractions=[share for share in crowds.FRACTIONS if float(share) * users >= 1],
         honest_fraction=honest_fraction,
+        malicious=malicious,
     )
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))

@@ -19,6 +19,7 @@ def plan_kernel(
     bandwidth: float,
     bitsums: Sequence[str],
     max_messages: float | None,
+    honest_fraction: str | None,
     as_json: bool,
 ) -> None:
     """Print the front of error against messages."""
@@ -35,5 +36,6 @@ def plan_kernel(
         bandwidth=bandwidth,
         bitsums=bitsums,
         max_messages_per_user=max_messages,
+        honest_fraction=honest_fraction,
     )
     print_result(found.to_dict(), density_table(found), as_json)

@@ -102,8 +102,6 @@ def plan(
         given = {"--instances": instances is not None, "--squared-change": squared_change is not None}
         for name in (name for name in given if given[name]):
             raise ValueError(f"{name} must be omitted with --kernel, which chooses it.")
-        if honest_fraction is not None:
-            raise ValueError("--honest-fraction must be omitted with --kernel, which plans for all users.")
         plan_kernel(
             kernel,
             dimension,
@@ -112,6 +110,7 @@ def plan(
             bandwidth=1.0 if bandwidth is None else bandwidth,
             bitsums=("rr",) if bitsum == _ALL else (bitsum,),
             max_messages=max_messages,
+            honest_fraction=honest_fraction,
             as_json=as_json,
         )
         return

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, ThreatModel, exact_number
 from dpverify.planning.account import account
+from dpverify.planning.attacks import Attack, attack
 from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
 from dpverify.planning.plan import PlanRow, honest_users
 from dpverify.shown import Drawn
@@ -33,18 +34,22 @@ class CrowdRow:
         One for each fraction, at the budget's delta; None where the law was too large.
     errors : tuple of str
         Why, once each.
+    attack : Attack or None
+        What the malicious users can do, if it was asked for how many.
     """
 
     plan: PlanRow
     epsilons: tuple[Interval | None, ...]
     errors: tuple[str, ...] = ()
+    attack: Attack | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
+        """Return the fields as plain JSON values; "attack" only if it was asked for."""
         return {
             "plan": self.plan.to_dict(),
             "epsilons": [None if found is None else found.to_dict() for found in self.epsilons],
             "errors": list(self.errors),
+            **({} if self.attack is None else {"attack": self.attack.to_dict()}),
         }
 
 
@@ -107,6 +112,7 @@ def crowd(
     fractions: Iterable[Number] = FRACTIONS,
     honest_fraction: Number | None = None,
     threat_model: ThreatModel | str | None = None,
+    malicious: int | None = None,
 ) -> Crowd:
     """Plan each bitsum with the least error, and account the plan for every fraction of honest users.
 
@@ -124,6 +130,9 @@ def crowd(
         The fraction that the plans are made for, as in `dpverify.planning.plan.plan`; all users when omitted.
     threat_model : ThreatModel or str, optional
         As in `dpverify.planning.plan.plan`.
+    malicious : int, optional
+        m, from 0 to n: of how many users the manipulation of the estimate is shown too, with the least cap on messages
+        that costs next to nothing.
 
     Raises
     ------
@@ -139,6 +148,8 @@ def crowd(
     budget, users = Budget.of(budget), check_integer("users", users, low=1)
     if budget.delta == 0.0:
         raise ValueError("delta=0 must be in (0, 1): the fewer users are honest, the more delta says.")
+    if malicious is not None:
+        check_integer("malicious", malicious, low=0, high=users)
     asked = tuple(fractions)
     honest = tuple(honest_users("fractions", fraction, users) for fraction in asked)
     plans = compare(
@@ -168,7 +179,8 @@ def crowd(
             except CapacityError as error:
                 epsilons.append(None)
                 errors.append(error.reason)
-        return CrowdRow(row, tuple(epsilons), tuple(dict.fromkeys(errors)))
+        attacked = None if malicious is None else attack(row.protocol, malicious, budget, instances)
+        return CrowdRow(row, tuple(epsilons), tuple(dict.fromkeys(errors)), attacked)
 
     rows = tuple(row if isinstance(row, FailedPlan) else accounted(row) for row in plans.rows)
     return Crowd(budget, users, plans.instances, honest, tuple(exact_number("fractions", f) for f in asked), rows)

@@ -20,8 +20,8 @@ from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.lsq.base import LinearPairClaims
 from dpverify.claims.lsq.linear import kept_share
 from dpverify.claims.registry import claims_of
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError
-from dpverify.planning.plan import PlanRow, plan
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number
+from dpverify.planning.plan import PlanRow, honest_users, plan
 from protocols.lsq import (
     ExponentialTessellation,
     FourierPairs,
@@ -110,6 +110,8 @@ class DensityPlan:
         By messages, the fewest first.
     failures : tuple of str
         Why bitsums have no plan, in one sentence each.
+    honest : int or None
+        For how many users who follow the protocol the budget is kept; None for all of them.
     """
 
     kernel: str
@@ -119,6 +121,7 @@ class DensityPlan:
     budget: Budget
     rows: tuple[DensityRow, ...]
     failures: tuple[str, ...] = ()
+    honest: int | None = None
 
     @property
     def front(self) -> tuple[DensityRow, ...]:
@@ -141,6 +144,7 @@ class DensityPlan:
             "kernel": self.kernel,
             "dimension": self.dimension,
             "users": self.users,
+            "honest": self.honest,
             "bandwidth": self.bandwidth,
             "budget": self.budget.to_dict(),
             "rows": [{**row.to_dict(), "on_front": id(row) in front} for row in self.rows],
@@ -248,6 +252,7 @@ def plan_density(
     bandwidth: float = 1.0,
     bitsums: Iterable[str] = ("rr",),
     max_messages_per_user: float | None = None,
+    honest_fraction: Number | None = None,
 ) -> DensityPlan:
     """Find density estimators of least error within a budget, for every number of messages.
 
@@ -268,6 +273,9 @@ def plan_density(
         response sends the fewest messages.
     max_messages_per_user : float, optional
         The expected messages of one user over all bits, at most.
+    honest_fraction : number, optional
+        The budget is kept if at least this share of the users follows the protocol, as in `planning.plan.plan`;
+        all of them when omitted. The error is that of all users' noise.
 
     Returns
     -------
@@ -298,8 +306,10 @@ def plan_density(
         raise InfeasibleBudgetError("delta=0 cannot be met here: the law of a joint change has no small largest loss.")
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)
     chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
-    sigma = least_sigma(budget.epsilon, budget.delta)
+    # All users' noise is as much more than that of the honest ones.
+    sigma = least_sigma(budget.epsilon, budget.delta) * math.sqrt(users / (honest or users))
     rows, failures = [], []
     for candidates in _candidates(kernel, dimension, float(bandwidth)):
         errors = [
@@ -319,6 +329,7 @@ def plan_density(
                     instances=bits,
                     squared_change=square,
                     max_messages_per_user=most,
+                    honest_fraction=honest_fraction,
                 )
             except (InfeasibleBudgetError, CapacityError) as error:
                 failures.append(error.reason if isinstance(error, CapacityError) else str(error))
@@ -336,4 +347,5 @@ def plan_density(
         budget,
         tuple(rows),
         tuple(dict.fromkeys(failures)),
+        honest,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter, LogLocator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dpverify.planning.crowds import Crowd
+    from dpverify.planning.crowds import Crowd, CrowdRow
 
 __all__ = ["crowd_curves", "crowd_figure", "crowd_table"]
 
@@ -56,7 +57,28 @@ def crowd_table(crowd: Crowd) -> RenderableType:
     )
     planned = {row.plan.honest for row in crowd.plans} - {None}
     promise = [f"Planned for {count:,} honest users." for count in planned]
-    return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]))
+    return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]), *_attacks(crowd.plans))
+
+
+def _attacks(rows: Sequence[CrowdRow]) -> list[RenderableType]:
+    """Return what malicious users can do, one row per plan, if it was asked for."""
+    numbers = ("least", "most", "cap", "least, capped", "most, capped")
+    table, notes, malicious = Rows(("bitsum", *numbers), numbers), [], 0
+    for row in rows:
+        if row.attack is None:
+            return []
+        freely, capped, cap = row.attack.freely, row.attack.capped, row.attack.cap
+        malicious = freely.malicious
+        ends = [f"{end:,.5g}" for end in (freely.lower, freely.upper, capped.lower, capped.upper)]
+        shown = f"{cap.messages:,}" if cap is not None else "?" if row.attack.note else "-"
+        table.add_row(name_lines(row.plan.bitsum), *ends[:2], shown, *ends[2:])
+        notes += [f"{row.plan.bitsum}: {row.attack.note}"] if row.attack.note else []
+    legend = (
+        f"What {malicious:,} users who send what they like can add to a sum, compared with staying away: at the least "
+        "and at the most, exactly. cap: messages per user and instance that the shuffler passes on, the fewest that "
+        "cost a thousandth of delta at most; -: none is needed."
+    )
+    return [table, *map(Text, [legend, *notes])] if rows else []
 
 
 def _shown(epsilon: float, crowd: Crowd) -> str:

@@ -47,4 +47,6 @@ def density_table(found: DensityPlan) -> RenderableType:
         "density where all users hold one point. front (*): no other row has as few messages and less error.",
         f"Every row is {found.budget}-DP: upper bound, replace-one adjacency.",
     ]
+    if found.honest is not None:
+        lines.append(f"Planned for {found.honest:,} honest users.")
     return Group(Text(title, style="bold"), table, *map(Text, (*lines, *(f"no plan: {why}" for why in found.failures))))

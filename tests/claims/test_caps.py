@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -122,3 +123,13 @@ def test_what_has_no_cap_is_refused() -> None:
     for call, kind, said in calls:
         with pytest.raises(kind, match=said):
             call()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.7, 1.0, 1.3, 6.0])
+@pytest.mark.parametrize("law", [NegativeBinomial, Poisson])
+def test_a_tighter_cap_never_adds_to_the_error(law: type[NegativeBinomial] | type[Poisson], share: float) -> None:
+    protocol = NegativeBinomial(10, 10 * share, 0.7) if law is NegativeBinomial else Poisson(10, 10 * share)
+    ratios = [capped(protocol, messages).variance_ratio for messages in range(1, 40)]
+    assert ratios[0] == 0.0
+    assert 0.5 < ratios[-1] <= 1.0 + 1e-12
+    assert all(before <= after * (1.0 + 1e-12) for before, after in itertools.pairwise(ratios))

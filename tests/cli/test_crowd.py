@@ -41,6 +41,16 @@ def test_mistakes_are_told_before_the_work(tmp_path: Path, capsys: pytest.Captur
     account = ["account", "poisson", "--mean", "9", "--instances", "1", "--delta", "1e-3", "--users", "4"]
     assert cli.main([*account, "--honest-users", "5"]) == 2
     assert capsys.readouterr().err == "--honest-users=5 must be an integer in [1, 4].\n"
-    kernel = ["plan", "--kernel", "gaussian", "--dimension", "2", "--epsilon", "1", "--delta", "1e-3", "--users", "9"]
-    assert cli.main([*kernel, "--honest-fraction", "0.5"]) == 2
-    assert capsys.readouterr().err.startswith("--honest-fraction must be omitted with --kernel")
+    assert cli.main([*WORDS, "--malicious", "401"]) == 2
+    assert capsys.readouterr().err == "--malicious=401 must be an integer in [0, 400].\n"
+
+
+def test_what_malicious_users_can_do_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--malicious", "7", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["rows"][0]["attack"]
+    assert told["freely"] == {"malicious": 7, "lower": 0.0, "upper": "inf"}
+    assert told["capped"]["upper"] == 7 * told["cap"]["messages"]
+    assert cli.main([*WORDS, "--malicious", "7"]) == 0
+    shown = capsys.readouterr().out
+    assert "What 7 users who send what they like can add to a sum" in shown
+    assert f" {told['cap']['messages']} " in shown

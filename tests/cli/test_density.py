@@ -14,10 +14,11 @@ WORDS = ["plan", "--epsilon", "2", "--delta", "1e-4", "--users", "200"]
 
 
 def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = []
+    asked, honest = [], None
 
     def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
         asked.append((bitsum, more["max_messages_per_user"]))
+        assert more["honest_fraction"] == honest
         return plan("central-gaussian", budget, users=users, instances=1)
 
     monkeypatch.setattr(density, "plan", quick)
@@ -30,6 +31,11 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert cli.main([*words, "--bitsum", "poisson"]) == 0
     assert "gaussian kernel, d = 3, bandwidth 0.5" in capsys.readouterr().out
     assert asked[-1][0] == "poisson"
+    honest = "0.5"
+    assert cli.main([*words, "--honest-fraction", honest]) == 0
+    assert "Planned for 100 honest users." in capsys.readouterr().out
+    assert cli.main([*words, "--honest-fraction", "1e-3"]) == 2
+    assert capsys.readouterr().err.startswith("--honest-fraction='1e-3' must be at least 1/200")
 
 
 @pytest.mark.parametrize(

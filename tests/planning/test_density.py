@@ -49,6 +49,18 @@ def test_the_error_of_maps_is_a_mean_over_points(family: LSQFamily) -> None:
     assert found == pytest.approx(math.sqrt(max(np.mean(same), np.mean(across))), rel=0.35)
 
 
+def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
+    found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40, honest_fraction="0.5")
+    (best,) = found.rows
+    protocol = KernelDensityProtocol(best.bitsum.protocol, best.family.sample(best.pairs, np.random.default_rng(0)))
+    assert protocol.bitsum.users == 60
+    assert account(protocol, delta="1e-4", relative_width=1e-3, honest=30).epsilon.upper <= 2.0
+    assert account(protocol, delta="1e-4", relative_width=1e-3, honest=24).epsilon.upper > 2.0
+    assert found.honest == found.to_dict()["honest"] == best.bitsum.honest == 30
+    (alone,) = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40).rows
+    assert best.bitsum.bitsum_rmse == pytest.approx(alone.bitsum.bitsum_rmse * 2**0.5, rel=0.05)
+
+
 def test_what_is_planned_meets_the_budget_as_a_protocol() -> None:
     found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40)
     (best,) = found.rows
