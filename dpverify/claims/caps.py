@@ -11,8 +11,8 @@ does not depend on the inputs, and T = 1 - P(A). What is sent then has the law o
   deviation. For NB and Poisson noise of a user the variance given Z <= b does not fall as b grows, so that the cap
   never adds to the error. With f the pmf, F, G and H its running sums, taken once, twice and three times, at b, and F'
   that of b + 1, the mean of b + 1 - Z given Z <= b is G/F and that of (b + 1 - Z)(b + 2 - Z) is 2H/F; a further value
-  b + 1 of mass q does not lower the variance v if `(1 - q)(G/F)^2 >= v`, that is, `G^2/F + G^2/F' + G >= 2H`. Where f is
-  log-concave (Poisson, and NB shares of a shape of at least 1) so is H, as sums keep that: at b it says
+  b + 1 of mass q does not lower the variance v if `(1 - q)(G/F)^2 >= v`, that is, `G^2/F + G^2/F' + G >= 2H`. Where f
+  is log-concave (Poisson, and NB shares of a shape of at least 1) so is H, as sums keep that: at b it says
   `H <= G^2/F' + G` and at b - 1 `H <= G^2/F`. Where f falls (smaller shares) `q <= 1/(b + 2)`, and the mean u given
   Z <= b is at most b/2, so that `v <= (b - u) u <= (b - u)^2 <= (1 - q)(b + 1 - u)^2`.
 - Of 3NB and Pure the mean is 0 before and after, as Z1 and Z2 are exchangeable. Given W = Z1 + Z2 messages of her own a
