@@ -236,8 +236,10 @@ class BitsumClaims(MechanismClaims[P]):
 
         What a published formula says has room, as a rule, so that a loose bound does.
         """
+        if self.pure_epsilon(protocol, threat_model).upper <= epsilon0:
+            return True
         if delta0 == 0.0:
-            return self.pure_epsilon(protocol, threat_model).upper <= epsilon0
+            return False
         if self.loose_views(protocol, threat_model, delta0).delta_upper(epsilon0) <= delta0:
             return True
         return self.views_at(protocol, threat_model, negligible(delta0, 1)).delta_upper(epsilon0) <= delta0

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from mpmath import fp
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs, negligible
+from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs, normal_deviation
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
@@ -40,11 +40,12 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.privacy_loss.chord import chord, towards_end
-from dpverify.privacy_loss.covers import Covers, Entry
+from dpverify.privacy_loss.covers import Covers
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
 from dpverify.rounding import UNIT
+from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
@@ -59,7 +60,7 @@ _SMALL, _LEAST_TAIL = 1e-28, 1e-290
 _MOST_LISTED = 10_000
 """Up to so many users a small delta, which an inverted transform cannot resolve, has every cell listed."""
 _MOST_CELLS = 512
-_FEW_CELLS = 32
+_FEW_CELLS = 8
 """For bounds that need not be sharp."""
 _BINS_PER_DEVIATION = 50
 _LARGEST_LISTED_DEVIATION = 300.0
@@ -80,7 +81,9 @@ _MOST_LISTED_FLIPS = 128.0
 """With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses."""
 _LEAST_BINNED = 1e-280
 """Losses of smaller flip probabilities leave the floats in bins."""
-_LEAST_RMSE, _LARGEST_RMSE = 1e-9, 1e9
+_LARGEST_RMSE = 1e9
+_SLOPE = 1.1
+"""Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint."""
 
 
 class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
@@ -166,41 +169,25 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
                 )
             return RandomizedResponse(users, p)
 
-        def search(error: float, pairs_of: Callable[[RandomizedResponse], Sequence[Any]], tolerance: float) -> float:
-            # Epsilon is nearly proportional to 1 / RMSE. Returns an error that meets the target, within the tolerance.
-            safe, safe_epsilon, unsafe = math.inf, 0.0, 0.0
-            while error <= _LARGEST_RMSE:
-                epsilon = composed_epsilon(pairs_of(at(error)))
-                if epsilon > target:
-                    unsafe = max(unsafe, error)
-                elif error < safe:
-                    safe, safe_epsilon = error, epsilon
-                # Next to no error: less would not help, and soon leaves the floats.
-                if safe <= max(unsafe * (1.0 + tolerance), _LEAST_RMSE) or safe_epsilon >= target * (1.0 - tolerance):
-                    return safe
-                proposed = error * min(max(epsilon / target, 0.01), 100.0) * (1.0 + 0.3 * tolerance)
-                if not unsafe < proposed < safe:
-                    proposed = math.sqrt(max(unsafe, 1e-9) * safe) if safe < math.inf else 2.0 * unsafe
-                error = proposed
-            return safe
+        def rough(error: float) -> float:
+            return composed_epsilon(_extreme(users, at(error).flip_probability, _TAIL))
 
-        rough = search(
-            math.sqrt(users),
-            lambda protocol: _extreme(users, protocol.flip_probability, _TAIL),
-            1e-3,
-        )
-        left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
+        def sharp(error: float) -> float:
+            return self.guaranteed_epsilon(at(error), composed_epsilon)
 
-        def sharp(protocol: RandomizedResponse) -> Sequence[Entry]:
-            return self.views_at(protocol, composed_epsilon.threat_model, left_out).every
-
-        error = search(rough, sharp, 1e-4) if rough < math.inf else math.inf
-        if error == math.inf:
+        start = min(normal_deviation(composed_epsilon, target), math.sqrt(users))
+        error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
+        if error is not None:
+            error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=_SLOPE)
+        if error is None:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "
                 "below 1/2."
             )
         return at(error)
+
+    def guaranteed_epsilon(self, protocol: RandomizedResponse, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+        return _guaranteed_epsilon(protocol, composed_epsilon)
 
     def _least_pure(self, users: int, target: float) -> RandomizedResponse:
         """Return the least flip probability that is pure target-DP: that of local randomized response."""
@@ -213,6 +200,12 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         if not meets(most):
             raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
         return RandomizedResponse(users, nudged(meets, least, most))
+
+
+@functools.lru_cache(maxsize=4)
+def _guaranteed_epsilon(protocol: RandomizedResponse, composed_epsilon: ComposedEpsilon) -> float:
+    """Return it, remembered: a search asks for what it returns, and so does the proof."""
+    return BitsumClaims.guaranteed_epsilon(RandomizedResponseClaims(), protocol, composed_epsilon)
 
 
 def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
@@ -278,6 +271,10 @@ def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
         least_missing = max(least_missing, missing)
         crowds.append((users - 1 - first - unsure, first, coins))
         spans.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
+    if users <= 2:
+        # All others, one at most, hold the same bit.
+        alone = tuple(binomial_randomized_response(users, p, tail))
+        return Pairs(alone, alone, note="attained by all others, one at most")
     note = (
         f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(crowds)} cells"
     )

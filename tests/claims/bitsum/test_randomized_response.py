@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +18,9 @@ from dpverify.changes import L2Ball
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
-from dpverify.planning.plan import plan
+from dpverify.planning.plan import _ComposedEpsilon, plan
 from dpverify.privacy_loss.covers import members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
@@ -305,3 +306,32 @@ def test_a_cell_of_many_users_surely_has_more_coins_where_more_may_be_left_out()
     short, long = (claims.views_at(protocol, claims.threat_models[0], tail) for tail in (1e-19, 1e-40))
     for epsilon in (0.02, 0.05):
         assert long.delta_upper(epsilon) * (1 - 2e-2) <= short.delta_upper(epsilon) < long.delta_upper(epsilon)
+
+
+def test_a_search_takes_few_accounts_at_any_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    composed = _ComposedEpsilon.__call__
+
+    def counted(self: _ComposedEpsilon, pairs: Any, **options: Any) -> float:
+        asked.append(pairs)
+        return composed(self, pairs, **options)
+
+    monkeypatch.setattr(_ComposedEpsilon, "__call__", counted)
+    for epsilon, users, instances, most in (("1e10", 1, 10**11, 15), ("2", 300, 20, 7)):
+        asked.clear()
+        row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances)
+        assert row.guarantee.epsilon <= float(epsilon) <= row.guarantee.epsilon * (1 + 2e-4)
+        assert len(asked) <= most
+
+
+def test_what_is_pure_is_proved_where_floats_hold_no_window() -> None:
+    for users in (1, 2):
+        row = plan("rr", ("1e-9", "1e-100"), users=users, instances=10**6, method="published")
+        assert row.guarantee.side is Side.UPPER_BOUND
+
+
+@pytest.mark.parametrize("users", [1, 2])
+def test_one_or_two_users_have_only_attained_pairs(users: int) -> None:
+    pairs = CLAIMS.pairs(RandomizedResponse(users, 0.3))
+    assert pairs.every == pairs.attained
+    assert len(pairs.every) == 2
