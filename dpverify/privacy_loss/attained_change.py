@@ -19,8 +19,10 @@ from dpverify.guarantee import CapacityError, PrivacyCurve
 from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.step import least_step, step_for
+from dpverify.privacy_loss.transform import Composition
 
 __all__ = ["AttainedChange", "composed"]
 
@@ -28,6 +30,10 @@ Parts = tuple[tuple[PrivacyLossDistribution, int], ...]
 """Pairs, and in how many bitsums each is met."""
 
 _WIDTH = 1e-4
+_CUT = 1e-9
+"""The share of delta that mixes may lose on each side by trimming the rarest losses."""
+_MOST_LENGTH, _MOST_BYTES = 2**16, 2**27
+"""Of the transform of a mix."""
 _LEAST_LOSS = 1e-100
 """Smaller losses, whose squares leave the floats, are worth no composition."""
 _TRIED = 4
@@ -136,10 +142,12 @@ class AttainedChange:
 
 
 def composed(parts: Parts, reference_delta: float) -> PrivacyCurve:
-    """Return the privacy curve of bitsums of which so many meet each pair, from below: no other is asked for."""
+    """Return the privacy curve of bitsums of which so many meet each pair."""
     if len(parts) == 1:
         ((pair, number),) = parts
         return FamilyComposition([pair], number, relative_width=_WIDTH, reference_delta=reference_delta)
-    pairs, numbers = [[pair] for pair, _ in parts], [number for _, number in parts]
-    laws = SeveralLaws(pairs, pairs, numbers, relative_width=_WIDTH, reference_delta=reference_delta)
-    return SeveralComposition(laws, numbers, numbers)
+    cut = _CUT * reference_delta / sum(number for _, number in parts)
+    listed = [(pair.trimmed(cut), number) for pair, number in parts]
+    step = step_for(listed, relative_width=_WIDTH, reference_delta=reference_delta, most_length=_MOST_LENGTH)
+    step = max(step, least_step(pair for pair, _ in listed))
+    return Composition([(connect_the_dots(pair, step), number) for pair, number in listed], max_bytes=_MOST_BYTES)

@@ -90,9 +90,10 @@ class JointChange:
         self._attained = AttainedChange(attained, change, reference_delta)
         self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
         cut = _CUT * reference_delta / change.coordinates
+        chosen: Sequence[Entry] = pairs
         if isinstance(pairs, Covers) and pairs.others:
-            pairs = _sharpest(pairs, change.squared_change, reference_delta, cut)
-        groups = [members(entry) for entry in pairs]
+            chosen = _sharpest(pairs, change.squared_change, reference_delta, cut)
+        groups = [members(entry) for entry in chosen]
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
         spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
         largest = max(pair.largest_loss for group in trimmed for pair in group)

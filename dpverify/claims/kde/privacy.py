@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
+from dpverify.claims.kde.attained import among_coins_curve
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.kde import PRIVACY
@@ -192,7 +193,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         def in_full() -> PrivacyCurve:
             return of(Full(runs * features.instances * Sparse(family.S, family.Q).full_changes))
 
-        attained = claims_of(family).bits_in_full(features)
+        attained = _bits_in_full(features)
         if attained == features.coordinates:
             return in_full()
         curves: list[Callable[[], PrivacyCurve]] = []
@@ -208,6 +209,9 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
             curves.append(lambda: _OneEnd(in_full(), upper=True))
         if attained:
             curves.append(lambda: _OneEnd(of(Full(runs * attained)), upper=False))
+        spread = among_coins_curve(bitsum, features, runs, reference_delta)
+        if spread is not None:
+            curves.append(lambda: _OneEnd(spread, upper=False))
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), Full(runs)), *curves)
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
@@ -215,7 +219,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         bitsum, features = protocol.bitsum, protocol.features
         loss = claims_of(bitsum).pure_epsilon(bitsum, threat_model)
         largest = times(features.instances * Sparse(features.family.S, features.family.Q).full_changes, loss)
-        attained = claims_of(features.family).bits_in_full(features)
+        attained = _bits_in_full(features)
         if attained == features.coordinates:
             return largest
         joint = LargestLossCurve(loss, _joint_change(features, 1)).epsilon(0.0).upper
@@ -224,7 +228,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
     def note(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> str:
         """Return what may change, and how the datasets are covered."""
         bitsum, features = protocol.bitsum, protocol.features
-        attained = claims_of(features.family).bits_in_full(features)
+        attained = _bits_in_full(features)
         if attained == features.coordinates:
             bits = claims_of(bitsum).note(bitsum, threat_model)
             return f"every draw of the features, and all Q bits of an instance may change fully; {bits}"
@@ -272,6 +276,11 @@ def _described(part: BitsumProtocol | LSQFamily) -> dict[str, Any]:
 @functools.lru_cache(maxsize=8)
 def _squared_change(features: LSQFeatures) -> float:
     return claims_of(features.family).squared_change(features)
+
+
+@functools.lru_cache(maxsize=8)
+def _bits_in_full(features: LSQFeatures) -> int:
+    return claims_of(features.family).bits_in_full(features)
 
 
 def _joint_change(features: LSQFeatures, runs: int) -> L2Bounded:

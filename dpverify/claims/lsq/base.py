@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.base import Claims
+from dpverify.claims.distant import turned_bits
 from dpverify.rounding import UNIT, norm, spectral_norm
 from protocols.lsq import LSQFamily, LSQFeatures
 
@@ -124,9 +125,14 @@ class LSQClaims(Claims[F]):
     def bits_in_full(self, features: LSQFeatures) -> int:
         """Return how many bits two points that the features take change fully: 0 where none were worked out.
 
-        For the features as they were drawn; where all I Q bits change fully, it may be for some draw of the family.
+        All in the same direction, which is the worst. For the features as they were drawn; where all I Q bits change
+        fully, it may be for some draw of the family.
         """
-        return 0
+        return max((turned_bits(features, points) for points in self.distant_points(features)), default=0)
+
+    def distant_points(self, features: LSQFeatures) -> Iterable[Array]:
+        """Return pairs of points, shape (2, d), that may change many bits, or all by much: guesses, for lower ends."""
+        return ()
 
     def query_norm(self, features: LSQFeatures) -> float:
         """Return an upper bound on `|g(y)|`, over all I Q coordinates and all queries of `domain`."""

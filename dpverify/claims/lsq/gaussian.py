@@ -8,11 +8,13 @@ of the product of four, the terms whose phases cancel. For pairs, whose f(x) . g
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import ClassVar, TypeVar
 
 import numpy as np
 import scipy
 
+from dpverify.claims.distant import aligned
 from dpverify.claims.lsq.base import (
     Array,
     LSQClaims,
@@ -41,6 +43,8 @@ class _GaussianClaims(LSQClaims[G]):
     """What single cosines and pairs share."""
 
     domain: ClassVar[str] = "all of R^d"
+    _ends: ClassVar[tuple[float, float]] = (0.0, math.pi)
+    """Phases at which a feature is R and -R."""
 
     def accuracy(self, family: G, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M = 1 and r; far from the query a + c cancels, by up to 2u |a|, and e^(-s^2) has slopes below 1."""
@@ -76,6 +80,16 @@ class _GaussianClaims(LSQClaims[G]):
         """Return whether T^2 is that of the features' norm, R sqrt(I) at most, and not that of their change alone."""
         return self.squared_change(features) >= self._largest_change(features)
 
+    def distant_points(self, features: LSQFeatures) -> Iterator[Array]:
+        """Yield two points at which a cosine, or the sine of a pair, is 1 and -1 for as many frequencies as possible.
+
+        Independent frequencies may have any phases at once.
+        """
+        assert isinstance(features, Cosines)
+        phases = np.array(self._ends)[:, np.newaxis] - features.offsets
+        turned = np.remainder(phases + math.pi, 2.0 * math.pi) - math.pi
+        yield aligned(features.frequencies, turned, ball_radius(features))
+
     def _largest_change(self, features: LSQFeatures) -> float:
         """Return what bounds it for points wherever they are."""
         return float(features.instances)
@@ -89,8 +103,8 @@ class GaussianFeaturesClaims(_GaussianClaims[GaussianFeatures]):
     theorems: ClassVar[tuple[Theorem, ...]] = GAUSSIAN
 
     def bits_in_full(self, features: LSQFeatures) -> int:
-        """Return I for points anywhere, as some draw has the same phase everywhere, and 0 for points in a ball."""
-        return features.coordinates if features.family.radius is None else 0
+        """Return I for points anywhere, as some draw has the same phase everywhere; in a ball, those of two points."""
+        return features.coordinates if features.family.radius is None else super().bits_in_full(features)
 
     def product(self, family: GaussianFeatures, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
         return np.asarray(family.kernel(x, z) + 0.5 * _mirrored(family, x, z, y))
@@ -117,6 +131,7 @@ class FourierPairsClaims(_GaussianClaims[FourierPairs]):
 
     name: ClassVar[str] = "fourier-pairs"
     protocol: ClassVar[type[LSQFamily]] = FourierPairs
+    _ends: ClassVar[tuple[float, float]] = (math.pi / 2.0, -math.pi / 2.0)
 
     def product(self, family: FourierPairs, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
         return np.asarray(0.5 * (family.kernel(x, z) + _mirrored(family, x, z, y)))

@@ -7,6 +7,7 @@ domain is the unit ball, which wagner2025 needs too (Definition 2.1 bounds g(y))
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar
 
@@ -90,15 +91,11 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         """Return True, as for every linear map."""
         return True
 
-    def bits_in_full(self, features: LSQFeatures) -> int:
-        """Return the bits that are R, exactly, for the first sign vector as a point, and -R for its opposite."""
+    def distant_points(self, features: LSQFeatures) -> Iterator[Array]:
+        """Yield the first sign vector as a point, whose bit is R exactly, and its opposite, if the ball has them."""
         assert isinstance(features, Signs)
-        if not ball_radius(features) >= 1.0:
-            return 0
-        first, second = features.f(
-            np.stack([features.signs[0], -features.signs[0]]) / math.sqrt(features.signs.shape[1])
-        )
-        return int(np.count_nonzero((np.abs(first) == features.family.R) & (first == -second)))
+        if ball_radius(features) >= 1.0:
+            yield np.stack([features.signs[0], -features.signs[0]]) / math.sqrt(features.signs.shape[1])
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features, Signs)

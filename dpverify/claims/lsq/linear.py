@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 import scipy
 
+from dpverify.claims.distant import aligned, farthest
 from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 
 __all__ = ["LinearMapClaims", "kept_share"]
+
+_BEYOND = 1.0 + 1e-9
+"""By how much features that are to be clipped exceed the range: far more than they are off by as computed."""
 
 
 class LinearMapClaims(LinearPairClaims[LinearMap]):
@@ -45,6 +50,14 @@ class LinearMapClaims(LinearPairClaims[LinearMap]):
         return squared_change_of(
             features, linear_spread(features.family.matrix, ball_radius(features), stretch=_stretch(features.family))
         )
+
+    def distant_points(self, features: LSQFeatures) -> Iterator[Array]:
+        """Yield points at which as many rows as the ball allows are clipped, and those whose features are longest."""
+        family, radius = features.family, ball_radius(features)
+        assert isinstance(family, LinearMap)
+        clipped = np.full((1, family.Q), family.R * _BEYOND)
+        yield np.concatenate([aligned(family.matrix, sign * clipped, radius) for sign in (1.0, -1.0)])
+        yield farthest(family.matrix, radius)
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features.family, LinearMap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +56,11 @@ class ScaledFeaturesClaims(SinglePairClaims[ScaledFeatures]):
     def _by_norm(self, features: LSQFeatures) -> float:
         assert isinstance(features.family, ScaledFeatures)
         return squared_change_of(features, 2.0 * features.family.norm + _rounding(features.family))
+
+    def distant_points(self, features: LSQFeatures) -> Iterable[Array]:
+        """Return those of the base, whose features may be scaled down."""
+        assert isinstance(features.family, ScaledFeatures)
+        return claims_of(features.family.base).distant_points(features.family.drawn)
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         family = features.family

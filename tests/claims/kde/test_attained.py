@@ -1,0 +1,100 @@
+"""Lower ends of density estimation: against the very dataset that attains them, by exact laws of every bit."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.claims.kde.attained import among_coins_curve, grouped
+from dpverify.claims.registry import claims_of
+from protocols.bitsum import CentralDiscreteLaplace, RandomizedResponse
+from protocols.lsq import FourierPairs, LinearMap, LSQFamily
+from tests.claims.kde.densities import account_kde
+
+BALL = {"radius": 1.0, "outside": "refuse"}
+
+
+def view_law(chances: np.ndarray, p: float) -> np.ndarray:
+    """The law of the reported ones of every bit, shape (users, bits) the probabilities that users' bits are 1."""
+    laws = []
+    for bit in chances.T:
+        pmf = np.ones(1)
+        for chance in bit:
+            report = chance * (1 - p) + (1 - chance) * p
+            pmf = np.convolve(pmf, [1 - report, report])
+        laws.append(pmf)
+    return functools.reduce(lambda a, b: np.multiply.outer(a, b).ravel(), laws)
+
+
+def largest_found(family: LSQFamily, pairs: int, users: int, p: float, epsilon: float) -> float:
+    """The largest divergence over the points that the twin proposes, each other user at one of them or at 0."""
+    features = family.sample(pairs, np.random.default_rng(0))
+    worst = 0.0
+    for points in claims_of(family).distant_points(features):
+        held = np.vstack([points, np.zeros((1, family.dimension))])
+        chances = features.f(held).reshape(3, -1) / (2.0 * family.R) + 0.5
+        for others in itertools.combinations_with_replacement(range(3), users - 1):
+            crowd = chances[list(others)]
+            p_law, q_law = (view_law(np.vstack([chances[me : me + 1], crowd]), p) for me in (0, 1))
+            for first, second in ((p_law, q_law), (q_law, p_law)):
+                worst = max(worst, float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum()))
+    return worst
+
+
+@pytest.mark.parametrize("users", [2, 4])
+@pytest.mark.parametrize(
+    ("family", "pairs"),
+    [
+        (LinearMap(3, "haar", 0.8, **BALL), 1),
+        (LinearMap(2, "haar", 0.9, rows=4, **BALL), 1),
+        (LinearMap(3, "signs", 0.5, rows=4, **BALL), 1),
+        (FourierPairs(3), 2),
+    ],
+    ids=repr,
+)
+def test_the_lower_end_is_attained_by_points(family: LSQFamily, pairs: int, users: int) -> None:
+    p = 0.2
+    for epsilon in (0.3, 1.2):
+        exact = largest_found(family, pairs, users, p, epsilon)
+        found = account_kde(RandomizedResponse(users, p), family, pairs, epsilon=epsilon).delta
+        assert 0.0 < found.lower <= exact * (1.0 + 1e-9) <= found.upper * (1.0 + 2e-9)
+        # Few others matter much: where they hold x, fewer of their bits are coins than where they hold 0.
+        assert found.lower >= (0.5 if users == 2 else 0.1) * exact
+
+
+@pytest.mark.parametrize("rows", [6, 24])
+def test_the_interval_of_a_rotation_is_narrow(rows: int) -> None:
+    """Rotations of 40 dimensions: with one of them as many coordinates as the ball holds are clipped."""
+    bitsum, limit = RandomizedResponse(857, 0.3), 0.3
+    one = account_kde(bitsum, LinearMap(40, "haar", limit, **BALL), 1, delta=1e-6).epsilon
+    assert 0.0 < one.width < 0.02 * one.lower
+    several = account_kde(bitsum, LinearMap(6, "haar", 0.9, rows=rows, **BALL), 1, delta=1e-6).epsilon
+    assert 0.0 < several.width < 0.2 * several.lower
+
+
+def test_where_bits_are_no_coins_or_have_no_law_among_coins_there_is_none() -> None:
+    features = LinearMap(4, "haar", 0.5, **BALL).sample(1, np.random.default_rng(0))
+    assert among_coins_curve(CentralDiscreteLaplace(30, 0.7), features, 1, 1e-6) is None
+    assert among_coins_curve(RandomizedResponse(1, 0.2), features, 1, 1e-6) is None
+    phases = FourierPairs(3).sample(4, np.random.default_rng(0))
+    assert among_coins_curve(RandomizedResponse(30, 0.2), phases, 1, 1e-6) is None
+    once, twice = (
+        among_coins_curve(RandomizedResponse(30, 0.2), features, runs, 1e-6).epsilon(1e-6).lower  # type: ignore[union-attr]
+        for runs in (1, 2)
+    )
+    assert 1.2 * once < twice < 2.0 * once
+
+
+def test_sizes_are_lowered_to_few() -> None:
+    sizes = np.append(np.random.default_rng(3).uniform(size=1000), [1e-5, 0.0])
+    groups = grouped(sizes)
+    assert len(groups) <= 128
+    lowered = np.sort(np.concatenate([np.full(count, size) for size, count in groups]))
+    kept = np.sort(sizes)[-lowered.size :]
+    assert (lowered <= kept).all()
+    assert float(lowered @ lowered) > 0.98 * float(sizes @ sizes)
+    assert grouped(np.zeros(3)) == grouped(np.zeros(0)) == []
