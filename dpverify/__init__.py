@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from dpverify.audit.anytime import audit_anytime
     from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
     from dpverify.audit.density import audit_density
+    from dpverify.audit.local import audit_local
+    from dpverify.audit.means import audit_mean
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import (
         DiscreteLaplacePair,
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
+    from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from protocols.bitsum import (
@@ -91,8 +94,13 @@ if TYPE_CHECKING:
     from protocols.classifier import HighestDensityClassifier
     from protocols.histogram import Histogram
     from protocols.kde import KernelDensityProtocol
+    from protocols.local.baselines import CentralLaplaceMean
     from protocols.local.labels import LabelRandomizedResponse
+    from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+    from protocols.local.one_bit import OneBitMean
+    from protocols.local.randomized_response import RandomizedResponseMean
     from protocols.selection import Selection
+    from protocols.shuffled_mean import ShuffledMean
     from protocols.vector_sum import VectorSum
 
 __all__ = [
@@ -103,7 +111,9 @@ __all__ = [
     "CentralDiscreteGaussian",
     "CentralDiscreteLaplace",
     "CentralGaussian",
+    "CentralLaplaceMean",
     "CompositionTheorem",
+    "DiscreteLaplaceMean",
     "DiscreteLaplacePair",
     "GaussianPair",
     "Guarantee",
@@ -113,15 +123,19 @@ __all__ = [
     "Interval",
     "KernelDensityProtocol",
     "LabelRandomizedResponse",
+    "LaplaceMean",
     "LocalRandomizedResponse",
     "NegativeBinomial",
     "NegativeBinomialPair",
+    "OneBitMean",
     "Poisson",
     "PrivacyLedger",
     "Pure",
     "RandomizedResponse",
+    "RandomizedResponseMean",
     "RandomizedResponsePair",
     "Selection",
+    "ShuffledMean",
     "Side",
     "ThreatModel",
     "ThreeNB",
@@ -131,6 +145,8 @@ __all__ = [
     "audit_anytime",
     "audit_bitsum",
     "audit_density",
+    "audit_local",
+    "audit_mean",
     "audit_mechanism",
     "compare",
     "compose",
@@ -141,6 +157,7 @@ __all__ = [
     "per_instance_budget",
     "per_instance_budgets",
     "plan",
+    "plan_means",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -149,6 +166,8 @@ _HOMES = {
     "dpverify.audit.anytime": ("audit_anytime",),
     "dpverify.audit.bitsum": ("audit_bitsum", "audit_mechanism"),
     "dpverify.audit.density": ("audit_density",),
+    "dpverify.audit.local": ("audit_local",),
+    "dpverify.audit.means": ("audit_mean",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
     "dpverify.certificates.pairs": (
         "DiscreteLaplacePair",
@@ -175,6 +194,7 @@ _HOMES = {
     "dpverify.planning.comparison": ("compare",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
+    "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.spending.ledger": ("BudgetExceededError", "PrivacyLedger"),
     "protocols.bitsum": (
@@ -191,8 +211,13 @@ _HOMES = {
     "protocols.classifier": ("HighestDensityClassifier",),
     "protocols.histogram": ("Histogram",),
     "protocols.kde": ("KernelDensityProtocol",),
+    "protocols.local.baselines": ("CentralLaplaceMean",),
     "protocols.local.labels": ("LabelRandomizedResponse",),
+    "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
+    "protocols.local.one_bit": ("OneBitMean",),
+    "protocols.local.randomized_response": ("RandomizedResponseMean",),
     "protocols.selection": ("Selection",),
+    "protocols.shuffled_mean": ("ShuffledMean",),
     "protocols.vector_sum": ("VectorSum",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
