@@ -150,6 +150,10 @@ class BestCurve:
         self.refusals: tuple[str, ...] = ()
         """Why curves were left out of the last answer."""
 
+    def or_else(self, curve: Callable[[], PrivacyCurve]) -> BestCurve:
+        """Return the best of these curves and another one, which is asked last."""
+        return BestCurve(self._largest, *self._curves, curve, relative_width=self._relative_width)
+
     def delta(self, epsilon: float) -> Interval:
         """Return the delta at an epsilon."""
         return self._best(self._largest.delta(epsilon), lambda curve: curve.delta(epsilon), 1.0)

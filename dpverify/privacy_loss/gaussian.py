@@ -10,14 +10,14 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
-from dpverify.guarantee import Interval
+from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss
 from dpverify.rounding import UNIT
 from dpverify.search import bisected, galloped
 from protocols.validation import check_integer, check_real
 
-__all__ = ["GaussianPrivacyLoss"]
+__all__ = ["GaussianPrivacyLoss", "NormalNoiseCurve"]
 
 _NODES = 10
 _PANEL = 0.04
@@ -203,3 +203,35 @@ class _ComposedGaussian:
         while lower > 0.0 and self.delta(lower).lower <= delta:
             lower, shrink = lower * (1.0 - shrink), min(2.0 * shrink, 0.5)
         return Interval(lower, high)
+
+
+class NormalNoiseCurve:
+    """The curve of normal noise on a sum that a user changes by 1, composed; 1/sigma is rounded outwards.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise.
+    instances : int
+        How many instances are composed.
+
+    Raises
+    ------
+    CapacityError
+        If 1/sigma is no float.
+    """
+
+    def __init__(self, sigma: float, instances: int) -> None:
+        mu = 1.0 / sigma if sigma > 0.0 else math.inf
+        if mu == math.inf:
+            raise CapacityError(f"sigma={sigma!r} must be at least 5.6e-309 for its privacy loss to be a float.")
+        ends = (math.nextafter(mu, 0.0), math.nextafter(mu, math.inf))
+        self._least, self._most = (GaussianPrivacyLoss(end).composed(instances) for end in ends)
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the divergence at one real epsilon, in nats."""
+        return Interval(self._least.delta(epsilon).lower, self._most.delta(epsilon).upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which the divergence is at most delta."""
+        return Interval(self._least.epsilon(delta).lower, self._most.epsilon(delta).upper)

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
+from dpverify.formulas.contexts import arb_context, upper_float
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT, summation_error
-from protocols.validation import check_real
+from protocols.validation import check_integer, check_real
 
-__all__ = ["renyi_divergence", "zero_concentrated_rho"]
+__all__ = ["ConcentratedCurve", "renyi_divergence", "zero_concentrated_rho"]
 
 
 def renyi_divergence(pair: PrivacyLossDistribution, order: float) -> Interval:
@@ -68,3 +69,38 @@ def zero_concentrated_rho(pair: PrivacyLossDistribution, orders: np.ndarray | No
     """
     tried = np.geomspace(1.01, 1e4, 200) if orders is None else np.asarray(orders, dtype=np.float64)
     return max(renyi_divergence(pair, float(order)).lower / float(order) * (1.0 - 2.0 * UNIT) for order in tried)
+
+
+class ConcentratedCurve:
+    """What zero-concentrated privacy alone says: `rho + 2 sqrt(rho ln(1/delta))` (bun2016, Proposition 1.3).
+
+    No law is listed for it, so that it holds for every positive delta; it is an upper end only.
+
+    Parameters
+    ----------
+    sigma : float
+        Of central or discrete Gaussian noise, positive: one instance is 1/(2 sigma^2)-zCDP (canonne2020, Theorem 4).
+    instances : int
+        How many instances there are, whose rho add up.
+    """
+
+    def __init__(self, sigma: float, instances: int) -> None:
+        check_real("sigma", sigma, low=0.0, low_open=True)
+        self._sigma, self._instances = sigma, check_integer("instances", instances, low=1)
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return [0, `e^(-(epsilon - rho)^2 / (4 rho))`], or nothing but [0, 1] up to rho."""
+        check_real("epsilon", epsilon)
+        with arb_context() as ctx:
+            rho = self._instances / (2 * ctx.convert(self._sigma) ** 2)
+            over = ctx.convert(epsilon) - rho
+            upper = upper_float(ctx.exp(-(over * over) / (4 * rho))) if over > 0 else 1.0
+        return Interval(0.0, min(upper, 1.0))
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return [0, `rho + 2 sqrt(rho ln(1/delta))`]."""
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        with arb_context() as ctx:
+            rho = self._instances / (2 * ctx.convert(self._sigma) ** 2)
+            upper = upper_float(rho + 2 * ctx.sqrt(-rho * ctx.log(ctx.convert(delta))))
+        return Interval(0.0, upper)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.privacy_loss.gaussian import NormalNoiseCurve
 from dpverify.privacy_loss.pairs import discrete_gaussian, poisson
-from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
+from dpverify.privacy_loss.renyi import ConcentratedCurve, renyi_divergence, zero_concentrated_rho
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs
 
 
@@ -51,3 +52,15 @@ def test_discrete_gaussian_reaches_the_rho_of_its_continuous_limit() -> None:
     rho = zero_concentrated_rho(discrete_gaussian(sigma).up, np.geomspace(1.05, 20, 30))
     assert rho <= 1 / (2 * sigma**2) * (1 + 1e-12)
     assert rho == pytest.approx(1 / (2 * sigma**2), rel=1e-6)
+
+
+@pytest.mark.parametrize(("sigma", "instances"), [(2.0, 10), (0.3, 1), (100.0, 768)])
+def test_what_concentration_says_is_above_the_truth_and_inverts(sigma: float, instances: int) -> None:
+    truth, found = NormalNoiseCurve(sigma, instances), ConcentratedCurve(sigma, instances)
+    for delta in (1e-3, 1e-30, 1e-300):
+        epsilon = found.epsilon(delta)
+        assert epsilon.lower == 0.0
+        assert truth.epsilon(delta).upper <= epsilon.upper <= 1.7 * truth.epsilon(delta).upper
+        assert found.delta(epsilon.upper).upper == pytest.approx(delta, rel=1e-9)
+        assert truth.delta(epsilon.upper).upper <= found.delta(epsilon.upper).upper * (1 + 1e-12)
+    assert found.delta(instances / (2 * sigma**2)).upper == 1.0

@@ -218,9 +218,9 @@ class BitsumClaims(MechanismClaims[P]):
         )
 
     def infinite_mass(self, protocol: P, threat_model: ThreatModel) -> float:
-        """Return a lower bound on the P-mass of infinite loss that a dataset attains, from the parameters alone.
+        """Return a lower bound on the P-mass of infinite loss that a dataset attains, from parameters alone.
 
-        It spares listing a law that is long and gives no finite epsilon; 0 says nothing.
+        It spares listing a law that gives no finite epsilon; 0 says nothing.
         """
         return float(self._noiseless(protocol))
 
@@ -236,10 +236,8 @@ class BitsumClaims(MechanismClaims[P]):
 
         What a published formula says has room, as a rule, so that a loose bound does.
         """
-        if self.pure_epsilon(protocol, threat_model).upper <= epsilon0:
-            return True
-        if delta0 == 0.0:
-            return False
+        if (pure := self.pure_epsilon(protocol, threat_model).upper <= epsilon0) or delta0 == 0.0:
+            return pure
         if self.loose_views(protocol, threat_model, delta0).delta_upper(epsilon0) <= delta0:
             return True
         return self.views_at(protocol, threat_model, negligible(delta0, 1)).delta_upper(epsilon0) <= delta0

@@ -34,7 +34,7 @@ from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import arb_context, enclosure, nudged
-from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -42,8 +42,9 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.window import point_mass
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
-from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss, NormalNoiseCurve
 from dpverify.privacy_loss.pairs import two_valued
+from dpverify.privacy_loss.renyi import ConcentratedCurve
 from dpverify.privacy_loss.two_valued import TwoValuedCurve
 from dpverify.search import smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
@@ -67,6 +68,8 @@ P = TypeVar("P", bound=BitsumProtocol)
 
 _LEAST_TAIL = 1e-280
 """The least tail that the law of normal noise is listed up to."""
+_INVERTED_AGAIN = 1e-11
+"""What inverting the curve may round, relatively: `least_sigma` is on the safe side, and needs it next to never."""
 _SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
 
 
@@ -104,23 +107,6 @@ class _Baseline(BitsumClaims[P]):
         return InfeasibleBudgetError(f"epsilon={target!r} cannot be met by {self.name} with any finite noise.")
 
 
-class _GaussianCurve:
-    """Normal noise of standard deviation sigma, composed; 1/sigma is rounded outwards."""
-
-    def __init__(self, sigma: float, instances: int) -> None:
-        mu = 1.0 / sigma if sigma > 0.0 else math.inf
-        if mu == math.inf:
-            raise CapacityError(f"sigma={sigma!r} must be at least 5.6e-309 for its privacy loss to be a float.")
-        ends = (math.nextafter(mu, 0.0), math.nextafter(mu, math.inf))
-        self._least, self._most = (GaussianPrivacyLoss(end).composed(instances) for end in ends)
-
-    def delta(self, epsilon: float) -> Interval:
-        return Interval(self._least.delta(epsilon).lower, self._most.delta(epsilon).upper)
-
-    def epsilon(self, delta: float) -> Interval:
-        return Interval(self._least.epsilon(delta).lower, self._most.epsilon(delta).upper)
-
-
 def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
     """Return the least sigma, within 4e-15 and on the safe side, at which normal noise is (epsilon, delta)-DP.
 
@@ -140,7 +126,7 @@ def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
     check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
 
     def meets(sigma: float) -> bool:
-        return _GaussianCurve(sigma, instances).delta(epsilon).upper <= delta
+        return NormalNoiseCurve(sigma, instances).delta(epsilon).upper <= delta
 
     start = math.sqrt(-2.0 * instances * math.log(delta)) / epsilon
     sigma = smallest(meets, start, 1e100, 4e-15)
@@ -167,32 +153,26 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         return Pairs((law.dominating(cut),), () if below is None else (below,), note=_SYMMETRIC)
 
     def curve(  # noqa: D102
-        self,
-        protocol: CentralGaussian,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: CentralGaussian, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> BestCurve:
         if not isinstance(changes, Full):
-            return super().curve(
-                protocol, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
-            )
+            listed = super().curve(protocol, changes, threat_model, **accuracy)
+            # Where the law that is listed leaves out too much for a small delta: that of full changes of all bits.
+            return listed.or_else(lambda: ConcentratedCurve(protocol.sigma, changes.instances))
         return BestCurve(
             LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
-            lambda: _GaussianCurve(protocol.sigma, changes.instances),
+            lambda: NormalNoiseCurve(protocol.sigma, changes.instances),
         )
 
     def proves(  # noqa: D102
         self, protocol: CentralGaussian, threat_model: ThreatModel, epsilon0: float, delta0: float
     ) -> bool:
-        return _GaussianCurve(protocol.sigma, 1).delta(epsilon0).upper <= delta0
+        return NormalNoiseCurve(protocol.sigma, 1).delta(epsilon0).upper <= delta0
 
     def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
         if not isinstance(composed_epsilon.change, Full):
             return super().guaranteed_epsilon(protocol, composed_epsilon)
-        curve = _GaussianCurve(protocol.sigma, composed_epsilon.mechanisms)
+        curve = NormalNoiseCurve(protocol.sigma, composed_epsilon.mechanisms)
         return curve.epsilon(composed_epsilon.delta).upper
 
     def parameters(self, protocol: CentralGaussian) -> dict[str, Any]:  # noqa: D102
@@ -210,9 +190,12 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
         if not isinstance(composed_epsilon.change, Full):
             return self._least_noise_of_joint(users, composed_epsilon, target)
-        # The margin covers the roundings of inverting the curve again.
-        sigma = least_sigma(target * (1.0 - 1e-11), composed_epsilon.delta, composed_epsilon.mechanisms)
-        return CentralGaussian(users, sigma)
+        for margin in (0.0, _INVERTED_AGAIN):
+            sigma = least_sigma(target * (1.0 - margin), composed_epsilon.delta, composed_epsilon.mechanisms)
+            protocol = CentralGaussian(users, sigma)
+            if self.guaranteed_epsilon(protocol, composed_epsilon) <= target:
+                break
+        return protocol
 
     def _least_noise_of_joint(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
         def epsilon(sigma: float) -> float:
@@ -237,6 +220,13 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     def views_at(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         one = (pairs.discrete_gaussian(protocol.sigma, noise_tail(tail)).up,)
         return Pairs(one, one, note=_SYMMETRIC)
+
+    def curve(  # noqa: D102
+        self, protocol: CentralDiscreteGaussian, changes: Change, threat_model: ThreatModel, **accuracy: float
+    ) -> BestCurve:
+        listed = super().curve(protocol, changes, threat_model, **accuracy)
+        # See `CentralGaussianClaims.curve`.
+        return listed.or_else(lambda: ConcentratedCurve(protocol.sigma, changes.instances))
 
     def note(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel) -> str:  # noqa: D102
         return _SYMMETRIC

@@ -15,6 +15,7 @@ from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, Cent
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from dpverify.privacy_loss.gaussian import NormalNoiseCurve
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,
@@ -171,3 +172,19 @@ def test_published_normal_noise_is_infeasible_at_delta_zero(claims: BitsumClaims
 def test_a_sigma_without_a_finite_loss_is_named(sigma: float) -> None:
     with pytest.raises(CapacityError, match=f"^central-gaussian cannot be .*: sigma={sigma!r} must be at least"):
         account(CentralGaussian(10, sigma), delta=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "instances"), [("2", "1e-6", 768), ("1e-6", "1e-100", 10)])
+def test_no_margin_is_left_in_planned_normal_noise(epsilon: str, delta: str, instances: int) -> None:
+    row = plan("central-gaussian", (epsilon, delta), users=10, instances=instances)
+    assert row.guarantee.epsilon <= float(epsilon)
+    less = NormalNoiseCurve(row.protocol.sigma * (1 - 1e-13), instances)
+    assert less.delta(float(epsilon)).lower > float(delta)
+
+
+@pytest.mark.parametrize("protocol", [CentralGaussian(10, 2.0), CentralDiscreteGaussian(10, 2.0)])
+@pytest.mark.parametrize("joint", [{}, {"squared_change": 4.0}])
+def test_the_smallest_deltas_have_a_finite_epsilon(protocol: Any, joint: dict[str, Any]) -> None:
+    found = account(protocol, instances=10, delta="1e-300", **joint).epsilon
+    # What zero-concentrated privacy gives for full changes, 1.25 + 2 sqrt(1.25 * 300 ln 10).
+    assert 0.9 * found.upper < found.lower <= found.upper <= 60.022
