@@ -9,7 +9,17 @@ import pytest
 
 from dpverify.claims.distant import aligned, farthest, opposite_sizes, turned_bits
 from dpverify.claims.registry import claims_of
-from protocols.lsq import FourierPairs, GaussianFeatures, Identity, LinearMap, LSQFamily, RandomSigns, ScaledFeatures
+from protocols.lsq import (
+    ExponentialTessellation,
+    FourierPairs,
+    GaussianFeatures,
+    Identity,
+    LaplacianBinning,
+    LinearMap,
+    LSQFamily,
+    RandomSigns,
+    ScaledFeatures,
+)
 
 BALL = {"radius": 1.0, "outside": "refuse"}
 RNG = np.random.default_rng(4)
@@ -61,6 +71,8 @@ def test_as_many_rows_as_fit_take_their_values() -> None:
         (FourierPairs(9, 0.1, **BALL), 20, 6),
         (GaussianFeatures(9, 0.1, **BALL), 20, 6),
         (RandomSigns(6), 5, 1),
+        (ExponentialTessellation(6, 0.5, 1, True), 20, 5),
+        (LaplacianBinning(6, 0.5, 1, True, **BALL), 20, 5),
         (ScaledFeatures(FourierPairs(30), 20, 9.0), 1, 20),
     ],
     ids=repr,

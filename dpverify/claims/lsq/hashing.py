@@ -9,6 +9,7 @@ q = 1/Q, a signed family then has `E[f(x).g(y) f(z).g(y)] = t + (k(x, z) - t) q`
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,9 @@ from protocols.lsq import LSQFeatures
 from protocols.lsq.hashing import HASH_ERROR, HashedPartition
 
 __all__ = ["HashedPartitionClaims"]
+
+_DIRECTIONS = 32
+"""Of opposite points that are tried."""
 
 
 class HashedPartitionClaims(LSQClaims[HashedPartition]):
@@ -53,10 +57,23 @@ class HashedPartitionClaims(LSQClaims[HashedPartition]):
         return features.instances * (1.0 if features.family.signed else 0.5)
 
     def bits_in_full(self, features: LSQFeatures) -> int:
-        """Return I for signs alone of points anywhere: some draw separates two of them everywhere. Otherwise 0."""
+        """Return I for signs alone of points anywhere: some draw separates two of them everywhere.
+
+        In a ball, what two of some points get; 0 where bits are coins but for one of several cells.
+        """
         assert isinstance(features.family, HashedPartition)
         alone = features.family.signed and features.family.Q == 1
-        return features.coordinates if alone and features.family.radius is None else 0
+        return features.coordinates if alone and features.family.radius is None else super().bits_in_full(features)
+
+    def distant_points(self, features: LSQFeatures) -> Iterator[Array]:
+        """Yield opposite points on the sphere in some directions, for signs alone: cells know no better guess."""
+        family = features.family
+        assert isinstance(family, HashedPartition)
+        if family.signed and family.Q == 1:
+            directions = np.random.default_rng(0).standard_normal((_DIRECTIONS, family.dimension))
+            reach = (family.radius or 1.0) * (1.0 - 1e-9)
+            directions *= reach / np.linalg.norm(directions, axis=1, keepdims=True)
+            yield from np.stack([directions, -directions], axis=1)
 
     def least_density(self, family: HashedPartition, x: Array) -> float:
         """Return a lower bound on the density over the queries of the domain."""

@@ -220,6 +220,6 @@ def test_two_points_that_change_all_bits_make_the_interval_narrow() -> None:
     for family in (
         GaussianFeatures(3, 9.0, radius=1.0),
         RandomSigns(4, radius=0.5, outside="scale"),
-        LaplacianBinning(3, buckets=1, signed=True, radius=1.0),
+        LaplacianBinning(3, 1e4, buckets=1, signed=True, radius=1.0),
     ):
         assert account_kde(bitsum, family, 1, delta=1e-3).epsilon.lower == 0.0
