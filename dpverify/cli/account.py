@@ -9,11 +9,13 @@ import typer
 
 from dpverify.cli.commands import made_by
 from dpverify.cli.days import account_days
+from dpverify.cli.density import kernel_density
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import (
     AsJson,
     AtDelta,
     AtEpsilon,
+    Ball,
     HonestUsers,
     Instances,
     SquaredChange,
@@ -50,6 +52,7 @@ def _account(
     protocol: BitsumProtocol,
     instances: int,
     squared_change: str | None,
+    ball: bool,
     delta: str | None,
     epsilon: str | None,
     honest_users: int | None,
@@ -57,7 +60,7 @@ def _account(
     adversary: ThreatModel | None = None,
 ) -> None:
     run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary)
-    if taken(run, **{"--squared-change": squared_change, "--honest-users": honest_users}):
+    if taken(run, **{"--squared-change": squared_change, "--ball": ball or None, "--honest-users": honest_users}):
         return
     from dpverify.planning.account import account
     from dpverify.report.tables import account_table
@@ -68,6 +71,7 @@ def _account(
         protocol,
         instances=instances,
         squared_change=squared_change,
+        ball=ball,
         delta=delta,
         epsilon=epsilon,
         threat_model=adversary,
@@ -80,13 +84,14 @@ def any_protocol(
     protocol: Any,
     instances: Instances = 1,
     squared_change: SquaredChange = None,
+    ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
     """Account a protocol for which no command is written here."""
-    _account(protocol, instances, squared_change, delta, epsilon, honest_users, as_json)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json)
 
 
 def in_full(
@@ -98,83 +103,76 @@ def in_full(
     as_json: AsJson = False,
 ) -> None:
     """Account a protocol of ours for which there are full changes only."""
-    _account(protocol, instances, None, delta, epsilon, honest_users, as_json)
+    _account(protocol, instances, None, False, delta, epsilon, honest_users, as_json)
 
 
-@account.command("rr")
-def account_randomized_response(
-    users: Users,
+def _bitsum(
+    protocol: BitsumProtocol,
     instances: Instances,
-    flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
     squared_change: SquaredChange = None,
+    ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest_users: HonestUsers = None,
     as_json: AsJson = False,
 ) -> None:
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json)
+
+
+def _of_a_bitsum(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
+    return made_by(protocol, _bitsum)
+
+
+@account.command("rr")
+@_of_a_bitsum
+def account_randomized_response(
+    users: Users,
+    flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
+) -> BitsumProtocol:
     """Randomized response."""
     from protocols.bitsum import RandomizedResponse
 
-    _account(
-        RandomizedResponse(users, flip_probability), instances, squared_change, delta, epsilon, honest_users, as_json
-    )
+    return RandomizedResponse(users, flip_probability)
 
 
 @account.command("3nb")
+@_of_a_bitsum
 def account_three_nb(
     users: Users,
-    instances: Instances,
     p: Annotated[float, number(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[float, number(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[float, number(within="[0, 1)", help="p', in {}.")],
     shape: Shape = 1.0,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Correlated noise from three negative binomials."""
     from protocols.bitsum import ThreeNB
 
-    _account(
-        ThreeNB(users, p, flood_shape, flood_p, shape), instances, squared_change, delta, epsilon, honest_users, as_json
-    )
+    return ThreeNB(users, p, flood_shape, flood_p, shape)
 
 
 @account.command("nb")
+@_of_a_bitsum
 def account_negative_binomial(
-    instances: Instances,
     shape: Annotated[float, number(within="(0, inf)", help="r, in {}.")],
     p: Annotated[float, number(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """One negative binomial noise."""
     from protocols.bitsum import NegativeBinomial
 
-    _account(NegativeBinomial(users, shape, p), instances, squared_change, delta, epsilon, honest_users, as_json)
+    return NegativeBinomial(users, shape, p)
 
 
 @account.command("poisson")
+@_of_a_bitsum
 def account_poisson(
-    instances: Instances,
     mean: Annotated[float, number(within="(0, inf)", help="The mean of the noise, in {}.")],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """One Poisson noise."""
     from protocols.bitsum import Poisson
 
-    _account(Poisson(users, mean), instances, squared_change, delta, epsilon, honest_users, as_json)
+    return Poisson(users, mean)
 
 
 @account.command("pure")
@@ -190,6 +188,7 @@ def account_pure(
     ] = ThreatModel.COMMUNICATION,
     users: AnyUsers = 1,
     squared_change: SquaredChange = None,
+    ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest_users: HonestUsers = None,
@@ -199,85 +198,57 @@ def account_pure(
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p, shape)
-    _account(protocol, instances, squared_change, delta, epsilon, honest_users, as_json, adversary)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json, adversary)
 
 
 @account.command("central-gaussian")
+@_of_a_bitsum
 def account_gaussian(
-    instances: Instances,
     sigma: Annotated[float, number(within="(0, inf)", help="The noise's standard deviation, in {}.")],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Central normal noise, added by a trusted curator."""
     from protocols.bitsum import CentralGaussian
 
-    _account(CentralGaussian(users, sigma), instances, squared_change, delta, epsilon, honest_users, as_json)
+    return CentralGaussian(users, sigma)
 
 
 @account.command("central-discrete-gaussian")
+@_of_a_bitsum
 def account_discrete_gaussian(
-    instances: Instances,
     sigma: Annotated[
         float, number(within="(0, inf)", help="The noise's parameter, about its standard deviation, in {}.")
     ],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Central discrete Gaussian noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteGaussian
 
-    _account(CentralDiscreteGaussian(users, sigma), instances, squared_change, delta, epsilon, honest_users, as_json)
+    return CentralDiscreteGaussian(users, sigma)
 
 
 @account.command("central-discrete-laplace")
+@_of_a_bitsum
 def account_discrete_laplace(
-    instances: Instances,
     p: Annotated[float, number(within="(0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Central discrete Laplace noise, added by a trusted curator."""
     from protocols.bitsum import CentralDiscreteLaplace
 
-    _account(CentralDiscreteLaplace(users, p), instances, squared_change, delta, epsilon, honest_users, as_json)
+    return CentralDiscreteLaplace(users, p)
 
 
 @account.command("local-rr")
+@_of_a_bitsum
 def account_local_randomized_response(
-    instances: Instances,
     flip_probability: Annotated[float, number(within="(0, 1/2)", help="p, in {}.")],
     users: AnyUsers = 1,
-    squared_change: SquaredChange = None,
-    delta: AtDelta = None,
-    epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> BitsumProtocol:
     """Randomized response without a shuffler."""
     from protocols.bitsum import LocalRandomizedResponse
 
-    _account(
-        LocalRandomizedResponse(users, flip_probability),
-        instances,
-        squared_change,
-        delta,
-        epsilon,
-        honest_users,
-        as_json,
-    )
+    return LocalRandomizedResponse(users, flip_probability)
 
 
 def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
@@ -329,4 +300,5 @@ def account_vector_sum(
     return VectorSum(users, dimension, levels, blanket_probability, sampled, stratified)
 
 
+account.command("kde")(_command(kernel_density))
 account.command("days")(account_days)

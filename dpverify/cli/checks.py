@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dpverify.changes import Full
+from dpverify.changes import Full, L2Ball
 from dpverify.cli.account import account
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str 
         # Replacing a user costs S bitsums of every instance: as many more instances.
         "instances": comparison.instances * sparsity,
         "squared_change": None if isinstance(row.change, Full) else row.change.squared_change,
+        "ball": isinstance(row.change, L2Ball),
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
         "delta": comparison.budget.delta,
@@ -37,8 +38,9 @@ def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str 
     }
     words = ["dpverify", "account", row.bitsum]
     for option in commands[row.bitsum].params:
-        if values.get(option.name or "") is not None:
-            words += [option.opts[0], str(values[option.name])]
+        value = values.get(option.name or "")
+        if value is not None and value is not False:
+            words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
     return shlex.join(words)
 
 

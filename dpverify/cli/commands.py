@@ -43,5 +43,5 @@ def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     # The protocols' names are for the type checker alone: importing them is slow.
-    names = ("BitsumProtocol", "BucketSums", "VectorSum")
+    names = ("BitsumProtocol", "BucketSums", "KernelDensityProtocol", "VectorSum")
     return get_type_hints(function, localns=dict.fromkeys(names, object), include_extras=True)

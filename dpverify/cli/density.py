@@ -1,13 +1,91 @@
-"""What `dpverify plan --kernel ...` does: plans of density estimators."""
+"""Density estimators: what `dpverify plan --kernel ...` does, and the protocol that `dpverify account kde` is of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from dpverify.cli.output import print_result
+from dpverify.cli.options import choice, integer, number
+from dpverify.cli.output import Users, print_result
 from dpverify.guarantee import Budget
 
-__all__ = ["plan_kernel"]
+_BITS = 1024
+_MOST_ENTRIES = 2**26
+
+if TYPE_CHECKING:
+    from protocols.kde import KernelDensityProtocol
+
+__all__ = ["Kernel", "kernel_density", "kernels", "plan_kernel"]
+
+
+def kernels() -> tuple[str, ...]:
+    """Return the kernels that there are features for."""
+    from dpverify.planning.density import KERNELS
+
+    return KERNELS
+
+
+Kernel = Annotated[str, choice(known=kernels, help="inner-product, gaussian, laplacian or exponential.")]
+
+
+def kernel_density(
+    users: Users,
+    kernel: Kernel,
+    dimension: Annotated[int, integer(within="[1, inf)", help="d, of the points.")],
+    flip_probability: Annotated[float, number(within="(0, 1/2)", help="p of randomized response, in {}.")],
+    bits: Annotated[
+        int | None,
+        integer(
+            "--bits", within="[2, inf)", help="How many features; by default d, or 1024 but for the inner product."
+        ),
+    ] = None,
+    reach: Annotated[
+        float | None,
+        number(
+            "--range",
+            within="(0, inf)",
+            help="R, for the inner product: larger features are clipped; by default 2/sqrt(d).",
+        ),
+    ] = None,
+    bandwidth: Annotated[
+        float | None, number("--bandwidth", within="(0, inf)", help="Of the other kernels; by default 1.")
+    ] = None,
+) -> KernelDensityProtocol:
+    """Kernel density estimation by randomized response, with the features that plan --kernel chooses from.
+
+    Points of norm 1 at most, rotated, for the inner product; Fourier pairs for gaussian; signs of hashed cells for
+    laplacian and exponential. An instance is a whole run. What replacing one point changes is bounded together.
+    """
+    import numpy as np
+
+    from protocols.bitsum import RandomizedResponse
+    from protocols.kde import KernelDensityProtocol
+    from protocols.lsq import ExponentialTessellation, FourierPairs, LaplacianBinning, LinearMap, LSQFamily
+
+    for name, value, own in (("--bandwidth", bandwidth, False), ("--range", reach, True)):
+        if value is not None and (kernel == "inner-product") is not own:
+            raise ValueError(f"{name}={value} must be omitted for the kernel {kernel}, which has none.")
+    if dimension * max(dimension, bits or _BITS) > _MOST_ENTRIES:
+        raise ValueError(
+            f"--dimension={dimension} with --bits={bits or _BITS} must be smaller: maps of more than 2^26 "
+            "entries are not drawn."
+        )
+    family: LSQFamily
+    width = 1.0 if bandwidth is None else bandwidth
+    features = bits or (dimension if kernel == "inner-product" else _BITS)
+    if kernel == "inner-product":
+        limit = 2.0 / math.sqrt(dimension) if reach is None else reach
+        family, draws = LinearMap(dimension, "haar", limit, features, radius=1.0), 1
+    elif kernel == "gaussian":
+        if features % 2:
+            raise ValueError(f"--bits={features} must be even for the kernel gaussian, whose features come in pairs.")
+        family, draws = FourierPairs(dimension, width), features // 2
+    else:
+        hashed = LaplacianBinning if kernel == "laplacian" else ExponentialTessellation
+        family, draws = hashed(dimension, width, 1, True), features
+    drawn = family.sample(draws, np.random.default_rng(0))
+    return KernelDensityProtocol(RandomizedResponse(users, flip_probability), drawn)
 
 
 def plan_kernel(

@@ -21,6 +21,7 @@ __all__ = [
     "AsJson",
     "AtDelta",
     "AtEpsilon",
+    "Ball",
     "HonestFraction",
     "HonestUsers",
     "Instances",
@@ -42,6 +43,15 @@ SquaredChange = Annotated[
         within="(0, inf)",
         help="T^2, at most I: replacing a user moves the probability of her bit of instance j by t_j, and the squares "
         "add up to no more, as for points of bounded norm; by default every bit may change fully.",
+    ),
+]
+Ball = Annotated[
+    bool,
+    typer.Option(
+        "--ball",
+        help="With --squared-change: her bits also come from points of a ball, so that the squares of 2b - 1, b the "
+        "probability of a 1, add up to T^2 at most before and after, as for features of norm at most T times their "
+        "range. It is never more epsilon.",
     ),
 ]
 HonestFraction = Annotated[

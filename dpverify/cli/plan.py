@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.density import plan_kernel
+from dpverify.cli.density import kernels, plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, HonestFraction, SquaredChange, Users, print_result, threat_model
+from dpverify.cli.output import AsJson, Ball, HonestFraction, SquaredChange, Users, print_result, threat_model
 from dpverify.guarantee import Budget, ThreatModel
 
 __all__ = ["register"]
@@ -42,12 +42,6 @@ def _compositions() -> tuple[str, ...]:
     return (*CompositionTheorem, EXACT)
 
 
-def _kernels() -> tuple[str, ...]:
-    from dpverify.planning.density import KERNELS
-
-    return KERNELS
-
-
 def _chosen(name: str, known: Sequence[str]) -> Sequence[str]:
     return known if name == _ALL else (name,)
 
@@ -63,6 +57,7 @@ def plan(
         integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; --kernel chooses it."),
     ] = None,
     squared_change: SquaredChange = None,
+    ball: Ball = False,
     bitsum: Annotated[str, choice(known=lambda: (*_bitsums(), _ALL), help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
     composition: Annotated[
@@ -89,7 +84,7 @@ def plan(
     honest_fraction: HonestFraction = None,
     kernel: Annotated[
         str | None,
-        choice(known=_kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
+        choice(known=kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
     ] = None,
     dimension: Annotated[int | None, integer(within="[1, inf)", help="d, of a kernel's points.")] = None,
     bandwidth: Annotated[
@@ -99,7 +94,11 @@ def plan(
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
     if kernel is not None:
-        given = {"--instances": instances is not None, "--squared-change": squared_change is not None}
+        given = {
+            "--instances": instances is not None,
+            "--squared-change": squared_change is not None,
+            "--ball": ball,
+        }
         for name in (name for name in given if given[name]):
             raise ValueError(f"{name} must be omitted with --kernel, which chooses it.")
         plan_kernel(
@@ -130,6 +129,7 @@ def plan(
         bitsums=_chosen(bitsum, _bitsums()),
         methods=_chosen(method, _methods()),
         squared_change=squared_change,
+        ball=ball,
         composition=composition,
         sparsity=sparsity,
         max_messages_per_user=max_messages,

@@ -29,6 +29,7 @@ def account(
     *,
     instances: int = 1,
     squared_change: Number | None = None,
+    ball: bool = False,
     delta: Number | None = None,
     epsilon: Number | None = None,
     relative_width: float = 1e-6,
@@ -50,6 +51,9 @@ def account(
         T^2, in (0, instances]: her bit of instance j is 1 with a probability that the replacement moves by t_j, and
         the t_j^2 add up to T^2 at most, as for the features of points of bounded norm. Between two floats the larger
         one is taken. When omitted every bit may change fully.
+    ball : bool
+        Whether these bits come from points of a ball, before and after: with b_j the probability that bit j is 1, the
+        (2 b_j - 1)^2 add up to T^2 at most, as for features of norm at most T R. See `dpverify.changes.L2Ball`.
     delta, epsilon : int, float, Fraction, Decimal or decimal string
         Exactly one: where on the privacy curve, exactly as in `Budget`; a number between two floats is given back as
         these two. The other is computed, over all datasets, both directions and every mix of them over the instances:
@@ -78,7 +82,7 @@ def account(
     0.33
     """
     if isinstance(protocol, (list, tuple)):
-        if instances != 1 or squared_change is not None:
+        if instances != 1 or squared_change is not None or ball:
             raise ValueError(
                 f"instances={instances!r} and squared_change={squared_change!r} must be omitted: a schedule says how "
                 "often each protocol runs, and every input may change."
@@ -89,7 +93,7 @@ def account(
         return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
     if at_most is not None:
         raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, count).")
-    change = change_of(check_integer("instances", instances, low=1), squared_change)
+    change = change_of(check_integer("instances", instances, low=1), squared_change, ball)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
     honest = _checked_honest(claims, protocol, honest)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpverify.changes import Change, Full, L2Bounded
+from dpverify.changes import Change, Full, L2Ball, L2Bounded
 from dpverify.guarantee import (
     Adjacency,
     CapacityError,
@@ -41,11 +41,14 @@ def left_out(curve: PrivacyCurve) -> tuple[str, ...]:
     return tuple(f"left out: {refusal.removesuffix('.')}" for refusal in refusals)
 
 
-def change_of(instances: int, squared_change: Number | None) -> Change:
+def change_of(instances: int, squared_change: Number | None, ball: bool = False) -> Change:
     """Return what is accounted; more change is worse, so T^2 is rounded up."""
     if squared_change is None:
+        if ball:
+            raise ValueError("ball=True must be omitted without squared_change, which says how large the ball is.")
         return Full(instances)
-    return L2Bounded(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
+    kind = L2Ball if ball else L2Bounded
+    return kind(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
 
 
 Statement = tuple[float, float]

@@ -104,6 +104,7 @@ def compare(
     bitsums: Iterable[str] = BITSUMS,
     methods: Iterable[str] = METHODS,
     squared_change: Number | None = None,
+    ball: bool = False,
     composition: str | None = None,
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
@@ -120,7 +121,7 @@ def compare(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
+    squared_change, ball, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
         As in `dpverify.planning.plan.plan`.
 
     Raises
@@ -150,6 +151,7 @@ def compare(
                 instances=instances,
                 method=method,
                 squared_change=squared_change,
+                ball=ball,
                 composition=composition,
                 sparsity=sparsity,
                 max_messages_per_user=max_messages_per_user,
@@ -161,4 +163,4 @@ def compare(
             return FailedPlan(bitsum, method, composition, reason)
 
     rows = tuple(attempt(bitsum, method) for bitsum in bitsums for method in methods)
-    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change), rows)
+    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change, ball), rows)

@@ -158,6 +158,7 @@ def plan(
     users: int,
     instances: int,
     squared_change: Number | None = None,
+    ball: bool = False,
     method: str = "exact",
     composition: str | None = None,
     sparsity: int = 1,
@@ -178,6 +179,10 @@ def plan(
         n, public.
     instances : int
         I: how many instances each user takes part in.
+    squared_change : number, optional
+        T^2, as for `dpverify.planning.account.account`; when omitted every bit may change fully.
+    ball : bool
+        Whether her bits come from points of a ball, as there.
     method : {"exact", "published"}
         The least error whose composed guarantee meets the budget, or the published formula at (epsilon0, delta0).
     composition : {"basic", "advanced", "optimal", "exact"}, optional
@@ -239,7 +244,7 @@ def plan(
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
     if delta_split is not None:
         check_real("delta_split", float(exact_number("delta_split", delta_split)), low=0.0, high=1.0)
-    change = change_of(instances * sparsity, squared_change)
+    change = change_of(instances * sparsity, squared_change, ball)
     if not isinstance(change, Full):
         _check_joint(change, instances, sparsity, chosen)
     honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)

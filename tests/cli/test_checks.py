@@ -48,6 +48,19 @@ def test_a_plan_for_honest_users_is_checked_for_as_many(capsys: pytest.CaptureFi
     assert 0.99 < found["epsilon"]["upper"] <= 1.0
 
 
+def test_a_plan_for_points_of_a_ball_is_checked_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", *BUDGET, "--users", "60", "--instances", "4", "--squared-change", "1.5", "--bitsum", "rr"]
+    assert cli.main([*words, "--ball", "--method", "exact", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["change"] == {"kind": "ball", "squared_change": 1.5, "coordinates": 4}
+    _, *check = shlex.split(row["check"])
+    assert check[check.index("--ball") - 2 :][:2] == ["--squared-change", "1.5"]
+    assert cli.main([*check, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["change"], found["parameters"]) == (row["change"], row["parameters"])
+    assert 0.99 < found["epsilon"]["upper"] <= 1.0
+
+
 def test_a_view_that_is_not_the_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--bitsum", "pure", "--threat-model", "model", "--method", "exact", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]

@@ -51,3 +51,49 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def test_options_that_do_not_fit(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, *more]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta", "1e-4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "features"),
+    [
+        (["inner-product", "--range", "0.5"], {"name": "linear-map", "limit": 0.5, "rows": 12, "radius": 1.0}),
+        (["inner-product", "--bits", "20"], {"name": "linear-map", "rows": 20}),
+        (["gaussian", "--bits", "8", "--bandwidth", "2"], {"name": "fourier-pairs", "bandwidth": 2.0}),
+        (["laplacian", "--bits", "8"], {"name": "laplacian-binning", "buckets": 1, "signed": True}),
+        (["exponential", "--bits", "8"], {"name": "exponential-tessellation", "buckets": 1}),
+    ],
+    ids=lambda entry: " ".join(entry) if isinstance(entry, list) else "",
+)
+def test_a_density_is_accounted(
+    words: list[str], features: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["protocol"] == "kde"
+    assert told["parameters"]["features"].items() >= features.items()
+    assert 0.0 < told["epsilon"]["lower"] <= told["epsilon"]["upper"] < 10.0
+    assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--instances", "2"]) == 0
+    assert "2 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--kernel inner-product --bandwidth 2", "--bandwidth=2.0 must be omitted for the kernel inner-product"),
+        ("--kernel gaussian --range 2", "--range=2.0 must be omitted for the kernel gaussian"),
+        ("--kernel gaussian --bits 7", "--bits=7 must be even for the kernel gaussian"),
+        ("--kernel box", "--kernel='box' must be one of inner-product, gaussian, laplacian, exponential."),
+        ("--kernel inner-product --dimension 1e6", "--dimension=1000000 with --bits=1024 must be smaller"),
+    ],
+)
+def test_what_makes_no_density_is_told_in_one_sentence(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dimension = [] if "--dimension" in words else ["--dimension", "12"]
+    assert cli.main([*KDE, *dimension, *words.split()]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said)
+    assert err.count("\n") == 1
