@@ -29,21 +29,26 @@ class Covers(tuple[Entry, ...]):
         Better for some numbers of instances.
     once : sequence of PrivacyLossDistribution
         Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
+    single : sequence of PrivacyLossDistribution
+        Pairs of which one by itself dominates any pair of the family; see `AnyMix`.
     """
 
     others: tuple[tuple[PrivacyLossDistribution, ...], ...]
     once: tuple[PrivacyLossDistribution, ...]
+    single: tuple[PrivacyLossDistribution, ...]
 
     def __new__(
         cls,
         entries: Sequence[Entry],
         others: Sequence[Sequence[PrivacyLossDistribution]],
         once: Sequence[PrivacyLossDistribution] = (),
+        single: Sequence[PrivacyLossDistribution] = (),
     ) -> Covers:
         """Make the tuple of the entries."""
         made = super().__new__(cls, entries)
         made.others = tuple(tuple(other) for other in others)
         made.once = tuple(once)
+        made.single = tuple(single)
         return made
 
     def likeliest(self, instances: int, estimate: Callable[[PrivacyLossDistribution], float]) -> Sequence[Entry]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from dpverify.guarantee import CapacityError, Interval
+from dpverify.privacy_loss.any_mix import AnyMix
 from dpverify.privacy_loss.concentration import Concentration, total_loss
 from dpverify.privacy_loss.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.covers import Covers, Entry, members
@@ -37,6 +38,8 @@ _VERY_MANY = 10**5
 """From so many instances on what is estimated needs no transform."""
 _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
+_SHARP, _LOOSE = 1e-5, 5e-4
+"""The widths of which single pairs are asked for a better bound, and beyond which a bound is to be improved."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
 
@@ -109,6 +112,10 @@ class FamilyComposition:
             # What is attained, but better by far, would only ask for a finer grid.
             found = [estimate(pair) for pair in lower_pairs]
             lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
+        # Where the search over mixes is told to stop early nothing sharper is wanted.
+        self._singles = covers.single if step is None and relative_width <= _SHARP else ()
+        self._any_mix: AnyMix | None = None
+        self._best_attained: tuple[float, float, int] | None = None
         self._groups, self._every, self._attained = groups, every, lower_pairs
         self._bounds = Concentration(every, lower_pairs, instances)
         self._step_given, self._reference = step is not None, reference_delta
@@ -175,6 +182,7 @@ class FamilyComposition:
         if self._along_contours:
             self._ends, self._supremum = [end.capped() for end in self._ends], self._supremum.capped()
         self._mixes: dict[tuple[int, int], Composition] = {}
+        self._any_mix = self._best_attained = None
         self._lower_compositions: list[Composition] = []
         self._built = True
 
@@ -206,6 +214,13 @@ class FamilyComposition:
             grids = [connect_the_dots(pair, self.step) for pair in self._trimmed(self._attained)]
             self._lower_compositions = [self._composition([(grid, self.instances)]) for grid in grids]
         return self._lower_compositions
+
+    def _lower_epsilon(self, delta: float) -> tuple[float, int]:
+        """Return the largest epsilon that an attained pair has in all instances, from below, and which one has it."""
+        if self._best_attained is None or self._best_attained[0] != delta:
+            found = self._answer(delta, lambda: max((c.epsilon(delta).lower, i) for i, c in enumerate(self._lower())))
+            self._best_attained = delta, *found
+        return self._best_attained[1:]
 
     def _mix(self, low: int, high: int) -> Composition:
         """Return a composition that dominates every mix with `low` to `high` instances of the first pair."""
@@ -268,6 +283,15 @@ class FamilyComposition:
         )
         return min(level, whole)
 
+    def _improved(self) -> AnyMix | None:
+        """Return the bound from single pairs, made where accuracy is wanted; None where it has nothing to go by."""
+        if self._any_mix is None and self._singles and not self._hopeless():
+            epsilon, worst = self._lower_epsilon(self._reference)
+            if epsilon > 0.0:
+                at = {"epsilon": epsilon, "delta": self._reference}
+                self._any_mix = AnyMix(self._singles, self._attained[worst], self.instances, **at)
+        return self._any_mix
+
     def _partition(self, tilt: float, scale: float, gap: float) -> tuple[list[tuple[int, int]], float]:
         """Cut [0, instances] into few blocks, each of which an estimate puts within the gap; or a larger gap that does.
 
@@ -327,7 +351,9 @@ class FamilyComposition:
         rough = self._bounds.delta_upper(epsilon) if check_real("epsilon", epsilon) >= 0.0 else 1.0
         if self._hopeless() and epsilon >= 0.0:
             return rough
-        return min(rough, self._answer(max(1e-3 * rough, 1e-280), lambda: self._worst_delta(epsilon)))
+        found = min(rough, self._answer(max(1e-3 * rough, 1e-280), lambda: self._worst_delta(epsilon)))
+        improved = self._improved() if epsilon > 0.0 else None
+        return found if improved is None else min(found, improved.delta(epsilon))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
@@ -338,7 +364,7 @@ class FamilyComposition:
             return Interval(math.inf, math.inf)
         upper, lower = self.epsilon_upper(delta), self._bounds.epsilon_lower(delta)
         if not self._hopeless():
-            lower = self._answer(delta, lambda: max(lower, *(c.epsilon(delta).lower for c in self._lower())))
+            lower = max(lower, self._lower_epsilon(delta)[0])
         return Interval.proved(lower, upper)
 
     def epsilon_upper(self, delta: float, *, decide: float | None = None) -> float:
@@ -349,7 +375,10 @@ class FamilyComposition:
         rough = self._bounds.epsilon_upper(delta)
         if rough == math.inf or self._hopeless() or (decide is not None and rough <= decide):
             return rough
-        return min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
+        found = min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
+        sharp = not self._singles or self._hopeless() or (decide is not None and found <= decide)
+        improved = None if sharp or found <= (1.0 + _LOOSE) * self._lower_epsilon(delta)[0] else self._improved()
+        return found if improved is None else min(found, improved.epsilon(delta))
 
 
 def _estimate(pair: PrivacyLossDistribution, instances: int, delta: float) -> float:

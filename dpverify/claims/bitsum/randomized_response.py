@@ -11,6 +11,7 @@ are covered at once, by cells and a chord:
   exchanges the directions.
 - The cells lie below the chord between k = 0 and k = n-1, and below several others from k = n-1 to the supremum of all
   that are far from it; see `dpverify.privacy_loss.chord`. Which is best depends on how often it is used.
+- With few flipped reports the worst cell, in all instances, bounds any mix; see `dpverify.privacy_loss.any_mix`.
 
 More users are never worse: what a further user reports, whatever she holds, could be added to the view of all others.
 A flip probability nearer to 1/2 is more private: p' > p is p and then, for every report by itself, a flip with
@@ -22,6 +23,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -280,13 +282,16 @@ def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
     )
     attained, shares = tuple(_extreme(users, p, tail)), np.array(spans)
     once: list[PrivacyLossDistribution] = []
+    single: list[PrivacyLossDistribution] = []
     binned: tuple[BinnedPairs, ...]
     if users * p < _MOST_LISTED_FLIPS or tail < _TAIL:
         # So few reports are flipped that their sum is no bell, or so little may be left out: each cell is listed.
         listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
+        # Each dominates but for the chance of fewer coins.
+        single = [replace(pair, missing_mass=pair.missing_mass + least_missing) for both in listed for pair in both]
         if tail < _TAIL or p < _LEAST_BINNED:
-            groups = tuple(tuple(pair[direction] for pair in listed) for direction in (0, 1))
-            return Pairs(groups, attained, note=note)
+            groups = (tuple(single[::2]), tuple(single[1::2]))
+            return Pairs(Covers(groups, (), single=single), attained, note=note)
         once = _next_to_the_end(users, p, tail)
         binned = (BinnedPairs.listed(listed), BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed]))
     else:
@@ -316,7 +321,7 @@ def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
     distances = np.concatenate([1.0 - shares[:, 1], shares[1:, 0]])
     nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
     every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
-    return Pairs(Covers(every, nearby, once), attained, note=f"{note} and a chord between two pairs")
+    return Pairs(Covers(every, nearby, once, single), attained, note=f"{note} and a chord between two pairs")
 
 
 def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:

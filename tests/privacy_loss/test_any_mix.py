@@ -1,0 +1,160 @@
+"""Any mix of many pairs against exact mixes, and with each error made so large that its charge shows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss import any_mix
+from dpverify.privacy_loss.any_mix import AnyMix
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.transform import Composition
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+DELTA = 1e-6
+EPSILONS = (-0.5, 0.0, 0.3, 1.2, 2.5, 4.0)
+
+
+def atoms(losses: Sequence[float], smaller: Sequence[float], **errors: float) -> PrivacyLossDistribution:
+    """Return a pair with these losses, its masses under the second law given but for a factor."""
+    weights = np.array(smaller) * np.exp(losses)
+    return PrivacyLossDistribution(np.array(losses), weights / weights.sum(), **errors)  # type: ignore[arg-type]
+
+
+FLAT = atoms([-0.5, 0.5], [0.7, 0.3])
+STEEP = atoms([-0.2, 0.1, 0.9], [0.6, 0.36, 0.04])
+RARE = atoms([-0.3, 0.2, 4.0], [0.5, 0.5, 1e-5])
+
+
+def mixed(parts: Sequence[PrivacyLossDistribution], epsilon: float, *, shift: float = 0.0, scale: float = 1.0) -> float:
+    """Return the divergence of a product if each loss is larger by `shift`, and each mass by a factor."""
+    total = 0.0
+    for outcome in itertools.product(*(zip(part.losses, part.masses, strict=True) for part in parts)):
+        loss = sum(one for one, _ in outcome) + shift * len(parts)
+        if loss > epsilon:
+            total += math.prod(mass * scale for _, mass in outcome) * -math.expm1(epsilon - loss)
+    return total
+
+
+def mixes(members: Sequence[PrivacyLossDistribution], instances: int) -> list[Sequence[PrivacyLossDistribution]]:
+    return list(itertools.combinations_with_replacement(members, instances))
+
+
+def bound(members: Sequence[PrivacyLossDistribution], instances: int, **where: float) -> AnyMix:
+    """Return the bound, sharp at a large delta unless told otherwise: near it all terms count."""
+    return AnyMix(members, members[0], instances, **({"epsilon": 1.0, "delta": 0.05} | where))
+
+
+@pytest.fixture(autouse=True)
+def _whatever_the_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Few instances of few atoms are no normal law: the bound is far from sharp, and is to be computed all the same.
+    monkeypatch.setattr(any_mix, "_HOPELESS", math.inf)
+
+
+@settings(max_examples=40)
+@given(st.lists(rational_pairs(4), min_size=1, max_size=3), st.integers(1, 4), st.sampled_from([1e-6, 1e-2, 0.3]))
+def test_no_exact_mix_exceeds_the_bound(pairs: list[RationalPair], instances: int, delta: float) -> None:
+    found = bound([floats(pair) for pair in pairs], instances, delta=delta)
+    for mix in itertools.combinations_with_replacement(pairs, instances):
+        for epsilon in EPSILONS:
+            assert truth(mix, [1] * instances, epsilon).lower <= found.delta(epsilon)
+
+
+@pytest.mark.parametrize("members", [(FLAT, STEEP), (STEEP, FLAT), (FLAT, STEEP, RARE), (RARE, FLAT)])
+@pytest.mark.parametrize("delta", [0.2, 0.01, 1e-4])
+def test_the_bound_is_the_worst_members_whatever_the_guess(
+    members: tuple[PrivacyLossDistribution, ...], delta: float
+) -> None:
+    instances = 6
+    found = bound(members, instances, delta=delta)
+    assert found.delta(4.0) < 0.5
+    for epsilon in EPSILONS:
+        assert max(mixed(mix, epsilon) for mix in mixes(members, instances)) <= found.delta(epsilon)
+
+
+def worst_reports(users: int, flips: float) -> tuple[list[PrivacyLossDistribution], PrivacyLossDistribution]:
+    pairs = [mixed_reports(users, ones, flips / users) for ones in (0, 1, 2, 5, 10, users // 4)]
+    return [pair for both in pairs for pair in both], pairs[0].down
+
+
+def truth_of(pair: PrivacyLossDistribution, instances: int) -> float:
+    return Composition([(connect_the_dots(pair, 2e-3), instances)]).epsilon(DELTA).upper
+
+
+@pytest.mark.parametrize("instances", [200, 768])
+def test_many_instances_cost_next_to_nothing(instances: int) -> None:
+    members, worst = worst_reports(1000, 30.0)
+    epsilon = truth_of(worst, instances)
+    found = AnyMix(members, worst, instances, epsilon=epsilon, delta=DELTA).epsilon(DELTA)
+    assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 5e-4)
+
+
+def test_rare_large_losses_have_terms_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All 14 flips fail with a probability of 8e-7, and then the loss is 11: a comb, whose moduli do not fall off.
+    members, worst = worst_reports(10**6, 14.0)
+    epsilon = truth_of(worst, 400)
+    found = AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA)
+    assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 1e-3)
+    monkeypatch.setattr(any_mix, "_MOST_RARE", 1)
+    assert AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA) > epsilon * (1.0 + 2e-3)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_errors_count_in_every_instance(epsilon: float) -> None:
+    pairs, instances = [FLAT, STEEP], 6
+    rough = [replace(pair, loss_error=0.02) for pair in pairs]
+    assert mixed([FLAT] * instances, epsilon, shift=0.02) <= bound(rough, instances).delta(epsilon)
+    rough = [replace(pair, relative_error=0.05) for pair in pairs]
+    exact = min(mixed([FLAT] * instances, epsilon, scale=1.0 / 0.95), 1.0)
+    assert exact <= bound(rough, instances).delta(epsilon)
+    rough = [replace(pair, missing_mass=0.02, masses=0.98 * pair.masses) for pair in pairs]
+    found = bound(rough, instances).delta(epsilon)
+    assert min(mixed([FLAT] * instances, epsilon, scale=0.98) + 1.0 - 0.98**instances, 1.0) <= found
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_LEFT_OUT", 3.0),
+        ("_LEFT_OUT", 0.5),
+        ("_NOTHING", 0.9),
+        ("_SMALLEST", 5.0),
+        ("_MARGINS", (1.5, 3.0)),
+        ("_SMOOTHING", 0.3),
+        ("_PERIOD", 2.0),
+        ("_MOST_NODES", 0),
+    ],
+)
+def test_whatever_is_left_out_is_charged(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
+    monkeypatch.setattr(any_mix, name, value)
+    members, instances = (FLAT, RARE, STEEP), 5
+    for delta in (0.3, 0.02):
+        found = bound(members, instances, delta=delta)
+        for epsilon in EPSILONS:
+            assert max(mixed(mix, epsilon) for mix in mixes(members, instances)) <= found.delta(epsilon)
+
+
+def test_epsilon_and_delta_are_one_curve() -> None:
+    found = bound([FLAT, STEEP], 6)
+    epsilon = found.epsilon(0.02)
+    assert found.delta(epsilon) <= 0.02 < found.delta(epsilon * (1.0 - 1e-6))
+
+
+def test_nothing_is_claimed_beyond_what_is_listed() -> None:
+    missing = replace(FLAT, missing_mass=0.01, masses=0.99 * FLAT.masses)
+    assert bound([missing], 6).epsilon(0.05) == math.inf
+    # A guess that bounds nothing well leaves the trivial bound.
+    any_mix_of_nothing = bound([replace(FLAT, relative_error=1.0)], 6)
+    assert any_mix_of_nothing.delta(1.0) == 1.0
+    assert any_mix_of_nothing.epsilon(0.05) == math.inf
+    with pytest.raises(ValueError, match="members is empty"):
+        AnyMix([], FLAT, 6, epsilon=1.0, delta=0.05)
