@@ -360,9 +360,14 @@ def test_a_search_takes_few_accounts_at_any_budget(monkeypatch: pytest.MonkeyPat
         return composed(self, pairs, **options)
 
     monkeypatch.setattr(_ComposedEpsilon, "__call__", counted)
-    for epsilon, users, instances, most in (("1e10", 1, 10**11, 15), ("2", 300, 20, 7)):
+    # The last of them, with joint changes, is a small one of the demonstration's.
+    for epsilon, users, instances, joint, most in (
+        ("1e10", 1, 10**11, None, 15),
+        ("2", 300, 20, None, 7),
+        ("4", 60, 16, 8.0, 8),
+    ):
         asked.clear()
-        row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances)
+        row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances, squared_change=joint)
         assert row.guarantee.epsilon <= float(epsilon) <= row.guarantee.epsilon * (1 + 2e-4)
         assert len(asked) <= most
 
