@@ -79,12 +79,14 @@ def any_protocol(
     from dpverify.audit.bitsum import Implementation, audit_bitsum
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
+    from dpverify.audit.rappor import audit_rappor
     from dpverify.audit.target import Target
     from dpverify.claims.local.base import LocalClaims
     from dpverify.claims.means import MeanClaims
     from dpverify.claims.registry import mechanism_claims_of
     from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path
+    from protocols.rappor.response import PermanentResponse
 
     claim = _claim(claim_epsilon, claim_delta)
     if plot is not None:
@@ -95,6 +97,8 @@ def any_protocol(
         audited = functools.partial(audit_local, implementation=target)
     elif isinstance(claims, MeanClaims):
         audited = functools.partial(audit_mean, implementation=target)
+    elif isinstance(reference, PermanentResponse):
+        audited = functools.partial(audit_rappor, implementation=target)
     elif target is None:
         many = reference.users > _WATCHED_USERS
         audited = functools.partial(

@@ -26,6 +26,8 @@ _OWN = {
     "discrete-laplace-mean": "Mean of bounded values, rounded, with discrete Laplace noise from every user.",
     "central-laplace-mean": "Mean of bounded values, with a trusted curator's Laplace noise.",
     "shuffled-mean": "Mean of bits, from shuffled randomized response.",
+    "rappor": "Strings through a Bloom filter, flipped once and then for every report.",
+    "rappor-permanent": "The bits that RAPPOR remembers: the limit of many reports.",
 }
 """Mechanisms of ours that need no command of their own, as the fields of their classes say it all; their help."""
 Run = Callable[..., None]

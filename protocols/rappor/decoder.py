@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, stats
+from scipy import linalg, sparse, stats
 
 from protocols.rappor.bloom import check_texts
 from protocols.rappor.response import Rappor, check_cohorts
@@ -254,21 +254,22 @@ def _fit(
     own = sparse.hstack([np.ones((design.shape[0], 1)), design[:, fitted]], format="csc")
     weighted = own.multiply(weights[:, np.newaxis]).tocsc()
     gram = (own.T @ weighted).toarray()
-    if np.linalg.matrix_rank(gram, hermitian=True) < len(gram) or shares.size <= len(gram):
+    try:
+        inverse = linalg.cho_solve(linalg.cho_factor(gram), np.eye(len(gram)))
+    except linalg.LinAlgError:
+        raise ValueError(_TOO_MANY) from None
+    # Of each candidate's bits, what is no combination of the other fitted ones and the constant.
+    whole = weights @ design
+    rest, others = np.empty(whole.size), np.setdiff1d(np.arange(whole.size), fitted)
+    rest[fitted] = 1.0 / np.diagonal(inverse)[1:]
+    across = (weighted.T @ design[:, others]).toarray()
+    rest[others] = whole[others] - np.einsum("ij,ij->j", across, inverse @ across)
+    if shares.size <= len(gram) or not (rest > _RESOLVED * whole).all():
         raise ValueError(_TOO_MANY)
-    inverse = np.linalg.inv(gram)
     coefficients = inverse @ (weighted.T @ shares)
     residual = shares - own @ coefficients
     # More than the noise is there, if strings are not modelled.
-    excess = max(1.0, float(weights @ residual**2) / (shares.size - own.shape[1]))
-    across = (weighted.T @ design).toarray()
-    # Of each candidate's bits, what is no combination of the fitted ones: nothing of these themselves.
-    whole = weights @ design
-    rest = whole - np.einsum("ij,ij->j", across, inverse @ across)
-    rest[fitted] = whole[fitted]
-    if (rest <= _RESOLVED * whole).any():
-        raise ValueError(_TOO_MANY)
+    excess = max(1.0, float(weights @ residual**2) / (shares.size - len(gram)))
     estimates = design.T @ (weights * residual) / rest
-    variances = excess / rest
-    estimates[fitted], variances[fitted] = coefficients[1:], excess * np.diagonal(inverse)[1:]
-    return estimates, variances
+    estimates[fitted] = coefficients[1:]
+    return estimates, excess / rest

@@ -64,6 +64,11 @@ class PermanentResponse(BloomFilter):
         """The Bloom filter alone."""
         return BloomFilter(self.bits, self.hashes, self.cohorts)
 
+    @property
+    def report_probabilities(self) -> tuple[float, float]:
+        """The probabilities p* and q* that a bit of the Bloom filter that is 0, and one that is 1, is reported as 1."""
+        return 0.5 * self.f, 1.0 - 0.5 * self.f
+
     def signal(
         self, values: Sequence[str], rng: np.random.Generator, *, cohorts: ArrayLike | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -148,9 +153,9 @@ class Rappor(PermanentResponse):
 
     @property
     def report_probabilities(self) -> tuple[float, float]:
-        """The probabilities p* and q* that a bit of the Bloom filter that is 0, and one that is 1, is reported as 1."""
-        half = 0.5 * self.f
-        return half * self.q + (1.0 - half) * self.p, (1.0 - half) * self.q + half * self.p
+        """The same of one report: a kept 1 is sent as 1 with probability q, a kept 0 with probability p."""
+        flipped, kept = super().report_probabilities
+        return flipped * self.q + kept * self.p, kept * self.q + flipped * self.p
 
     def randomize(  # noqa: D102
         self, values: Sequence[str], rng: np.random.Generator, *, cohorts: ArrayLike | None = None

@@ -139,7 +139,7 @@ class _ResponseClaims(MechanismClaims[P]):
 
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         differing = sum(splits(protocol)[0])
-        return f"two values of which some hash functions make patterns that differ in {differing} bits"
+        return f"two values whose patterns differ in {differing} bits, as some hash functions make them"
 
 
 def _most(found: Sequence[Split]) -> Split:

@@ -198,6 +198,8 @@ def test_days_of_other_protocols_and_values_add_up() -> None:
 
 
 def test_what_is_said_of_the_supremum() -> None:
-    assert CLAIMS.note(Rappor(8, 2, **DEFAULT), ThreatModel.LOCAL).endswith("patterns that differ in 4 bits")
+    assert CLAIMS.note(Rappor(8, 2, **DEFAULT), ThreatModel.LOCAL).startswith(
+        "two values whose patterns differ in 4 bits"
+    )
     assert CLAIMS.messages_per_user(Rappor(8, 2, **DEFAULT, reports=5)) == 5.0
     assert CLAIMS.users(Rappor(8, 2, **DEFAULT)) is None

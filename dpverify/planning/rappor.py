@@ -1,0 +1,204 @@
+"""From the privacy of one report, and of all together, to RAPPOR's parameters of least error.
+
+**f.** What all reports on one value reveal is a matter of h and f alone: f is the least that keeps the limit.
+
+**p and q.** What counts is p* and q*, the probabilities of a reported 1. With E = e^(epsilon_one / h) the odds of q*
+are E times those of p*, u, and the variance of a debiased bit that is 0 is `(1 + E u)^2 / (u (E-1)^2)`: least at
+u = 1/E, and convex in ln u. Of the odds that some p > 0 and q < 1 give, from `(s E - 1) / (E (1-s))` to
+`(1-s) / (s E - 1)` with s = f / (2-f), it is the one next to 1/E.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import mpmath
+
+from dpverify.claims.rappor.decoder import deviation, least_holders
+from dpverify.claims.rappor.response import PermanentClaims, RapporClaims
+from dpverify.formulas import rappor as formulas
+from dpverify.formulas.contexts import nudged
+from dpverify.guarantee import Interval, Number, ThreatModel, exact_number
+from dpverify.shown import Drawn
+from protocols.rappor.response import PermanentResponse, Rappor
+from protocols.validation import check_integer
+
+__all__ = ["RapporPlan", "RapporRow", "plan_rappor"]
+
+_WITHIN = 1e-6
+"""How far inside the range of odds the chosen ones are, relatively, so that 0 < p and q < 1."""
+_BITS_PER_CANDIDATE = 8
+"""Of all cohorts: the decoder then fits all candidates together."""
+
+
+@dataclass(frozen=True)
+class RapporRow:
+    """Parameters that keep both epsilons, for one number of hash functions.
+
+    Parameters
+    ----------
+    protocol : Rappor
+        For one report.
+    epsilon_one, epsilon_limit : Interval
+        The exact largest loss of one report, and of any number of reports on one value.
+    deviation : float
+        About the standard deviation of a rare string's estimated count.
+    least_holders : float
+        About how many users must hold a string to have it named with probability 1/2, at level 0.05.
+    """
+
+    protocol: Rappor
+    epsilon_one: Interval
+    epsilon_limit: Interval
+    deviation: float
+    least_holders: float
+
+    def after(self, reports: int) -> Interval:
+        """Return the exact largest loss of so many reports on one value."""
+        return RapporClaims().pure_epsilon(dataclasses.replace(self.protocol, reports=reports), ThreatModel.LOCAL)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "parameters": dataclasses.asdict(self.protocol),
+            "epsilon_one": self.epsilon_one.to_dict(),
+            "epsilon_limit": self.epsilon_limit.to_dict(),
+            "deviation": self.deviation,
+            "least_holders": self.least_holders,
+        }
+
+
+@dataclass(frozen=True)
+class RapporPlan(Drawn):
+    """Parameters for some numbers of hash functions.
+
+    Parameters
+    ----------
+    epsilon_one, epsilon_limit : Fraction
+        What was asked for.
+    users, candidates : int
+        How many users there are, and strings to look for.
+    rows : tuple of RapporRow
+        By number of hash functions.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.rappor:rappor_table"
+    figure_by: ClassVar[str] = "dpverify.report.rappor:rappor_losses"
+
+    epsilon_one: Fraction
+    epsilon_limit: Fraction
+    users: int
+    candidates: int
+    rows: tuple[RapporRow, ...]
+
+    @property
+    def best(self) -> RapporRow:
+        """The row of least error."""
+        return min(self.rows, key=lambda row: row.deviation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "epsilon_one": float(self.epsilon_one),
+            "epsilon_limit": float(self.epsilon_limit),
+            "users": self.users,
+            "candidates": self.candidates,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def plan_rappor(
+    epsilon_one: Number,
+    epsilon_limit: Number,
+    *,
+    users: int,
+    candidates: int = 1000,
+    bits: int = 128,
+    hashes: Sequence[int] = (1, 2, 4),
+) -> RapporPlan:
+    """Find f, p and q of least error that keep the privacy of one report and of any number on one value.
+
+    Parameters
+    ----------
+    epsilon_one : int, float, Fraction, Decimal or decimal string
+        The largest loss of one report, in nats, in (0, epsilon_limit).
+    epsilon_limit : int, float, Fraction, Decimal or decimal string
+        That of any number of reports on one value: pure differential privacy in the local model.
+    users, candidates : int
+        How many users report, and how many strings are looked for, each at least 1: for the error, and the number of
+        cohorts, which is the least for which the decoder fits all candidates together.
+    bits : int
+        k, at least twice the largest number of hash functions.
+    hashes : sequence of int
+        The numbers of hash functions to plan for.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    one, limit = exact_number("epsilon_one", epsilon_one), exact_number("epsilon_limit", epsilon_limit)
+    if not 0 < limit <= _MOST:
+        raise ValueError(f"epsilon_limit={epsilon_limit!r} must be in (0, {_MOST}].")
+    if not 0 < one < limit:
+        raise ValueError(f"epsilon_one={epsilon_one!r} must be in (0, epsilon_limit={epsilon_limit!r}).")
+    check_integer("users", users, low=1)
+    check_integer("candidates", candidates, low=1)
+    if not hashes:
+        raise ValueError("hashes is empty, but must hold at least one number.")
+    for number in hashes:
+        check_integer("hashes", number, low=1)
+    check_integer("bits", bits, low=2 * max(hashes))
+    cohorts = -(-_BITS_PER_CANDIDATE * candidates // bits)
+    rows = []
+    for number in hashes:
+        protocol = _planned(one, limit, bits, number, cohorts)
+        kept = PermanentResponse(bits, number, cohorts, f=protocol.f)
+        rows.append(
+            RapporRow(
+                protocol,
+                RapporClaims().pure_epsilon(protocol, ThreatModel.LOCAL),
+                PermanentClaims().pure_epsilon(kept, ThreatModel.LOCAL),
+                deviation(protocol, users),
+                least_holders(protocol, users, candidates),
+            )
+        )
+    return RapporPlan(one, limit, users, candidates, tuple(rows))
+
+
+_MOST = 1000
+"""Beyond such an epsilon f, which is about e^(-epsilon / 2h), nears the smallest floats."""
+
+
+def _planned(one: Fraction, limit: Fraction, bits: int, hashes: int, cohorts: int) -> Rappor:
+    fp = mpmath.fp
+
+    def keeps_limit(f: float) -> bool:
+        kept = PermanentResponse(bits, hashes, cohorts, f=f)
+        return PermanentClaims().pure_epsilon(kept, ThreatModel.LOCAL).upper <= limit
+
+    f = nudged(keeps_limit, float(formulas.flip_parameter(fp, float(limit) / (2 * hashes))), 1.0)
+    zero, chance = _reported(math.exp(float(one) / hashes), f / (2.0 - f))
+    p, q = (((1.0 - 0.5 * f) * a - 0.5 * f * b) / (1.0 - f) for a, b in ((zero, chance), (chance, zero)))
+
+    def keeps_one(tried: float) -> bool:
+        made = Rappor(bits, hashes, cohorts, f=f, p=p, q=tried)
+        return RapporClaims().pure_epsilon(made, ThreatModel.LOCAL).upper <= one
+
+    return Rappor(bits, hashes, cohorts, f=f, p=p, q=nudged(keeps_one, q, p))
+
+
+def _reported(ratio: float, kept: float) -> tuple[float, float]:
+    """Return p* and q* of least variance, of odds this ratio apart, where a kept bit's own ratio is 1 / kept^2."""
+    odds = 1.0 / ratio
+    beyond = kept * ratio - 1.0
+    if beyond > 0.0:
+        low, high = beyond / (ratio * (1.0 - kept)), (1.0 - kept) / beyond
+        inside = low * (high / low) ** _WITHIN, high * (low / high) ** _WITHIN
+        odds = min(max(odds, inside[0]), inside[1])
+    return odds / (1.0 + odds), ratio * odds / (1.0 + ratio * odds)
