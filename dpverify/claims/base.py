@@ -106,7 +106,8 @@ class MechanismClaims(Claims[P]):
         Returns
         -------
         sequence of (entries, attained)
-            What dominates the pair of every dataset, and pairs that one dataset attains at once.
+            What dominates the pair of every dataset, and pairs that one dataset attains at once. A family that one run
+            meets several times is there as often.
 
         Raises
         ------

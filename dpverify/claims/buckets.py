@@ -8,12 +8,15 @@ many of either.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import arb, ctx
 
+from dpverify.claims.bitsum.base import noise_tail as cut_for
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval, PrivacyCurve
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.product import delta_of_two
@@ -24,9 +27,18 @@ from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
 
-__all__ = ["BucketAccount", "bucket_curve", "least_shape", "noise_of", "noise_tail", "under_estimating"]
+__all__ = [
+    "BucketAccount",
+    "bucket_curve",
+    "bucket_families",
+    "least_shape",
+    "noise_of",
+    "noise_tail",
+    "under_estimating",
+]
 
 _BITS = 128
+BucketFamily = tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]
 _MOST_SHAPE = 2.0**20
 
 
@@ -119,6 +131,12 @@ def bucket_curve(
         for pair in directions
     )
     return Composition([(connect_the_dots(pair, step), instances) for pair in directions])
+
+
+def bucket_families(noise: NegativeBinomial, tail: float) -> tuple[BucketFamily, BucketFamily]:
+    """Return what one run meets, one after the other: one bucket's count goes up and another's down."""
+    up, down = negative_binomial(noise.shape, noise.p, cut_for(tail))
+    return ((up,), (up,)), ((down,), (down,))
 
 
 def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:

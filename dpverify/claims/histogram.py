@@ -9,19 +9,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from mpmath import fp
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.buckets import bucket_curve, least_shape, noise_of, noise_tail, under_estimating
+from dpverify.claims.buckets import bucket_curve, bucket_families, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.histogram import HISTOGRAM
 from dpverify.formulas import histogram as formulas
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
+from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
@@ -52,6 +55,11 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         return bucket_curve(
             noise_of(protocol), self.in_full(changes), relative_width=relative_width, reference_delta=reference_delta
         )
+
+    def families(  # noqa: D102
+        self, protocol: BucketSums, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        return bucket_families(noise_of(protocol), tail)
 
     def parameters(self, protocol: BucketSums) -> dict[str, Any]:
         """Return the noise of every bucket, and their number."""

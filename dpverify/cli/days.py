@@ -31,7 +31,7 @@ def account_days(
         Path,
         typer.Argument(
             help="A .json file, one list of objects, or a .csv file: protocol, its parameters by name, and if wanted "
-            "count (runs) and day (a name)."
+            "count (runs), honest (users) and day (a name)."
         ),
     ],
     delta: AtDelta = None,

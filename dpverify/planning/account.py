@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Number, ThreatModel
 from dpverify.planning.answers import (
@@ -16,7 +15,7 @@ from dpverify.planning.answers import (
     upper_bound,
     within_limits,
 )
-from dpverify.planning.result import AccountResult, HonestView
+from dpverify.planning.result import AccountResult, HonestView, checked_honest
 from dpverify.planning.schedule import Schedule, account_schedule
 from dpverify.privacy_loss.bounds import LargestLossCurve
 from protocols.validation import check_integer
@@ -42,9 +41,9 @@ def account(
     Parameters
     ----------
     protocol : object
-        Any protocol with a twin that states its privacy curve, with its parameters. Or a list of (protocol, count), for
-        runs of different protocols, or on different numbers of users, that the same user may take part in: the result
-        is a `dpverify.planning.schedule.ScheduleResult`, with the cumulative curve.
+        Any protocol with a twin that states its privacy curve, with its parameters. Or a list of (protocol, count) or
+        (protocol, count, honest), for runs of different protocols, or on different numbers of users, that the same user
+        may take part in: the result is a `dpverify.planning.schedule.ScheduleResult`, with the cumulative curve.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     squared_change : int, float, Fraction, Decimal or decimal string, optional
@@ -67,7 +66,8 @@ def account(
         Of a list, in how many runs the same user takes part at most; in all when omitted.
     honest : int, optional
         How many of the users follow the protocol, at least; all when omitted. Of the others the adversary knows, or
-        chose, all that they sent, or they stay away, and which of them do so is known (docs/crowds.md).
+        chose, all that they sent, or they stay away, and which of them do so is known (docs/crowds.md). Of a list, in
+        each run that does not say it.
 
     Examples
     --------
@@ -87,16 +87,14 @@ def account(
                 f"instances={instances!r} and squared_change={squared_change!r} must be omitted: a schedule says how "
                 "often each protocol runs, and every input may change."
             )
-        if honest is not None:
-            raise ValueError(f"honest={honest!r} must be omitted for a list: give the protocols `with_users` of them.")
-        schedule = Schedule(protocol, at_most, threat_model)
+        schedule = Schedule(protocol, at_most, threat_model, honest)
         return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
     if at_most is not None:
         raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, count).")
     change = change_of(check_integer("instances", instances, low=1), squared_change, ball)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)
-    honest = _checked_honest(claims, protocol, honest)
+    honest = checked_honest(claims, protocol, honest)
 
     with within_limits(claims.name):
         view = HonestView.of(protocol, honest, adversary)
@@ -119,13 +117,3 @@ def account(
         notes,
         honest,
     )
-
-
-def _checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: int | None) -> int | None:
-    """Return how many users are honest, after checking that there are so many."""
-    if honest is None:
-        return None
-    users = claims.users(protocol)
-    if users is None:
-        raise ValueError(f"honest={honest!r} must be omitted: {claims.name} is private without other users.")
-    return check_integer("honest", honest, low=1, high=users)

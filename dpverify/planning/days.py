@@ -13,7 +13,7 @@ from protocols.validation import check_integer
 
 __all__ = ["read_days"]
 
-_DAY, _COUNT = "day", "count"
+_DAY, _COUNT, _HONEST = "day", "count", "honest"
 """What a line may say besides the protocol and its parameters."""
 
 
@@ -24,7 +24,8 @@ def read_days(path: Path) -> list[Day]:
     ----------
     path : Path
         A `.json` file, one list of objects, or else a `.csv` file with a header. Each has `protocol`, the name, and the
-        parameters by name; and may have `count`, 1 by default, and `day`, a name that no other has.
+        parameters by name; and may have `count`, 1 by default, `honest`, how many of the users are honest at least, and
+        `day`, a name that no other has.
 
     Raises
     ------
@@ -47,7 +48,9 @@ def read_days(path: Path) -> list[Day]:
             if name is not None and str(name) in named:
                 raise ValueError(f"day={name!r} must be there once: days contradict each other.")
             named.add(str(name))
-            days.append(Day(protocol_of({k: v for k, v in line.items() if k != _COUNT}), _whole(line.get(_COUNT, 1))))
+            protocol = protocol_of({name: value for name, value in line.items() if name not in (_COUNT, _HONEST)})
+            honest = _whole(_HONEST, line[_HONEST]) if _HONEST in line else None
+            days.append(Day(protocol, _whole(_COUNT, line.get(_COUNT, 1)), honest))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Day {number} of {str(path)!r}: {error}") from error
     return days
@@ -64,10 +67,10 @@ def _table(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _whole(count: Any) -> int:
-    if isinstance(count, str):
+def _whole(name: str, number: Any) -> int:
+    if isinstance(number, str):
         try:
-            count = int(count)
+            number = int(number)
         except ValueError:
-            raise ValueError(f"count={count!r} must be an integer.") from None
-    return check_integer(_COUNT, count, low=1)
+            raise ValueError(f"{name}={number!r} must be an integer.") from None
+    return check_integer(name, number, low=1)

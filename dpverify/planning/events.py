@@ -56,7 +56,11 @@ def to_event(days: Sequence[Any]) -> dp_accounting.DpEvent:
     ValueError
         If the schedule is empty, or a protocol has no listed law here.
     """
-    events = [_repeated(_event(day.protocol), day.count) for day in days_of(days)]
+    made = days_of(days)
+    for day in made:
+        if day.honest is not None:
+            raise ValueError(f"honest={day.honest!r} must be omitted: an event is of all users.")
+    events = [_repeated(_event(day.protocol), day.count) for day in made]
     return events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
 
 

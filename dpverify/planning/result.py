@@ -14,8 +14,9 @@ from dpverify.guarantee import Guarantee, Interval, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import within_limits
 from dpverify.privacy_loss.bounds import BetweenCurves
 from dpverify.shown import Drawn
+from protocols.validation import check_integer
 
-__all__ = ["AccountResult", "HonestView"]
+__all__ = ["AccountResult", "HonestView", "checked_honest"]
 
 _PROFILE_WIDTH = 1e-3
 """What the eye can tell from a figure."""
@@ -147,3 +148,13 @@ class HonestView:
     def note(self) -> str:
         """How the supremum over datasets is taken."""
         return self.claims.note(self.protocols[0], self.adversary)
+
+
+def checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: int | None) -> int | None:
+    """Return how many users are honest, after checking that there are so many."""
+    if honest is None:
+        return None
+    users = claims.users(protocol)
+    if users is None:
+        raise ValueError(f"honest={honest!r} must be omitted: {claims.name} is private without other users.")
+    return check_integer("honest", honest, low=1, high=users)

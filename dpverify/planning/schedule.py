@@ -10,17 +10,19 @@ from __future__ import annotations
 import dataclasses
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
-from dpverify.planning.result import AccountResult
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, total
+from dpverify.planning.day import Day, days_of
+from dpverify.planning.result import AccountResult, HonestView
+from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
 from dpverify.privacy_loss.covers import Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.once import OneInstance
@@ -41,46 +43,6 @@ _MOST_POINTS = 60
 
 
 @dataclass(frozen=True)
-class Day:
-    """One entry of a schedule.
-
-    Parameters
-    ----------
-    protocol : object
-        Any protocol whose twin lists its law.
-    count : int
-        How many times it runs, at least 1.
-    """
-
-    protocol: Any
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        check_integer("count", self.count, low=1)
-        mechanism_claims_of(self.protocol)
-
-
-def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
-    """Return entries (protocol, count), protocols or days as days, in their order.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or a count is below 1.
-    """
-    if not entries:
-        raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
-    found = []
-    for entry in entries:
-        if isinstance(entry, (tuple, list)):
-            if len(entry) != 2:
-                raise ValueError(f"entry={entry!r} of the schedule must be (protocol, count).")
-            entry = Day(*entry)
-        found.append(entry if isinstance(entry, Day) else Day(entry))
-    return tuple(found)
-
-
-@dataclass(frozen=True)
 class _Law:
     """A law that is listed: its protocol, and that of the same family with how many users matter."""
 
@@ -88,8 +50,13 @@ class _Law:
     claims: MechanismClaims[Any]
 
 
-_Family = tuple[int, Sequence[Entry], Sequence[PrivacyLossDistribution]]
-"""The number of a law, and one of its families: what dominates, and what is attained."""
+class _Family(NamedTuple):
+    """The number of a law, one of its families, what dominates and what is attained, and how often a run meets it."""
+
+    law: int
+    entries: Sequence[Entry]
+    attained: Sequence[PrivacyLossDistribution]
+    copies: int
 
 
 class Schedule:
@@ -103,6 +70,8 @@ class Schedule:
         In how many runs the same user takes part at most; in all when omitted.
     threat_model : ThreatModel or str, optional
         One that all protocols are accounted for; the first such when omitted.
+    honest : int, optional
+        Of each day that does not say it, how many users follow the protocol, at least.
 
     Raises
     ------
@@ -111,9 +80,16 @@ class Schedule:
     """
 
     def __init__(
-        self, days: Sequence[Any], at_most: int | None = None, threat_model: ThreatModel | str | None = None
+        self,
+        days: Sequence[Any],
+        at_most: int | None = None,
+        threat_model: ThreatModel | str | None = None,
+        honest: int | None = None,
     ) -> None:
-        self.days = days_of(days)
+        self.days = tuple(
+            day if honest is None or day.honest is not None else dataclasses.replace(day, honest=honest)
+            for day in days_of(days)
+        )
         self.runs = sum(day.count for day in self.days)
         self.at_most = self.runs if at_most is None else check_integer("at_most", at_most, low=1, high=self.runs)
         self._claims = [mechanism_claims_of(day.protocol) for day in self.days]
@@ -131,26 +107,28 @@ class Schedule:
 
     def _assign(self) -> None:
         """Choose what is listed, and for each day which law is above it and which is below."""
-        groups: dict[Any, list[int]] = {}
+        groups: dict[Any, list[tuple[int, bool, Any]]] = {}
         for index, (day, claims) in enumerate(zip(self.days, self._claims, strict=True)):
-            groups.setdefault(_key(day.protocol, claims), []).append(index)
+            # What is left of it among the honest: two protocols where a share of the noise is no float.
+            ends = HonestView.of(day.protocol, day.honest, self.threat_model).protocols
+            for upper, protocol in ((True, ends[0]), (False, ends[-1])):
+                groups.setdefault(_key(protocol, claims), []).append((index, upper, protocol))
         self._listed: list[_Law] = []
         self._above, self._below = [0] * len(self.days), [0] * len(self.days)
-        for indices in groups.values():
-            claims = self._claims[indices[0]]
-            if claims.more_users is not MoreUsers.NO_WORSE:
-                levels = [0]
-                keys = dict.fromkeys(indices, 0)
-            else:
-                keys = {index: self.days[index].protocol.users for index in indices}
-                levels = _levels(sorted(set(keys.values())))
+        for members_of in groups.values():
+            index, _, protocol = members_of[0]
+            claims = self._claims[index]
+            ordered = claims.more_users is MoreUsers.NO_WORSE
+            users = [made.users if ordered else 0 for _, _, made in members_of]
+            levels = _levels(sorted(set(users))) if ordered else [0]
             start = len(self._listed)
             for level in levels:
-                protocol = self.days[indices[0]].protocol
                 self._listed.append(_Law(dataclasses.replace(protocol, users=level) if level else protocol, claims))
-            for index, key in keys.items():
-                self._above[index] = start + bisect_right(levels, key) - 1
-                self._below[index] = start + bisect_left(levels, key)
+            for (index, upper, _), key in zip(members_of, users, strict=True):
+                if upper:
+                    self._above[index] = start + bisect_right(levels, key) - 1
+                else:
+                    self._below[index] = start + bisect_left(levels, key)
 
     def _counts(self, runs: int) -> tuple[list[int], list[int]]:
         """Return how many of the first runs each law bounds from above, and from below."""
@@ -164,8 +142,8 @@ class Schedule:
 
     @property
     def uniform(self) -> bool:
-        """Whether all days have the same law."""
-        return len(self._listed) == 1
+        """Whether all days have the same law, up to what a share of the noise is rounded by."""
+        return len(set(self._above)) == len(set(self._below)) == 1
 
     def largest_loss(self, runs: int) -> Interval:
         """Return the largest loss of the first runs: the sum of those that are largest, one by one."""
@@ -185,24 +163,37 @@ class Schedule:
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
         most = min(self.at_most, number)
         if self.uniform:
-            law = self._listed[0]
-            return law.claims.curve(
-                law.protocol,
-                Full(most),
-                self.threat_model,
-                relative_width=relative_width,
-                reference_delta=reference_delta,
-            )
+            ends = [
+                law.claims.curve(
+                    law.protocol,
+                    Full(most),
+                    self.threat_model,
+                    relative_width=relative_width,
+                    reference_delta=reference_delta,
+                )
+                for law in (self._listed[number] for number in dict.fromkeys((self._above[0], self._below[0])))
+            ]
+            return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
 
         def exact() -> PrivacyCurve:
-            return SeveralComposition(self._families(reference_delta, relative_width), *self._counted(number), most)
+            laws = self._families(reference_delta, relative_width)
+            (upper, met), (lower, _) = (self._counted(counts) for counts in self._counts(number))
+            if most == number:
+                return SeveralComposition(laws, upper, lower)
+            # So many runs meet no more instances than that, and so many instances are met in no more runs.
+            return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most)
 
         return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
 
-    def _counted(self, runs: int) -> tuple[list[int], list[int]]:
-        """Return `_counts` by family, of which one run may have several."""
-        upper, lower = self._counts(runs)
-        return [upper[law] for law in self._family_of], [lower[law] for law in self._family_of]
+    def _counted(self, counts: Sequence[int]) -> tuple[list[int], int]:
+        """Return counts of runs by family, of which one run may meet several, and how many instances it meets at most.
+
+        Families that a run of one law meets and a run of another does not are met as often as runs are of the law.
+        """
+        met = Counter[int]()
+        for family in self._listing_now:
+            met[family.law] += family.copies
+        return [counts[family.law] * family.copies for family in self._listing_now], max(met.values())
 
     def _listing(self, reference_delta: float) -> list[_Family]:
         """Return the families of all listed laws, with the number of the law, made once unless delta falls."""
@@ -212,23 +203,26 @@ class Schedule:
             self._found = (
                 reference_delta,
                 [
-                    (number, *family)
+                    family
                     for number, law in enumerate(self._listed)
-                    for family in law.claims.families(law.protocol, self.threat_model, tail, loose=loose)
+                    for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
                 ],
             )
             self._laws = None
         return self._found[1]
 
+    @property
+    def _listing_now(self) -> list[_Family]:
+        assert self._found is not None
+        return self._found[1]
+
     def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
         found = self._listing(reference_delta)
         if self._laws is None:
-            self._family_of = [number for number, _, _ in found]
-            counts = self._counts(self.runs)[0]
             self._laws = SeveralLaws(
-                [entries for _, entries, _ in found],
-                [attained for _, _, attained in found],
-                [counts[number] for number in self._family_of],
+                [family.entries for family in found],
+                [family.attained for family in found],
+                self._counted(self._counts(self.runs)[0])[0],
                 relative_width=max(relative_width, 1e-5),
                 reference_delta=reference_delta,
             )
@@ -246,15 +240,26 @@ class Schedule:
                 curve = law.claims.curve(law.protocol, Full(1), self.threat_model, reference_delta=share)
                 one = curve.epsilon(share).upper
             return total([(self.at_most, Interval(one, one))]).upper
-        epsilons = [0.0] * len(self._listed)
-        for number, entries, _ in self._listing(delta):
+        epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+        most = self._counted([1] * len(self._listed))[1]
+        for number, entries, _, copies in found:
             pairs = [pair for entry in entries for pair in members(entry)]
-            epsilons[number] += OneInstance([pairs], pairs).epsilon_upper(share)
+            one = OneInstance([pairs], pairs).epsilon_upper(share / most)
+            epsilons[number] = total(
+                [(1, Interval(epsilons[number], epsilons[number])), (copies, Interval(one, one))]
+            ).upper
         left, parts = self.at_most, []
         for epsilon, count in sorted(zip(epsilons, self._counts(self.runs)[0], strict=True), reverse=True):
             parts.append((min(left, count), Interval(epsilon, epsilon)))
             left -= parts[-1][0]
         return total(parts).upper
+
+
+def _met(law: int, families: Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]) -> Iterator[_Family]:
+    """Yield the families of a run, each once and with how often it is met."""
+    copies = Counter(map(id, families))
+    for family in {id(family): family for family in families}.values():
+        yield _Family(law, *family, copies[id(family)])
 
 
 def _key(protocol: Any, claims: MechanismClaims[Any]) -> Any:
@@ -311,6 +316,7 @@ class ScheduleResult(AccountResult):
                 "users": getattr(day.protocol, "users", None),
                 "parameters": claims.parameters(day.protocol),
                 "count": day.count,
+                "honest": day.honest,
             }
             for day in self.schedule.days
             for claims in [mechanism_claims_of(day.protocol)]

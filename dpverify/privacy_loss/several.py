@@ -158,19 +158,29 @@ class SeveralComposition:
         How many instances of each bound the truth from above and from below; both add up to the same number.
     most : int, optional
         In how many of them the same user takes part at most; in all when omitted.
+    attained : int, optional
+        In how many of them, whichever they are, she may take part surely; `most` when omitted.
 
     Raises
     ------
     ValueError
-        If a count is negative, the sums differ, or `most` is not in [1, their sum].
+        If a count is negative, the sums differ where all are met, or `most` is not in [1, their sum].
     """
 
-    def __init__(self, laws: SeveralLaws, upper: Sequence[int], lower: Sequence[int], most: int | None = None) -> None:
-        total = sum(check_integer("count", count, low=0) for count in upper)
-        if sum(check_integer("count", count, low=0) for count in lower) != total:
-            raise ValueError(f"upper and lower add up to {total} and {sum(lower)}, but must add up to the same.")
+    def __init__(
+        self,
+        laws: SeveralLaws,
+        upper: Sequence[int],
+        lower: Sequence[int],
+        most: int | None = None,
+        attained: int | None = None,
+    ) -> None:
+        total, known = (sum(check_integer("count", count, low=0) for count in counts) for counts in (upper, lower))
+        if known != total:
+            raise ValueError(f"upper and lower add up to {total} and {known}, but must add up to the same.")
         self._laws, self._counts = laws, (tuple(upper), tuple(lower))
         self._most = total if most is None else check_integer("most", most, low=1, high=total)
+        self._attained = self._most if attained is None else check_integer("attained", attained, low=1, high=self._most)
         self._step = 0.0
 
     def _ask(self, question: Callable[[Composition, Composition | None], Answer]) -> Answer:
@@ -178,7 +188,7 @@ class SeveralComposition:
         while True:
             if self._step != self._laws.step:
                 self._upper = self._laws.upper(self._counts[0], self._most)
-                self._lower = self._laws.lower(self._counts[1], self._most)
+                self._lower = self._laws.lower(self._counts[1], self._attained)
                 self._step = self._laws.step
             try:
                 return question(self._upper, self._lower)

@@ -14,6 +14,15 @@ from protocols.bitsum import NegativeBinomial, RandomizedResponse
 EXPECTED = [Day(RandomizedResponse(900, 0.25), 2), Day(NegativeBinomial(900, 40.0, 0.9))]
 
 
+def test_a_line_may_say_how_many_are_honest(tmp_path: Path) -> None:
+    file = tmp_path / "days.csv"
+    file.write_text("protocol,users,flip_probability,honest\nrr,900,0.25,\nrr,900,0.25,700\n")
+    assert read_days(file) == [Day(RandomizedResponse(900, 0.25)), Day(RandomizedResponse(900, 0.25), 1, 700)]
+    file.write_text("protocol,users,flip_probability,honest\nrr,900,0.25,901\n")
+    with pytest.raises(ValueError, match=r"Day 1 of .*honest=901 must be an integer in \[1, 900\]"):
+        read_days(file)
+
+
 def test_both_forms_say_the_same(tmp_path: Path) -> None:
     table = tmp_path / "days.csv"
     table.write_text("day,protocol,users,flip_probability,shape,p,count\na,rr,9e2,.25,,,2\nb,nb,900,,40,.9,\n")

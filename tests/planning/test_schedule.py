@@ -6,6 +6,7 @@ import random
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpverify.claims.buckets import under_estimating
@@ -13,8 +14,13 @@ from dpverify.planning.account import account
 from dpverify.planning.schedule import Schedule, ScheduleResult
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Pure, RandomizedResponse
 from protocols.histogram import Histogram
+from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.lsq import GaussianFeatures, Identity
 from protocols.vector_sum import VectorSum
+
+FULL = GaussianFeatures(2)
+"""Points anywhere: all bits of some draw change fully."""
 
 
 def days(*users: int, p: float = 0.25) -> list[tuple[Any, int]]:
@@ -118,13 +124,68 @@ def test_basic_composition_adds_up_what_each_run_costs() -> None:
     assert Schedule([(one, 3)]).basic_epsilon(1e-6) == pytest.approx(3 * each[0], rel=1e-3)
 
 
-def test_equal_runs_of_what_has_no_listed_law_are_shown_too() -> None:
+def test_equal_runs_of_several_instances_are_shown_too() -> None:
     histogram = Histogram(under_estimating(9, 90.0, 0.9), 5)
     found = account([(histogram, 2)], delta="1e-6")
     assert found.epsilon == account(histogram, instances=2, delta="1e-6").epsilon
     assert "Basic composition of the same runs" in str(found)
-    with pytest.raises(ValueError, match="histogram has no listed law here"):
-        account([(histogram, 2), (RandomizedResponse(9, 0.25), 1)], delta="1e-6")
+
+
+BINARY = VectorSum(400, 4, 1, 0.5, 4)
+"""Four reports of a user, each like randomized response with flip probability 1/4."""
+BUCKETS = Histogram(under_estimating(50, 40.0, 0.9), 3)
+
+
+def test_every_listed_protocol_mixes_with_others() -> None:
+    found = account([(BINARY, 3), (RandomizedResponse(400, 0.25), 1)], delta=1e-6).epsilon
+    alone = account(RandomizedResponse(400, 0.25), instances=13, delta=1e-6).epsilon
+    assert max(found.lower, alone.lower) <= min(found.upper, alone.upper)
+    # The reports of a vector sum are bounded by their blanket, by itself as among others.
+    bound = account(BINARY, instances=3, delta=1e-6).epsilon
+    assert bound.lower < found.lower < found.upper < 1.1 * bound.upper
+    # Whose buckets count up and down as one user leaves and another enters.
+    both = account([(BUCKETS, 5), (NegativeBinomial(50, 40.0, 0.9), 1)], delta=1e-6).epsilon
+    least, most = (account(BUCKETS, instances=runs, delta=1e-6).epsilon for runs in (5, 6))
+    assert least.upper < both.lower < both.upper < most.lower
+    half = account([(BUCKETS, 1), (NegativeBinomial(50, 40.0, 0.9), 1)], delta=1e-6).epsilon
+    one = account(NegativeBinomial(50, 40.0, 0.9), instances=3, delta=1e-6).epsilon
+    assert half.lower <= one.upper * (1.0 + 1e-9)
+
+
+def test_a_density_whose_bits_all_change_mixes_with_others() -> None:
+    crowd, rng = RandomizedResponse(300, 0.25), np.random.default_rng(0)
+    density = KernelDensityProtocol(crowd, FULL.sample(6, rng))
+    found = account([(density, 1), (RandomizedResponse(200, 0.25), 1)], delta=1e-6).epsilon
+    bits = account([(crowd, 6), (RandomizedResponse(200, 0.25), 1)], delta=1e-6).epsilon
+    assert (found.lower, found.upper) == (bits.lower, bits.upper)
+    listed = KernelDensityProtocol(crowd, Identity(2, radius=1.0).sample(1, rng))
+    with pytest.raises(ValueError, match=r"features cannot be composed with other protocols: what a point changes"):
+        account([(listed, 1), (RandomizedResponse(200, 0.25), 1)], delta=1e-6)
+
+
+def test_at_most_so_many_runs_of_several_instances() -> None:
+    runs = [(BUCKETS, 4), (NegativeBinomial(50, 40.0, 0.9), 3)]
+    found = account(runs, delta=1e-6, at_most=2).epsilon
+    worst = account(BUCKETS, instances=2, delta=1e-6).epsilon
+    assert found.lower <= worst.lower
+    # Any four counts that go up or down, where any two runs have two of either.
+    assert worst.upper <= found.upper <= 1.2 * worst.upper
+    assert found.lower >= account(NegativeBinomial(50, 40.0, 0.9), instances=1, delta=1e-6).epsilon.lower
+    assert Schedule(runs).basic_epsilon(1e-6) > account(runs, delta=1e-6).epsilon.upper
+
+
+def test_honest_users_of_each_day_and_of_all() -> None:
+    noise, crowd = NegativeBinomial(900, 300.0, 0.9), RandomizedResponse(900, 0.25)
+    found = account([(noise, 4), (crowd, 2, 300)], delta=1e-6, honest=700)
+    less = account([(noise.with_users(700, rounded=float), 4), (RandomizedResponse(300, 0.25), 2)], delta=1e-6)
+    assert found.epsilon.lower == pytest.approx(less.epsilon.lower, rel=1e-6)
+    assert found.epsilon.upper == pytest.approx(less.epsilon.upper, rel=1e-6)
+    assert [day["honest"] for day in found.to_dict()["days"]] == [700, 300]
+    alone = account([(noise, 4), (noise, 1)], delta=1e-6, honest=700).epsilon
+    once = account(noise, instances=5, delta=1e-6, honest=700).epsilon
+    assert (alone.lower, alone.upper) == (once.lower, once.upper)
+    with pytest.raises(ValueError, match=r"honest=901 must be an integer in \[1, 900\]"):
+        account([(noise, 4)], delta=1e-6, honest=901)
 
 
 def test_one_adversary_must_see_all() -> None:
@@ -156,7 +217,7 @@ def test_local_mechanisms_compose_with_each_other() -> None:
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 3}, r"at_most=3 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 0}, r"at_most=0 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"instances": 3}, r"instances=3 and squared_change=None must be omitted"),
-        ([(RandomizedResponse(9, 0.25), 2, 3)], {}, r"entry=.* must be \(protocol, count\)\."),
+        ([(RandomizedResponse(9, 0.25), 2, 3, 4)], {}, r"entry=.* must be \(protocol, count\) or \("),
         (RandomizedResponse(9, 0.25), {"at_most": 3}, r"at_most=3 must be omitted but for a list"),
     ],
 )

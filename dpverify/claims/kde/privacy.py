@@ -25,6 +25,7 @@ from dpverify.claims.theorems.kde import PRIVACY
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.mixture import bit_probability_change
@@ -213,6 +214,25 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         if spread is not None:
             curves.append(lambda: _OneEnd(spread, upper=False))
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), Full(runs)), *curves)
+
+    def families(
+        self, protocol: KernelDensityProtocol, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        """Return those of the bitsum, as often as there are bits: where a point is known to change all of them fully.
+
+        Raises
+        ------
+        ValueError
+            Where not all bits may change, or are not known to: no law of that is listed.
+        """
+        features = protocol.features
+        if claims_of(features.family).bits_in_full(features) != features.coordinates:
+            raise ValueError(
+                f"protocol={claims_of(features.family).name!r} features cannot be composed with other protocols: what "
+                "a point changes of their bits has no listed law here."
+            )
+        found = claims_of(protocol.bitsum).families(protocol.bitsum, threat_model, tail, loose=loose)
+        return tuple(found) * features.coordinates
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of what replacing a point may change; only from above where not all bits may."""

@@ -8,6 +8,8 @@ composition of t of them is exact; for a uniform t-subset, 1 < t < d, it is an u
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from mpmath import fp
@@ -33,6 +35,7 @@ from dpverify.guarantee import (
 from dpverify.laws import noise as laws
 from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.pairs import binomial_randomized_response
@@ -167,6 +170,21 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
             return _ReportsCurve(reports, bool(attained), runs * self._others(protocol, most)[1])
 
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), exact)
+
+    def families(
+        self, protocol: VectorSum, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        """Return the family of a report, as often as a user sends one.
+
+        With a probability s some report is hidden by fewer others: by joint convexity that is an infinite loss of mass
+        s. Each of t reports is charged `s (1 + s) / t` of it: all together meet it with at least s, as
+        `1 - e^-x >= x - x^2 / 2` and `(1 + s)^2 <= 2`.
+        """
+        least = min(_SHORTAGE, tail)
+        pair, (_, shortage) = self.dominating_pair(protocol, least), self._others(protocol, least)
+        share = shortage * (1.0 + shortage) / protocol.sampled * (1.0 + 1e-15)
+        family = ((replace(pair, missing_mass=pair.missing_mass + share),), self.attained_pairs(protocol))
+        return (family,) * protocol.sampled
 
     def pure_epsilon(self, protocol: VectorSum, threat_model: ThreatModel) -> Interval:
         """Return the largest loss: t times the logarithm of P(a report is right) / P(it is a given wrong value).

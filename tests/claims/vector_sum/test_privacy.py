@@ -21,6 +21,8 @@ from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.privacy_loss.blanket import report_in_view
 from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.grid import connect_the_dots
+from dpverify.privacy_loss.transform import Composition
 from protocols.vector_sum import VectorSum
 
 CLAIMS = VectorSumClaims()
@@ -300,3 +302,19 @@ def test_choice_of_levels() -> None:
     assert 1.0 / (4.0 * balanced**2) == pytest.approx(slope * balanced)
     assert least == pytest.approx(0.75 * (2.0 * slope) ** (2.0 / 3.0), rel=1e-6)
     assert least == pytest.approx((27.0 / 32.0) ** (1 / 3) * (1.0 / (4.0 * balanced**2) + slope * balanced), rel=1e-6)
+
+
+def test_a_run_is_as_many_reports_and_what_hides_too_few_of_them() -> None:
+    protocol = VectorSum(500, 8, 3, 0.5, 3)
+    claims, adversary = VectorSumClaims(), ThreatModel.COMMUNICATION
+    families = claims.families(protocol, adversary, 1e-9)
+    assert len(families) == 3
+    ((pair,), attained) = families[0]
+    assert not attained  # of a uniform subset of the coordinates none is known
+    shortage = claims._others(protocol, 1e-14)[1]
+    # All reports together lose at least what one of them may.
+    assert -math.expm1(3 * math.log1p(-pair.missing_mass)) >= shortage > 0.0
+    curve = claims.curve(protocol, Full(1), adversary)
+    composed = Composition([(connect_the_dots(pair, 1e-4), 3)])
+    for epsilon in (0.5, 2.0):
+        assert composed.delta(epsilon).upper == pytest.approx(curve.delta(epsilon).upper, rel=1e-3)

@@ -1,0 +1,58 @@
+"""One entry of a schedule: a protocol, how often it runs, and how many of its users are honest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.planning.result import checked_honest
+from protocols.validation import check_integer
+
+__all__ = ["Day", "days_of"]
+
+
+@dataclass(frozen=True)
+class Day:
+    """One entry of a schedule.
+
+    Parameters
+    ----------
+    protocol : object
+        Any protocol whose twin lists its law.
+    count : int
+        How many times it runs, at least 1.
+    honest : int, optional
+        How many of its users follow the protocol, at least; all when omitted, as for `account`.
+    """
+
+    protocol: Any
+    count: int = 1
+    honest: int | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, low=1)
+        checked_honest(mechanism_claims_of(self.protocol), self.protocol, self.honest)
+
+
+def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
+    """Return entries (protocol, count), (protocol, count, honest), protocols or days as days, in their order.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a count is below 1.
+    """
+    if not entries:
+        raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
+    found = []
+    for entry in entries:
+        if isinstance(entry, (tuple, list)):
+            if len(entry) not in (2, 3):
+                raise ValueError(
+                    f"entry={entry!r} of the schedule must be (protocol, count) or (protocol, count, honest)."
+                )
+            entry = Day(*entry)
+        found.append(entry if isinstance(entry, Day) else Day(entry))
+    return tuple(found)
