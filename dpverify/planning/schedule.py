@@ -34,7 +34,7 @@ __all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
 
 _MOST_SHARP = 8
 """Up to so many different laws each is listed as sharply as it can be."""
-_MOST_LISTED = 33
+_MOST_LISTED = 129
 """So many numbers of users are listed, of each protocol."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""

@@ -89,8 +89,8 @@ def test_a_year_of_days() -> None:
     year = days(*(round(10 ** draw.uniform(4, 6)) for _ in range(365)), p=0.1)
     start = time.process_time()
     found = scheduled(year, delta="1e-6")
-    assert time.process_time() - start < 10  # alone on a machine it is 2.7
-    assert found.epsilon.width < 0.07 * found.epsilon.upper
+    assert time.process_time() - start < 12  # alone on a machine it is 3
+    assert found.epsilon.width < 0.02 * found.epsilon.upper
     assert found.epsilon.upper < 0.1 * found.schedule.basic_epsilon(1e-6)
     curve = found.cumulative([100, 365])
     assert [runs for runs, _ in curve] == [100, 365]

@@ -42,7 +42,7 @@ from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
 from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.privacy_loss.chord import chord, towards_end
-from dpverify.privacy_loss.covers import Covers
+from dpverify.privacy_loss.covers import Covers, Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
@@ -64,10 +64,11 @@ _MOST_LISTED = 10_000
 _MOST_CELLS = 512
 _FEW_CELLS = 8
 """For bounds that need not be sharp."""
+_DAYS_CELLS, _DAYS_TAIL, _DAYS_BINS = 63, 1e-24, 20
+"""For one of many days, of which each adds a little: several times as quick as the sharp cover, and .6 % looser."""
 _BINS_PER_DEVIATION = 50
 _LARGEST_LISTED_DEVIATION = 300.0
 """Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
-_MOST_POINTS = 4000
 _COIN_CELLS = 24
 """Of the numbers of others with sure bits, and with ones among these."""
 _COIN_TAIL = 1e-30
@@ -107,6 +108,15 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
     def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:  # noqa: D102
         return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS, _TAIL)
+
+    def families(  # noqa: D102
+        self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        if not loose:
+            return super().families(protocol, threat_model, tail)
+        cut = _DAYS_TAIL if tail >= _DAYS_TAIL else _TAIL
+        found = _pairs(protocol.users, protocol.flip_probability, _DAYS_CELLS, cut, _DAYS_BINS)
+        return ((found.every, found.attained),)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
         if protocol.flip_probability == 0.0:
@@ -248,7 +258,7 @@ def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
     few cells, whose bound need not be sharp. The narrower ones come on top of the most.
     """
     widest = math.ceil((half + 1) / most_cells)
-    narrowest = widest if most_cells <= _FEW_CELLS else max(widest // _FINER, 1)
+    narrowest = widest if most_cells <= _DAYS_CELLS else max(widest // _FINER, 1)
     first, width = 0, 1
     while first <= half:
         width = min(width, half + 1 - first)
@@ -265,7 +275,7 @@ def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistr
 
 
 @functools.lru_cache(maxsize=4)
-def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
+def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_PER_DEVIATION) -> Pairs:
     few = users * p < _FEWEST_FLIPS
     crowds, least_missing, spans = [], 0.0, []
     for first, unsure in _cells((users - 1) // 2, min(most_cells, _MOST_LISTED_CELLS) if few else most_cells):
@@ -296,13 +306,13 @@ def _pairs(users: int, p: float, most_cells: int, tail: float) -> Pairs:
         binned = (BinnedPairs.listed(listed), BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed]))
     else:
         zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
-        binned = (ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION),)
+        binned = (ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=bins),)
     # Points as dense as the bins, up to beyond the largest loss.
     deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
     # No loss is larger than that of a report by itself.
     largest = min(binned[0].largest_loss, (math.log1p(-p) - math.log(p)) * (1.0 + 16.0 * UNIT))
-    points = math.ceil(largest / deviation * _BINS_PER_DEVIATION)
-    points = min(max(points, _MOST_POINTS // 4), _MOST_POINTS)
+    points = math.ceil(largest / deviation * bins)
+    points = min(max(points, 20 * bins), 80 * bins)
     step = largest / points * (1.0 + 1e-9)
     losses = step * np.arange(-points, points + 1, dtype=np.float64)
     excess = binned[0].excess(losses)
