@@ -179,3 +179,50 @@ def certify_local_randomized_response(
     from dpverify.certificates.pairs import RandomizedResponsePair
 
     _print_enclosure(RandomizedResponsePair(1, flip_probability), epsilon, digits, direction, as_json)
+
+
+ReportEpsilon = Annotated[str, exact(within="(0, inf)", help="epsilon of a report, in {}, in nats.")]
+
+
+@certify.command("rr-mean")
+def certify_levels(
+    epsilon: Epsilon,
+    report_epsilon: ReportEpsilon,
+    levels: Annotated[int, integer(within="[2, inf)", help="k, the number of levels, in {}.")] = 2,
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """One report of a level by randomized response; with two levels, also of the one-bit mean."""
+    from dpverify.certificates.reports import LevelsPair
+
+    _print_enclosure(LevelsPair(report_epsilon, levels), epsilon, digits, direction, as_json)
+
+
+@certify.command("laplace-mean")
+def certify_laplace_mean(
+    epsilon: Epsilon,
+    report_epsilon: ReportEpsilon,
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """One report with Laplace noise, or a trusted curator's mean."""
+    from dpverify.certificates.reports import LaplaceReportPair
+
+    _print_enclosure(LaplaceReportPair(report_epsilon), epsilon, digits, direction, as_json)
+
+
+@certify.command("discrete-laplace-mean")
+def certify_discrete_laplace_mean(
+    epsilon: Epsilon,
+    report_epsilon: ReportEpsilon,
+    steps: Annotated[int, integer(within="[1, 4096]", help="s, the steps of the grid, in {}.")] = 16,
+    digits: Digits = 15,
+    direction: Toward = "up",
+    as_json: AsJson = False,
+) -> None:
+    """One report of a rounded value with discrete Laplace noise."""
+    from dpverify.certificates.reports import SteppedLaplacePair
+
+    _print_enclosure(SteppedLaplacePair(report_epsilon, steps), epsilon, digits, direction, as_json)

@@ -8,7 +8,7 @@ import mpmath as mp
 import pytest
 
 from dpverify import cli
-from dpverify.certificates import enclosure
+from dpverify.certificates import enclosure, reports
 from dpverify.certificates import pairs as certify
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction
@@ -25,6 +25,12 @@ COMMANDS = {
     ),
     "discrete-laplace": (["--rate", "0.7"], certify.DiscreteLaplacePair(Fraction(7, 10))),
     "gaussian": (["--sigma", "2.1"], certify.GaussianPair(Fraction(21, 10))),
+    "rr-mean": (["--report-epsilon", "5/4", "--levels", "3"], reports.LevelsPair(Fraction(5, 4), 3)),
+    "laplace-mean": (["--report-epsilon", "1.25"], reports.LaplaceReportPair(Fraction(5, 4))),
+    "discrete-laplace-mean": (
+        ["--report-epsilon", "1.25", "--steps", "3"],
+        reports.SteppedLaplacePair(Fraction(5, 4), 3),
+    ),
 }
 
 
