@@ -72,8 +72,8 @@ def failure_probability(users: int, epsilon: float, radius: float) -> float:
     """
     check_integer("users", users, low=1)
     check_real("epsilon", epsilon, low=0.0, low_open=True, high=600.0)
-    # Up, so that a window that just fits counts.
-    reach = 2.0 * check_real("radius", radius, low=0.0) * users * (1.0 + 4.0 * UNIT)
+    # One rounding, which may end at an integer and crosses none: no window is too narrow.
+    reach = 2.0 * check_real("radius", radius, low=0.0) * users
     if reach >= users:
         return 0.0
     width = math.floor(reach) + 1

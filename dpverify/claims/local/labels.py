@@ -28,9 +28,9 @@ from dpverify.rounding import UNIT
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_integer
 
-__all__ = ["LabelClaims"]
+__all__ = ["ROUNDINGS", "LabelClaims"]
 
-_ROUNDINGS = 16.0 * UNIT
+ROUNDINGS = 16.0 * UNIT
 """Of the probabilities of reports: e^-eps and its multiples have a unit for each operation, and eps itself has none."""
 
 
@@ -50,7 +50,7 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
         return DiscreteLaw.of(np.arange(protocol.classes), protocol.transition[label])
 
     def report_matrix(self, protocol: LabelRandomizedResponse) -> ReportMatrix:  # noqa: D102
-        return ReportMatrix(np.arange(protocol.classes), protocol.transition, relative_error=_ROUNDINGS)
+        return ReportMatrix(np.arange(protocol.classes), protocol.transition, relative_error=ROUNDINGS)
 
     def pairs(self, protocol: LabelRandomizedResponse) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         keep, other, m = protocol.keep_probability, protocol.other_probability, protocol.classes
@@ -60,7 +60,7 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
         if m > 2:
             losses, masses = [*losses, 0.0], [*masses, (m - 2) * other]
         pair = PrivacyLossDistribution.from_atoms(
-            np.array(losses), np.array(masses), 0.0, 0.0, relative_error=_ROUNDINGS, loss_error=0.0
+            np.array(losses), np.array(masses), 0.0, 0.0, relative_error=ROUNDINGS, loss_error=0.0
         )
         return (pair,)
 

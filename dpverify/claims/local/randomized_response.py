@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from mpmath import fp
 
 from dpverify.claims.local.base import ReportMatrix
-from dpverify.claims.local.labels import LabelClaims
+from dpverify.claims.local.labels import ROUNDINGS, LabelClaims
 from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.local_means import RESPONSE
@@ -37,8 +38,10 @@ class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
 
     def window(self, protocol: RandomizedResponseMean, value: float) -> IntegerLaw:  # noqa: D102
         level = int(protocol.check([value])[0])
-        laws = self.report_matrix(protocol)
-        return IntegerLaw(0, laws.matrix[level], laws.relative_error, 0.0, 0.0)
+        # One row of `report_matrix`, which would be large for many levels.
+        law = np.full(protocol.levels, protocol.labels.other_probability)
+        law[level] = protocol.labels.keep_probability
+        return IntegerLaw(0, law, ROUNDINGS, 0.0, 0.0)
 
     def report_matrix(self, protocol: RandomizedResponseMean) -> ReportMatrix:  # noqa: D102
         return LabelClaims().report_matrix(protocol.labels)

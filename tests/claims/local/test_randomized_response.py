@@ -33,3 +33,9 @@ def test_the_variance_is_below_that_of_the_text_with_constant_1(epsilon: float) 
 def test_the_error_has_epsilon_outside_the_root() -> None:
     ratios = [CLAIMS.rmse(RandomizedResponseMean(eps), 900) * math.sqrt(900 * eps) for eps in (0.01, 0.0001)]
     assert ratios == pytest.approx([10.0, 100.0], rel=1e-4)
+
+
+def test_many_levels_need_no_matrix() -> None:
+    law = CLAIMS.report_law(RandomizedResponseMean(2.0, 10**6), 3)
+    assert law.atoms == 10**6
+    assert law.pmf[3] == pytest.approx(math.exp(2.0) / (math.exp(2.0) - 1.0 + 10**6), rel=1e-12)
