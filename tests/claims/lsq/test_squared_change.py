@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dpverify.claims.distant import opposite_sizes
 from dpverify.claims.lsq.base import LSQClaims
 from dpverify.claims.registry import claims_of
+from protocols.bitsum import RandomizedResponse
+from protocols.kde import KernelDensityProtocol
 from protocols.lsq import (
     ExponentialTessellation,
     FourierPairs,
@@ -146,6 +151,36 @@ def test_points_longer_than_their_computed_norm_are_charged() -> None:
     square = sum(Fraction(v) ** 2 for v in x[0].tolist())
     assert np.linalg.norm(x) <= 1.0 < square  # so it is not scaled
     assert Fraction(claims_of(family).squared_change(drawn(family))) >= square
+
+
+def chances(features: LSQFeatures, x: np.ndarray) -> list[list[Fraction]]:
+    """Return exactly how likely a simulated user's bits next to fair coins are 1: how many uniform floats say so."""
+    unit, reach = 2.0**-53, 4
+    protocol, below = KernelDensityProtocol(RandomizedResponse(len(x), 0.2), features), 0
+    for place in range(-reach, reach):
+        uniform = SimpleNamespace(random=lambda shape, place=place: np.full(shape, 0.5 + place * unit))
+        below = below + protocol._round(x, uniform).astype(int)  # type: ignore[arg-type]
+    return [[Fraction(1, 2) + (int(count) - reach) * Fraction(unit) for count in row] for row in np.asarray(below)]
+
+
+@pytest.mark.parametrize("family", [Identity, lambda d, **more: LinearMap(d, "haar", **more)])
+def test_rounding_of_the_bits_chances_is_charged(family: Callable[..., LSQFamily]) -> None:
+    """Features of 1.5 units move the chances of the bits by two units, not by one and a half."""
+    size, d = 1.5 * 2.0**-53 * (1.0 + 1e-9), 9
+    made = family(d, radius=size * math.sqrt(d) * (1.0 + 1e-12))
+    features = drawn(made)
+    wanted = np.full(d, size)
+    x = wanted if isinstance(made, Identity) else made.matrix.T @ wanted  # type: ignore[attr-defined]
+    first, second = chances(features, np.stack([x, -x]) * (1.0 - 1e-13))
+    moved = sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
+    assert moved > (Fraction(made.radius or 0.0) * Fraction(1.2)) ** 2
+    assert moved <= Fraction(claims_of(made).squared_change(features))
+    # What two points really change is counted with the same care.
+    x *= 0.8
+    first, second = chances(features, np.stack([x, -x]))
+    assert sum(abs(a - b) for a, b in zip(first, second, strict=True)) < Fraction(0.9) * d * Fraction(0.8 * size)
+    sizes = opposite_sizes(features, np.stack([x, -x])).tolist()
+    assert all(Fraction(t) <= abs(a - b) for t, a, b in zip(sizes, first, second, strict=True))
 
 
 @pytest.mark.parametrize(
