@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_generator, check_integer
+from protocols.validation import check_generator, check_indices, check_integer
 
 __all__ = ["BucketSums", "Histogram"]
 
@@ -73,14 +73,7 @@ class BucketSums(ABC):
         ValueError
             If a value is outside [0, buckets), or their number is not `bitsum.users`.
         """
-        array = np.asarray(values)
-        if not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(f"values has dtype {array.dtype}, but must hold integers in [0, {self.buckets}).")
-        if array.shape != (self.bitsum.users,):
-            raise ValueError(f"values has shape {array.shape}, but must have shape ({self.bitsum.users},).")
-        outside = (array < 0) | (array >= self.buckets)
-        if outside.any():
-            raise ValueError(f"values[{int(np.argmax(outside))}]={array[outside][0]} must be in [0, {self.buckets}).")
+        array = check_indices("values", values, self.buckets, users=self.bitsum.users)
         sent = [self.bitsum.randomize(array == bucket, rng) for bucket in range(self.buckets)]
         tags = np.repeat(np.arange(self.buckets), [messages.symbols.size for messages in sent])
         symbols = np.concatenate([messages.symbols for messages in sent])

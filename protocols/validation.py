@@ -22,6 +22,7 @@ __all__ = [
     "check_choice",
     "check_flag",
     "check_generator",
+    "check_indices",
     "check_integer",
     "check_probability",
     "check_real",
@@ -162,6 +163,31 @@ def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
     bad = (array != 0) & (array != 1)
     if bad.any():
         raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be 0 or 1.")
+    return array.astype(np.int64)
+
+
+def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None = None) -> NDArray[np.int64]:
+    """Return `value` as an int64 array of shape (users,) after checking that it holds integers in [0, stop).
+
+    Raises
+    ------
+    TypeError
+        If the entries are no integers.
+    ValueError
+        For another shape, or an entry out of range.
+    """
+    import numpy as np
+
+    array = np.asarray(value)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers in [0, {stop}).")
+    if array.ndim != 1 or (users is not None and array.size != users):
+        raise ValueError(
+            f"{name} has shape {array.shape}, but must have shape ({'users' if users is None else users},)."
+        )
+    outside = (array < 0) | (array >= stop)
+    if outside.any():
+        raise ValueError(f"{name}[{int(np.argmax(outside))}]={array[outside][0]} must be in [0, {stop}).")
     return array.astype(np.int64)
 
 
