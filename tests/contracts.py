@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
 
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import shuffle
+from protocols.user_level.stable_learner import StableLearner
 from tests.samples import assert_mean, assert_same_law, assert_variance, rows
 
 
@@ -146,3 +148,93 @@ class BitsumContract:
         fields = {**vars(self.protocol), "users": users}
         with pytest.raises(error, match=r"^users=.* must be an integer in \[1, inf\)\.$"):
             type(self.protocol)(**fields)
+
+
+class SelectionContract:
+    """What selects a value that most users hold: inherit it, and set `make` to build it for users and candidates."""
+
+    make: ClassVar[Any]
+
+    def test_what_all_hold_is_selected(self) -> None:
+        rng = np.random.default_rng(21)
+        for value in (0, 3):
+            chosen = [int(self.make(400, 5).run(np.full(400, value), rng)) for _ in range(20)]
+            assert chosen == [value] * 20
+
+    def test_every_value_may_be_selected_where_users_disagree(self) -> None:
+        rng = np.random.default_rng(22)
+        values = np.repeat(np.arange(3), 40)
+        assert {int(self.make(120, 3).run(values, rng)) for _ in range(200)} == {0, 1, 2}
+
+    def test_the_selection_depends_on_counts_alone(self) -> None:
+        rng = np.random.default_rng(23)
+        values = np.repeat(np.arange(3), (20, 25, 15))
+        drawn = [[int(self.make(60, 3).run(v, rng)) for _ in range(1500)] for v in (values, values[::-1])]
+        assert_same_law(*drawn)
+
+    def test_the_generator_determines_it(self) -> None:
+        values = np.repeat(np.arange(3), 20)
+        first, second = ([int(self.make(60, 3).run(values, rng)) for _ in range(20)] for rng in map(seeded, (24, 24)))
+        assert first == second
+
+    @pytest.mark.parametrize(
+        ("values", "error"),
+        [([0, 3], ValueError), ([-1, 0], ValueError), ([0.0, 1.0], TypeError), ([[0, 1]], ValueError)],
+    )
+    def test_values_are_checked(self, values: object, error: type[Exception]) -> None:
+        with pytest.raises(error, match=r"^values.* must .*\.$"):
+            self.make(2, 3).run(values, np.random.default_rng(0))
+
+    @pytest.mark.parametrize("candidates", [0, 1, 2.0])
+    def test_candidates_are_checked(self, candidates: object) -> None:
+        with pytest.raises((ValueError, TypeError), match=r"=.* must be an integer in \[2, inf\)\.$"):
+            self.make(9, candidates)
+
+
+def seeded(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+class StableLearnerContract:
+    """A learner with public randomness: inherit it, and set `learner` to one of thresholds on 8 points."""
+
+    learner: ClassVar[StableLearner]
+
+    def samples(self, rng: np.random.Generator, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        points = rng.integers(0, 8, size)
+        return points, (points >= 3).astype(int)
+
+    def test_public_randomness_determines_the_learner(self) -> None:
+        points, labels = self.samples(seeded(31), 50)
+        for seed in range(10):
+            first, second = (self.learner.drawn(seeded(seed)) for _ in range(2))
+            assert_array_equal(first.table, second.table)
+            assert first.learn(points, labels) == second.learn(points, labels)
+
+    def test_large_samples_lead_to_one_hypothesis_of_small_error(self) -> None:
+        rng = seeded(32)
+        public = [self.learner.drawn(rng) for _ in range(20)]
+        found = [[each.learn(*self.samples(rng, 60_000)) for _ in range(3)] for each in public]
+        agree = [len(set(of_one)) == 1 for of_one in found]
+        assert sum(agree) >= 17
+        truth = (np.arange(8) >= 3).astype(int)
+        assert all((each.table[of_one[0]] != truth).mean() <= 0.25 for each, of_one in zip(public, found, strict=True))
+
+    @pytest.mark.parametrize(
+        ("points", "labels"),
+        [
+            ([], []),
+            ([8] * 9, [0] * 9),
+            ([-1] * 9, [0] * 9),
+            ([0] * 9, [2] * 9),
+            ([0] * 9, [0] * 8),
+            ([[0] * 9], [0] * 9),
+        ],
+    )
+    def test_examples_are_checked(self, points: list[Any], labels: list[int]) -> None:
+        with pytest.raises(ValueError, match=r"^(points|labels).* must .*\.$"):
+            self.learner.drawn(seeded(0)).learn(np.array(points, dtype=int), labels)
+
+    def test_points_are_integers(self) -> None:
+        with pytest.raises(TypeError, match=r"^points has dtype float64, but must hold integers in \[0, 8\)\.$"):
+            self.learner.drawn(seeded(0)).learn([0.5] * 9, [0] * 9)

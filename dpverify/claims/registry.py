@@ -74,6 +74,9 @@ _OWN: dict[Group, dict[str, str]] = {
         "shuffled-mean": "shuffled_mean:ShuffledMeanClaims",
         "rappor": "rappor.response:RapporClaims",
         "rappor-permanent": "rappor.response:PermanentClaims",
+        "hadamard-selection": "user_level.local_selection:HadamardClaims",
+        "exponential-selection": "user_level.central_selection:ExponentialClaims",
+        "user-level-classifier": "user_level.classifier:UserLevelClaims",
     },
     Group.AUDIT_TESTS: {},
 }

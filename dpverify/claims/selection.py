@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from scipy import stats
 
-from dpverify.claims.buckets import noise_of
+from dpverify.claims.buckets import noise_of, noise_tail
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.histogram import SELECTION
@@ -18,8 +19,12 @@ from dpverify.laws import noise as laws
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection
+from protocols.validation import check_integer, check_probability
 
 __all__ = ["SelectionClaims"]
+
+_NEXT_TO_NOTHING = 1e-12
+"""A probability that is charged, and not looked into."""
 
 
 class SelectionClaims(HistogramClaims):
@@ -48,7 +53,31 @@ class SelectionClaims(HistogramClaims):
         pmf = np.append(np.zeros(law.start), law.pmf)
         probability = float(pmf[error + 1 :] @ reached[: max(pmf.size - error - 1, 0)])
         rounding = rivals * (law.relative_error + 2.0 * law.pmf.size * UNIT + law.tail_above + law.tail_below)
-        return min(1.0, probability * (1.0 + 1e-9) + rounding)
+        # However many rivals there are, the noise of the fullest bucket must be that large.
+        return min(probability * (1.0 + 1e-9) + rounding, noise_tail(noise.shape, noise.p, error))
+
+    def plurality_failure(self, protocol: BucketSums, users: int, share: float) -> float:
+        """Return an upper bound on the probability that a bucket is missed which each user is in with some probability.
+
+        Where k users are in it, the others hold n - k at most: it is selected if what is selected is short of the
+        largest count by no more than `2 k - n - 1`.
+
+        Parameters
+        ----------
+        protocol : BucketSums
+            The selection.
+        users : int
+            n, its number of users.
+        share : float
+            Each user is in the bucket with that probability or more, independently, and else in any other.
+        """
+        check_integer("users", users, low=protocol.users, high=protocol.users)
+        chances = stats.binom.pmf(np.arange(users + 1), users, check_probability("share", share))
+        majority = users // 2 + 1  # below it nothing is proved, and what is next to impossible is not computed
+        likely = [k for k in range(majority, users + 1) if chances[k] > _NEXT_TO_NOTHING]
+        found = [float(chances[k]) * self.failure_probability(protocol, 2 * k - users - 1) for k in likely]
+        left_out = max(0.0, 1.0 - float(chances[likely].sum())) + 1e-13
+        return min(1.0, (sum(found) + left_out) * (1.0 + 1e-9))
 
     def per_bucket_beta(self, users: int, beta: float) -> float:
         """Return beta: only the noise of the fullest bucket matters."""

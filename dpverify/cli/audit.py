@@ -77,10 +77,12 @@ def any_protocol(
 ) -> None:
     """Audit a protocol, whether a command is written for it here or not."""
     from dpverify.audit.bitsum import Implementation, audit_bitsum
+    from dpverify.audit.central import audit_central
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
     from dpverify.audit.rappor import audit_rappor
     from dpverify.audit.target import Target
+    from dpverify.claims.central import CentralClaims
     from dpverify.claims.local.base import LocalClaims
     from dpverify.claims.means import MeanClaims
     from dpverify.claims.registry import mechanism_claims_of
@@ -99,6 +101,8 @@ def any_protocol(
         audited = functools.partial(audit_mean, implementation=target)
     elif isinstance(reference, PermanentResponse):
         audited = functools.partial(audit_rappor, implementation=target)
+    elif isinstance(claims, CentralClaims):
+        audited = functools.partial(audit_central, implementation=target)
     elif target is None:
         many = reference.users > _WATCHED_USERS
         audited = functools.partial(

@@ -28,6 +28,8 @@ _OWN = {
     "shuffled-mean": "Mean of bits, from shuffled randomized response.",
     "rappor": "Strings through a Bloom filter, flipped once and then for every report.",
     "rappor-permanent": "The bits that RAPPOR remembers: the limit of many reports.",
+    "hadamard-selection": "The value that most users hold, from one randomized bit of each.",
+    "exponential-selection": "The value that most users hold, by a trusted curator's exponential mechanism.",
 }
 """Mechanisms of ours that need no command of their own, as the fields of their classes say it all; their help."""
 Run = Callable[..., None]

@@ -4,6 +4,7 @@ import numpy as np
 
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.selection import Selection
+from tests.contracts import SelectionContract
 from tests.samples import assert_same_law
 
 VALUES = np.array([0, 2, 2, 1, 2])
@@ -30,3 +31,9 @@ def test_shortfall_is_at_most_the_noise_of_the_fullest_bucket() -> None:
     views = protocol.sample_view(np.tile(COUNTS, (5000, 1)), np.random.default_rng(3))
     noise = COUNTS.max() - protocol.estimates(views)[:, COUNTS.argmax()]
     assert (COUNTS.max() - COUNTS[protocol.analyze(views)] <= noise).all()
+
+
+class TestSelection(SelectionContract):
+    @staticmethod
+    def make(users: int, candidates: int) -> Selection:
+        return Selection(NegativeBinomial(users, 20.0, 0.8, estimate=Estimate.UNDER), candidates)

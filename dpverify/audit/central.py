@@ -1,0 +1,74 @@
+"""Audits of a trusted curator's mechanisms: their outputs on neighbouring datasets against their exact laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+from dpverify.audit.engine import audit
+from dpverify.audit.options import AuditKeywords
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.parameters import exact_result
+from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.audit.target import Target
+from dpverify.claims.central import CentralClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import Budget, BudgetLike
+
+__all__ = ["audit_central", "central_subject"]
+
+
+def central_subject(reference: Any, *, implementation: Target | Callable[..., Any] | str | None = None) -> Subject:
+    """Return an implementation as a subject: the datasets of the twin's neighbours.
+
+    Parameters
+    ----------
+    reference : object
+        The mechanism that is claimed to run, whose twin is a `CentralClaims`.
+    implementation : Target, callable or str, optional
+        What does run: `function(inputs, rng)` with all users' inputs, shape (users,), returns the output. `reference`
+        itself when omitted.
+
+    Raises
+    ------
+    TypeError
+        If the twin knows no law of the output.
+    """
+    claims = mechanism_claims_of(reference)
+    if not isinstance(claims, CentralClaims):
+        raise TypeError(f"reference={reference!r} must be a curator's mechanism, whose output has a law.")
+    target = implementation if isinstance(implementation, Target) else Target(implementation or reference.run)
+    name = repr(reference) if implementation is None else target.name or "target"
+    datasets = [
+        Dataset(f"{side} of pair {pair}", inputs, {0: ("output", claims.output_law(reference, inputs))})
+        for pair, both in enumerate(claims.neighbours(reference), 1)
+        for side, inputs in zip(("first", "second"), both, strict=True)
+    ]
+    return Subject(name, target, datasets, [Neighbours(at, at + 1) for at in range(0, len(datasets), 2)])
+
+
+def audit_central(
+    reference: Any,
+    claim: BudgetLike | None = None,
+    *,
+    implementation: Target | Callable[..., Any] | str | None = None,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Audit an implementation of a curator's mechanism: whether it follows its law, and that keeps the promise.
+
+    Parameters
+    ----------
+    reference, implementation
+        See `central_subject`.
+    claim : Budget or (epsilon, delta), optional
+        Of one run.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+    """
+    budget = None if claim is None else Budget.of(claim, "claim")
+    return audit(
+        central_subject(reference, implementation=implementation),
+        claim=None if budget is None else (budget.epsilon, budget.delta),
+        beforehand=() if budget is None else (exact_result(reference, budget),),
+        **options,
+    )

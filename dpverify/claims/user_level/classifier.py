@@ -1,0 +1,156 @@
+"""What is true of `protocols.user_level.classifier`, and which numbers of users its theorems need.
+
+**Privacy.** Neighbours differ in all examples of one user. Her examples enter through one value, what her learner
+found, and the public randomness does not depend on them. So the fit is a post-processing of the selection, with its
+privacy in its model; and any two values may be what two samples lead to.
+
+**Accuracy** (Theorems 29, 30 and 35). Let h_r be the hypothesis that the public randomness leads to. The selected one
+has error alpha or less unless h_r has a larger one, or less than the share eta of samples lead to h_r, or the selection
+misses a value that each of n users holds with probability eta. The last one's probability is exact in the twins of the
+selections, or a bound where nothing else is known; it does not grow with the size of H in the shuffle model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.user_level import SHUFFLE_LEARNER
+from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.search import least_integer
+from protocols.user_level.classifier import UserLevelClassifier
+from protocols.validation import check_real
+
+__all__ = ["UserLevelClaims", "least_users", "plurality_failure"]
+
+_MOST_USERS = 2**20
+
+
+class _Selects(Protocol):
+    """A twin that bounds how often a plurality is missed."""
+
+    def plurality_failure(self, protocol: Any, users: int, share: float) -> float: ...
+
+
+def plurality_failure(selection: Any, users: int, share: float) -> float:
+    """Return an upper bound on the probability that a selection misses what each user holds with some probability.
+
+    Parameters
+    ----------
+    selection : HadamardSelection, ExponentialSelection or Selection
+        The selection.
+    users : int
+        n.
+    share : float
+        eta: each user holds the value with that probability or more, independently, and else any other.
+    """
+    claims: Any = mechanism_claims_of(selection)
+    selects: _Selects = claims
+    return selects.plurality_failure(selection, users, share)
+
+
+def least_users(selection: Callable[[int], Any], share: float, failure: float) -> int:
+    """Return the least number of users at which a selection misses a plurality seldom enough.
+
+    Found by bisection: one user less does not do. (An even number may need more than the odd one before it.)
+
+    Parameters
+    ----------
+    selection : callable
+        `selection(users)` returns the selection for so many users.
+    share : float
+        eta, in (1/2, 1]: each user holds the value with that probability.
+    failure : float
+        The most that `plurality_failure` may be, in (0, 1).
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no number of users up to a million is enough.
+    """
+    check_real("share", share, low=0.5, high=1.0, low_open=True)
+    check_real("failure", failure, low=0.0, high=1.0, low_open=True, high_open=True)
+
+    def enough(users: int) -> bool:
+        return plurality_failure(selection(users), users, share) <= failure
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > _MOST_USERS:
+            raise InfeasibleBudgetError(
+                f"failure={failure!r} needs more than {_MOST_USERS:,} users at share={share!r}."
+            )
+    return least_integer(enough, high // 2, high)
+
+
+class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
+    """The twin of a fitted `UserLevelClassifier`: the privacy of its selection, for a user with all she has."""
+
+    name: ClassVar[str] = "user-level-classifier"
+    protocol: ClassVar[type[Any]] = UserLevelClassifier
+    theorems: ClassVar[tuple[Theorem, ...]] = SHUFFLE_LEARNER
+    pure: ClassVar[bool] = True
+
+    def _selection(self, protocol: UserLevelClassifier) -> tuple[Any, MechanismClaims[Any]]:
+        selection = getattr(protocol, "selection_", None)
+        if selection is None:
+            raise ValueError(f"selection={protocol.selection!r} must be a private selection, and the learner fitted.")
+        return selection, mechanism_claims_of(selection)
+
+    def adversaries(self, protocol: UserLevelClassifier) -> tuple[ThreatModel, ...]:
+        """Return those of the selection."""
+        selection, claims = self._selection(protocol)
+        return claims.adversaries(selection)
+
+    def curve(
+        self,
+        protocol: UserLevelClassifier,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> PrivacyCurve:
+        """Return the privacy curve of the selection; of many fits, each with public randomness of its own."""
+        selection, claims = self._selection(protocol)
+        return claims.curve(
+            selection, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
+        )
+
+    def pure_epsilon(self, protocol: UserLevelClassifier, threat_model: ThreatModel) -> Interval:
+        """Return the largest loss of the selection."""
+        selection, claims = self._selection(protocol)
+        return claims.pure_epsilon(selection, threat_model)
+
+    def note(self, protocol: UserLevelClassifier, threat_model: ThreatModel) -> str:
+        """Return what the neighbours are."""
+        selection, claims = self._selection(protocol)
+        return f"all examples of one user are replaced; {claims.note(selection, threat_model)}"
+
+    def users(self, protocol: UserLevelClassifier) -> int:
+        """Return how many users took part."""
+        return protocol.n_users_
+
+    def with_users(self, protocol: UserLevelClassifier, users: int, *, more_private: bool) -> UserLevelClassifier:
+        """Return the learner with its selection among so many users, or as it is where each is private by herself."""
+        selection, claims = self._selection(protocol)
+        left = copy.copy(protocol)
+        if claims.users(selection) is not None:
+            left.selection_ = claims.with_users(selection, users, more_private=more_private)
+        return left
+
+    def parameters(self, protocol: UserLevelClassifier) -> dict[str, Any]:
+        """Return the selection's name and parameters."""
+        selection, claims = self._selection(protocol)
+        return {"selection": {"name": claims.name, **claims.parameters(selection)}}
+
+    def messages_per_user(self, protocol: UserLevelClassifier) -> float:
+        """Return that of the selection."""
+        selection, claims = self._selection(protocol)
+        return claims.messages_per_user(selection)

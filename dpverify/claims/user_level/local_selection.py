@@ -1,0 +1,97 @@
+"""What is true of `protocols.user_level.local_selection`. Neighbours differ in one user's value.
+
+**Privacy.** Two columns of the Walsh matrix differ in exactly half of the rows. There a report has the probabilities
+keep / K and flip / K given one value, and the other way round given the other; in the other rows they are equal. So for
+any two values, in both directions, the losses are eps with probability keep / 2, -eps with flip / 2 and 0 with 1/2.
+One pair is the whole mechanism, composed too; epsilon is attained.
+
+**Error.** The product of two columns is a third one, balanced, and two different products are independent over a random
+row. So what one user adds to the difference of the estimates of h and u, over 2 / tanh(eps / 2), is
+
+    held value   h              u              another
+    +1           keep / 2       flip / 2       1/4
+     0           1/2            1/2            1/2
+    -1           flip / 2       keep / 2       1/4
+
+of which the middle column is the least in stochastic order. Where each user holds h with probability eta or more,
+independently, the difference is at least the sum of n independent terms that are 0 with probability 1/2 and otherwise 1
+with probability `q = eta keep + (1 - eta) flip`; and h is missed with at most `(candidates - 1) Pr[that sum <= 0]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import binom
+
+from dpverify.claims.local.base import LocalClaims, ReportMatrix
+from dpverify.claims.theorem import Theorem
+from dpverify.claims.theorems.user_level import LOCAL_LEARNER
+from dpverify.guarantee import Interval, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.rounding import UNIT
+from protocols.user_level.local_selection import HadamardSelection
+from protocols.validation import check_integer, check_probability
+
+__all__ = ["HadamardClaims"]
+
+
+class HadamardClaims(LocalClaims[HadamardSelection]):
+    """The twin of `HadamardSelection`."""
+
+    name: ClassVar[str] = "hadamard-selection"
+    protocol: ClassVar[type[Any]] = HadamardSelection
+    theorems: ClassVar[tuple[Theorem, ...]] = LOCAL_LEARNER
+
+    def inputs(self, protocol: HadamardSelection) -> Sequence[int]:  # noqa: D102
+        return range(protocol.candidates)
+
+    def report_law(self, protocol: HadamardSelection, value: Any) -> DiscreteLaw:  # noqa: D102
+        at = check_integer("value", value, low=0, high=protocol.candidates - 1)
+        return DiscreteLaw.of(np.arange(2 * protocol.order), self._row(protocol, at))
+
+    def report_matrix(self, protocol: HadamardSelection) -> ReportMatrix:  # noqa: D102
+        rows = np.stack([self._row(protocol, value) for value in range(protocol.candidates)])
+        return ReportMatrix(np.arange(2 * protocol.order), rows, 8.0 * UNIT)
+
+    def _row(self, protocol: HadamardSelection, value: int) -> np.ndarray:
+        signs = protocol.signs(value, np.arange(protocol.order))
+        flip = protocol.flip_probability
+        odd = np.where(signs == 1, 1.0 - flip, flip)
+        return np.asarray(np.stack([1.0 - odd, odd], axis=1).ravel() / protocol.order)
+
+    def pairs(self, protocol: HadamardSelection) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+        flip, epsilon = protocol.flip_probability, protocol.epsilon
+        # e^-eps and its quotient have a unit for each operation, and eps itself has none.
+        return (
+            PrivacyLossDistribution.from_atoms(
+                np.array([epsilon, -epsilon, 0.0]),
+                np.array([0.5 * (1.0 - flip), 0.5 * flip, 0.5]),
+                relative_error=16.0 * UNIT,
+            ),
+        )
+
+    def pure_epsilon(self, protocol: HadamardSelection, threat_model: ThreatModel) -> Interval:  # noqa: D102
+        return Interval(protocol.epsilon, protocol.epsilon)
+
+    def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:
+        """Return an upper bound on the probability that a value is missed which each user holds with some probability.
+
+        Parameters
+        ----------
+        protocol : HadamardSelection
+            The selection.
+        users : int
+            n, at least 1.
+        share : float
+            eta: each user holds the value with that probability or more, independently, and else any other.
+        """
+        n, eta = check_integer("users", users, low=1), check_probability("share", share)
+        flip = protocol.flip_probability
+        ahead = eta * (1.0 - flip) + (1.0 - eta) * flip
+        terms = np.arange(n + 1)
+        missed = float(binom.pmf(terms, n, 0.5) @ binom.cdf(terms // 2, terms, ahead))
+        return min(1.0, (protocol.candidates - 1) * missed * (1.0 + 1e-9) + 1e-15)

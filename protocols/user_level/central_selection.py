@@ -1,0 +1,69 @@
+"""Selection by a trusted curator with pure privacy: the exponential mechanism on the counts (ghazi2021, Lemma 12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.validation import check_generator, check_indices, check_integer, check_real
+
+__all__ = ["ExponentialSelection"]
+
+
+@dataclass(frozen=True)
+class ExponentialSelection:
+    """A candidate, drawn with weights `exp(eps c / 2)`, c how many users hold it.
+
+    Replacing a user moves one count up and one down, each by one, so that weights and their sum change by `e^(eps/2)`
+    at most.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1; public.
+    candidates : int
+        The number of values, at least 2; public.
+    epsilon : float
+        In (0, 100], in nats: what the construction promises. The exact loss is a little less.
+    """
+
+    users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users, in {}."})
+    candidates: int = field(metadata={"within": "[2, inf)", "help": "the number of values, in {}; public."})
+    epsilon: float = field(metadata={"within": "(0, 100]", "help": "epsilon as it is promised, in {}, in nats."})
+
+    def __post_init__(self) -> None:
+        check_integer("users", self.users, low=1)
+        check_integer("candidates", self.candidates, low=2)
+        check_real("epsilon", self.epsilon, low=0.0, high=100.0, low_open=True)
+
+    def probabilities(self, counts: ArrayLike) -> NDArray[np.float64]:
+        """Return the law of the selected candidate given how many users hold each, shape (..., candidates)."""
+        array = np.asarray(counts, dtype=np.float64)
+        if array.ndim == 0 or array.shape[-1] != self.candidates:
+            raise ValueError(f"counts has shape {array.shape}, but must have shape (..., {self.candidates}).")
+        # The largest count is taken off first: nothing overflows, and what underflows is no float's business.
+        weights = np.exp(0.5 * self.epsilon * (array - array.max(axis=-1, keepdims=True)))
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+    def run(self, values: ArrayLike, rng: np.random.Generator) -> int:
+        """Return the selected candidate.
+
+        Parameters
+        ----------
+        values : array_like of int, shape (users,)
+            Each user's value, in [0, candidates).
+        rng : numpy.random.Generator
+            The curator's private randomness.
+
+        Raises
+        ------
+        TypeError
+            If the values are no integers.
+        ValueError
+            If a value is outside [0, candidates), or their number is not `users`.
+        """
+        array = check_indices("values", values, self.candidates, users=self.users)
+        law = self.probabilities(np.bincount(array, minlength=self.candidates))
+        return int(check_generator("rng", rng).choice(self.candidates, p=law))

@@ -1,0 +1,200 @@
+"""Algorithm 5 of ghazi2021: a learner that asks statistical queries, made stable by rounding with shared offsets.
+
+Every answer is the mean over fresh samples, rounded to a grid: `floor(steps * mean + t) / steps` with one public
+uniform t per query. For a mean u it is one of the two grid points around u, with the probabilities that make it
+unbiased, as in the source; and two who share t and have means u and v get different answers with probability `steps |u
+- v|`. So t is the correlated sampler for these laws, with one number of public randomness instead of one per grid
+point.
+
+The source prints the grid {0, 1/I, ..., 1} and the probabilities `u - floor(u)`. Queries have means in [-1, 1], so the
+grid must reach -1; and it is `I u` that is rounded. (See `dpverify.claims.theorems.user_level`.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.user_level.representations import Representation, Table, Thresholds
+from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["Bisection", "QueryAlgorithm", "QueryLearner", "RoundedQueries", "rounded_answer"]
+
+Query = NDArray[np.float64]
+"""A function of an example with values in [-1, 1]: shape (domain, 2), by point and label."""
+Ask = Callable[[Query], float]
+"""Returns the mean of a query, within the tolerance."""
+
+
+def rounded_answer(mean: float, steps: int, offset: float) -> float:
+    """Return a mean in [-1, 1] on the grid of multiples of 1/steps, rounded with an offset in [0, 1)."""
+    return math.floor(steps * check_real("mean", mean, low=-1.0, high=1.0) + offset) / steps
+
+
+class QueryAlgorithm(ABC):
+    """A deterministic learner that sees no examples, but answers to statistical queries."""
+
+    tolerance: float
+    """How far from the means the answers may be, in (0, 1)."""
+
+    @property
+    @abstractmethod
+    def representation(self) -> Representation:
+        """The class that it learns: what it returns is a row of `representation.concepts`."""
+
+    @property
+    @abstractmethod
+    def queries(self) -> int:
+        """How many queries it asks at most."""
+
+    @abstractmethod
+    def run(self, ask: Ask) -> int:
+        """Return a concept, after asking."""
+
+
+@dataclass(frozen=True)
+class Bisection(QueryAlgorithm):
+    """Find a threshold by bisection, with error at most twice the tolerance.
+
+    It asks for the mass of the positive examples left of a: 0 for the target and all thresholds left of it, and the
+    error of a threshold a right of it. It ends with an a whose answer was within the tolerance (or a = 0), where that
+    of a + 1 was not: so a + 1 is right of the target, a is not left of it, and the mass left of a is at most twice the
+    tolerance.
+
+    Parameters
+    ----------
+    size : int
+        The points of the line, at least 1.
+    tolerance : float
+        In (0, 1).
+    """
+
+    size: int
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        check_integer("size", self.size, low=1)
+        check_real("tolerance", self.tolerance, low=0.0, high=1.0, low_open=True, high_open=True)
+
+    @property
+    def representation(self) -> Thresholds:  # noqa: D102
+        return Thresholds(self.size)
+
+    @property
+    def queries(self) -> int:  # noqa: D102
+        return self.size.bit_length()  # ceil(log2(size + 1)) bisections of size + 1 thresholds
+
+    def run(self, ask: Ask) -> int:  # noqa: D102
+        low, high = 0, self.size + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            query = np.zeros((self.size, 2))
+            query[:middle, 1] = 1.0
+            if ask(query) <= self.tolerance:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedQueries(PublicLearner):
+    """Algorithm 5 with its public randomness.
+
+    Parameters
+    ----------
+    algorithm : QueryAlgorithm
+        What asks.
+    offsets : ndarray of float64, shape (queries,)
+        The public offsets, in [0, 1).
+    steps : int
+        I, the grid points per unit.
+    """
+
+    algorithm: QueryAlgorithm
+    offsets: NDArray[np.float64]
+    steps: int
+
+    @property
+    def table(self) -> Table:  # type: ignore[override]
+        """The class."""
+        return self.algorithm.representation.concepts
+
+    def _run(self, mean: Callable[[int, Query], float]) -> int:
+        asked = 0
+
+        def ask(query: Query) -> float:
+            nonlocal asked
+            array = np.asarray(query, dtype=np.float64)
+            if asked == self.algorithm.queries:
+                raise ValueError(f"{self.algorithm!r} asks more than queries={self.algorithm.queries} queries.")
+            if array.shape != (self.table.shape[1], 2) or not (np.abs(array) <= 1.0).all():
+                raise ValueError(
+                    f"a query has shape {array.shape}, but must have shape ({self.table.shape[1]}, 2) and values in "
+                    "[-1, 1]."
+                )
+            asked += 1
+            return rounded_answer(mean(asked - 1, array), self.steps, float(self.offsets[asked - 1]))
+
+        return check_integer("concept", self.algorithm.run(ask), low=0, high=len(self.table) - 1)
+
+    def learn(self, points: ArrayLike, labels: ArrayLike) -> int:
+        """Return the concept that a sample leads to; every query gets an equal part of it, or nearly so.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer examples than queries, or one is out of range.
+        """
+        at, given = check_examples(points, labels, self.table.shape[1])
+        queries = self.algorithm.queries
+        if at.size < queries:
+            raise ValueError(
+                f"points has shape {at.shape}, but must hold an example or more for each of the {queries} queries."
+            )
+        parts = [np.arange(i, at.size, queries) for i in range(queries)]
+        return self._run(lambda i, query: float(query[at[parts[i]], given[parts[i]]].mean()))
+
+    def learn_law(self, law: ArrayLike) -> int:
+        """Return the stable concept of a law of examples, shape (domain, 2): what exact means lead to."""
+        array = np.asarray(law, dtype=np.float64)
+        return self._run(lambda _, query: float(np.clip((query * array).sum() / array.sum(), -1.0, 1.0)))
+
+
+@dataclass(frozen=True)
+class QueryLearner(StableLearner):
+    """Algorithm 5.
+
+    Parameters
+    ----------
+    algorithm : QueryAlgorithm
+        What asks. The answers that exact means lead to are within its tolerance for every offset, as the grid's step
+        is no larger. (The source takes a third of that, which nothing needs and which costs nine times the samples.)
+    """
+
+    algorithm: QueryAlgorithm
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, QueryAlgorithm):
+            raise TypeError(f"algorithm={self.algorithm!r} must be a QueryAlgorithm.")
+
+    @property
+    def representation(self) -> Representation:  # type: ignore[override]
+        """The class that is learned."""
+        return self.algorithm.representation
+
+    @property
+    def steps(self) -> int:
+        """I, the grid points per unit: the least number with `1 / I` within the tolerance."""
+        return math.ceil(1.0 / self.algorithm.tolerance)
+
+    def drawn(self, rng: np.random.Generator) -> RoundedQueries:
+        """Draw one offset per query."""
+        offsets = check_generator("rng", rng).random(self.algorithm.queries)
+        return RoundedQueries(self.algorithm, offsets, self.steps)
