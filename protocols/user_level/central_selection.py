@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.entropy import Entropy, bernoulli_exp, system_entropy
 from protocols.validation import check_generator, check_indices, check_integer, check_real
 
 __all__ = ["ExponentialSelection"]
@@ -47,6 +49,24 @@ class ExponentialSelection:
         weights = np.exp(0.5 * self.epsilon * (array - array.max(axis=-1, keepdims=True)))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
+    def select(self, values: ArrayLike, entropy: Entropy | None = None) -> int:
+        """Return what a real curator selects, drawn exactly (see `protocols.entropy`).
+
+        Parameters
+        ----------
+        values : array_like of int, shape (users,)
+            Each user's value, in [0, candidates).
+        entropy : Entropy, optional
+            The operating system's when omitted; anything else is for tests.
+        """
+        counts = np.bincount(self._checked(values), minlength=self.candidates).tolist()
+        entropy = system_entropy() if entropy is None else entropy
+        # A uniform proposal is accepted with its weight over the largest one.
+        while True:
+            proposed = entropy.randrange(self.candidates)
+            if bernoulli_exp(Fraction(self.epsilon) * (max(counts) - counts[proposed]) / 2, entropy):
+                return proposed
+
     def run(self, values: ArrayLike, rng: np.random.Generator) -> int:
         """Return the selected candidate.
 
@@ -64,6 +84,8 @@ class ExponentialSelection:
         ValueError
             If a value is outside [0, candidates), or their number is not `users`.
         """
-        array = check_indices("values", values, self.candidates, users=self.users)
-        law = self.probabilities(np.bincount(array, minlength=self.candidates))
+        law = self.probabilities(np.bincount(self._checked(values), minlength=self.candidates))
         return int(check_generator("rng", rng).choice(self.candidates, p=law))
+
+    def _checked(self, values: ArrayLike) -> NDArray[np.int64]:
+        return check_indices("values", values, self.candidates, users=self.users)

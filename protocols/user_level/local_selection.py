@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.entropy import Entropy, bernoulli_logistic, system_entropy
 from protocols.validation import check_generator, check_indices, check_integer, check_real
 
 __all__ = ["HadamardSelection"]
@@ -78,6 +80,21 @@ class HadamardSelection:
         rows = check_generator("rng", rng).integers(0, self.order, array.size)
         flips = rng.random(array.size) < self.flip_probability
         return 2 * rows + (self.signs(array, rows) ^ flips)
+
+    def report(self, value: int, entropy: Entropy | None = None) -> int:
+        """Return what a real user with this value sends, drawn exactly (see `protocols.entropy`).
+
+        Parameters
+        ----------
+        value : int
+            In [0, candidates).
+        entropy : Entropy, optional
+            The operating system's when omitted; anything else is for tests.
+        """
+        own = check_integer("value", value, low=0, high=self.candidates - 1)
+        entropy = system_entropy() if entropy is None else entropy
+        row = entropy.randrange(self.order)
+        return 2 * row + (int(self.signs(own, row)) ^ bernoulli_logistic(Fraction(self.epsilon), entropy))
 
     def estimates(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of how many users hold each value, shape (candidates,), from all reports.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -25,6 +26,14 @@ def test_the_weights_are_those_of_half_epsilon() -> None:
     law = {value: weight / sum(weights) for value, weight in enumerate(weights)}
     assert_allclose(selection.probabilities([2, 3, 0]), list(law.values()), rtol=1e-14)
     assert_law([selection.run(np.array([0, 1, 0, 1, 1]), rng) for _ in range(20_000)], law)
+
+
+def test_a_real_curator_selects_by_the_same_law() -> None:
+    selection, entropy = ExponentialSelection(5, 3, 0.8), random.Random(2)
+    values = np.array([0, 1, 0, 1, 1])
+    law = selection.probabilities([2, 3, 0]).tolist()
+    assert_law([selection.select(values, entropy) for _ in range(10_000)], dict(enumerate(law)))
+    assert 0 <= selection.select(values) < 3
 
 
 def test_many_users_overflow_nothing() -> None:

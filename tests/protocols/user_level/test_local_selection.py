@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.linalg import hadamard
 
 from protocols.user_level.local_selection import HadamardSelection
 from tests.contracts import SelectionContract
-from tests.samples import assert_mean
+from tests.samples import assert_mean, assert_same_law
 
 
 class TestHadamardSelection(SelectionContract):
@@ -54,3 +55,12 @@ def test_epsilon_is_checked(epsilon: float) -> None:
 def test_reports_are_checked() -> None:
     with pytest.raises(ValueError, match=r"^reports\[1\]=8 must be in \[0, 8\)\.$"):
         HadamardSelection(3, 1.0).estimates([7, 8])
+
+
+def test_a_real_users_report_has_the_same_law() -> None:
+    selection, entropy = HadamardSelection(3, 0.9), random.Random(5)
+    real = [selection.report(2, entropy) for _ in range(5000)]
+    assert_same_law(real, selection.randomize(np.full(20_000, 2), np.random.default_rng(6)).tolist())
+    assert 0 <= selection.report(0) < 8
+    with pytest.raises(ValueError, match=r"^value=3 must be an integer in \[0, 2\]\.$"):
+        selection.report(3)
