@@ -12,6 +12,7 @@ grid must reach -1; and it is `I u` that is rounded. (See `dpverify.claims.theor
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.user_level.representations import Representation, Table, Thresholds
+from protocols.user_level.representations import DecisionLists, Representation, Table, Thresholds
 from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
 from protocols.validation import check_generator, check_integer, check_real
 
-__all__ = ["Bisection", "QueryAlgorithm", "QueryLearner", "RoundedQueries", "rounded_answer"]
+__all__ = ["Bisection", "DecisionListSearch", "QueryAlgorithm", "QueryLearner", "RoundedQueries", "rounded_answer"]
 
 Query = NDArray[np.float64]
 """A function of an example with values in [-1, 1]: shape (domain, 2), by point and label."""
@@ -101,6 +102,68 @@ class Bisection(QueryAlgorithm):
             else:
                 high = middle
         return low
+
+
+@dataclass(frozen=True)
+class DecisionListSearch(QueryAlgorithm):
+    """Find a decision list rule by rule, with error at most `2 (variables + 1)` times the tolerance.
+
+    Among the points that no rule has taken yet, it asks for the errors of both labels and of every rule "bit i is v:
+    label b" on a bit that no rule has asked, and takes the first of them whose answer is within the tolerance. There is
+    one: of the target's rules the first that takes any of these points has no error on them, and it takes all of them
+    or asks a new bit. So a label ends the list after at most `variables` rules, of error 2 tolerances at most each.
+
+    Parameters
+    ----------
+    variables : int
+        The number of bits, in [1, 5].
+    tolerance : float
+        In (0, 1).
+    """
+
+    variables: int
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        check_integer("variables", self.variables, low=1, high=5)
+        check_real("tolerance", self.tolerance, low=0.0, high=1.0, low_open=True, high_open=True)
+
+    @property
+    def representation(self) -> DecisionLists:  # noqa: D102
+        return _decision_lists(self.variables)
+
+    @property
+    def queries(self) -> int:  # noqa: D102
+        return 2 * (self.variables + 1) ** 2  # two labels, and four rules for each new bit: 2 + 4 k for k = 0, 1, ...
+
+    def run(self, ask: Ask) -> int:  # noqa: D102
+        points = np.arange(1 << self.variables)
+        left, labels = np.full(points.size, True), np.zeros(points.size, dtype=np.uint8)
+        new = list(range(self.variables))
+
+        def errors(taken: NDArray[np.bool_], label: int) -> Query:
+            query = np.zeros((points.size, 2))
+            query[taken, 1 - label] = 1.0
+            return query
+
+        while True:
+            takes = [(None, left), *((i, left & (points >> i & 1 == v)) for i in new for v in (0, 1))]
+            rules = ((bit, taken, label) for bit, taken in takes for label in (0, 1))
+            # Where none is within the tolerance, the answers are those of no decision list: any label will do.
+            bit, taken, label = next(
+                (rule for rule in rules if ask(errors(*rule[1:])) <= self.tolerance), (None, left, 0)
+            )
+            labels[taken] = label
+            left = left & ~taken
+            if bit is None:
+                return int(np.flatnonzero((self.representation.concepts == labels).all(axis=1))[0])
+            new.remove(bit)
+
+
+@functools.cache
+def _decision_lists(variables: int) -> DecisionLists:
+    """Return the class, listed once."""
+    return DecisionLists(variables)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from protocols.user_level.representations import Thresholds
-from protocols.user_level.statistical_queries import Bisection, QueryAlgorithm, QueryLearner, rounded_answer
+from protocols.user_level.statistical_queries import (
+    Bisection,
+    DecisionListSearch,
+    QueryAlgorithm,
+    QueryLearner,
+    rounded_answer,
+)
 from tests.contracts import StableLearnerContract
 from tests.samples import assert_law
 
@@ -52,6 +59,36 @@ def test_bisection_errs_by_twice_the_tolerance_at_most(size: int) -> None:
             found = algorithm.run(ask)
             assert asked <= algorithm.queries
             assert table[np.arange(size), 1 - algorithm.representation.concepts[found]].sum() <= 0.14 + 1e-12
+
+
+@pytest.mark.parametrize("variables", [1, 2, 3])
+def test_decision_lists_are_found_from_any_answers_within_the_tolerance(variables: int) -> None:
+    tolerance, rng = 0.01, np.random.default_rng(variables)
+    algorithm = DecisionListSearch(variables, tolerance)
+    concepts = algorithm.representation.concepts
+    domain, least = 1 << variables, 0.0
+    for target, worst in itertools.product(concepts, (-tolerance, tolerance, None, None, None)):
+        table = np.zeros((domain, 2))
+        table[np.arange(domain), target] = rng.dirichlet(np.full(domain, 0.1))
+        asked = 0
+
+        def ask(query: np.ndarray, table: np.ndarray = table, worst: float | None = worst) -> float:
+            nonlocal asked
+            asked += 1
+            shift = rng.uniform(-tolerance, tolerance) if worst is None else worst
+            return float((query * table).sum()) + shift * (1.0 - 1e-9)
+
+        found = algorithm.run(ask)
+        assert asked <= algorithm.queries
+        error = table[np.arange(domain), 1 - concepts[found]].sum()
+        assert error <= 2 * (variables + 1) * tolerance + 1e-12
+        least = max(least, error)
+    assert least > 0  # rules of some error are taken: the bound is not empty
+
+
+def test_answers_of_no_decision_list_lead_to_one_too() -> None:
+    algorithm = DecisionListSearch(2, 0.05)
+    assert 0 <= algorithm.run(lambda query: 1.0) < 14
 
 
 def test_exact_means_lead_to_small_errors_for_every_offset() -> None:
