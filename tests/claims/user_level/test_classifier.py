@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,3 +112,12 @@ def test_arguments_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         least_users(lambda n: HadamardSelection(2, 0.01), 0.9, 0.01)
     with pytest.raises(ValueError, match=r"^users=30 must be an integer in \[120, 120\]\.$"):
         plurality_failure(Selection(under_estimating(120, SHAPE, P), 4), 30, 0.9)
+
+
+def test_the_example_of_the_document_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs/user_level.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    exec(compile(code, "user_level.md", "exec"), {})
+    score, epsilon = capsys.readouterr().out.splitlines()
+    assert score == "1.0"
+    assert epsilon == "[0.499999, 0.5]"
