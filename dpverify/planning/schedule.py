@@ -1,8 +1,8 @@
 """What a schedule costs: days, weeks or releases with different protocols or numbers of users, on the same users.
 
-Days that differ in nothing that matters are one. Where more users are never worse (`MoreUsers.NO_WORSE`) and there are
-many numbers of them, few are listed: a day is bounded from above by the nearest listed one with fewer users, and from
-below by the nearest with more.
+Days that differ in nothing that matters are one. Where they differ in one number that never costs privacy, such as the
+users of randomized response, and there are many, few are listed (`levels`): a day is bounded from above by the nearest
+listed one with less, and from below by the nearest with more.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from dpverify.changes import Full
-from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.day import Day, days_of
+from dpverify.planning.levels import alike, listed_levels
 from dpverify.planning.result import AccountResult, HonestView
 from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
 from dpverify.privacy_loss.covers import Entry, members
@@ -34,8 +35,6 @@ __all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
 
 _MOST_SHARP = 8
 """Up to so many different laws each is listed as sharply as it can be."""
-_MOST_LISTED = 129
-"""So many numbers of users are listed, of each protocol."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
 _MOST_POINTS = 60
@@ -107,28 +106,29 @@ class Schedule:
 
     def _assign(self) -> None:
         """Choose what is listed, and for each day which law is above it and which is below."""
-        groups: dict[Any, list[tuple[int, bool, Any]]] = {}
-        for index, (day, claims) in enumerate(zip(self.days, self._claims, strict=True)):
+        kinds: dict[type, list[tuple[int, bool, Any]]] = {}
+        for index, day in enumerate(self.days):
             # What is left of it among the honest: two protocols where a share of the noise is no float.
             ends = HonestView.of(day.protocol, day.honest, self.threat_model).protocols
             for upper, protocol in ((True, ends[0]), (False, ends[-1])):
-                groups.setdefault(_key(protocol, claims), []).append((index, upper, protocol))
+                kinds.setdefault(type(protocol), []).append((index, upper, protocol))
         self._listed: list[_Law] = []
         self._above, self._below = [0] * len(self.days), [0] * len(self.days)
-        for members_of in groups.values():
-            index, _, protocol = members_of[0]
-            claims = self._claims[index]
-            ordered = claims.more_users is MoreUsers.NO_WORSE
-            users = [made.users if ordered else 0 for _, _, made in members_of]
-            levels = _levels(sorted(set(users))) if ordered else [0]
-            start = len(self._listed)
-            for level in levels:
-                self._listed.append(_Law(dataclasses.replace(protocol, users=level) if level else protocol, claims))
-            for (index, upper, _), key in zip(members_of, users, strict=True):
-                if upper:
-                    self._above[index] = start + bisect_right(levels, key) - 1
-                else:
-                    self._below[index] = start + bisect_left(levels, key)
+        for kind in kinds.values():
+            claims = self._claims[kind[0][0]]
+            for axis, chosen in alike([protocol for _, _, protocol in kind], claims):
+                of_group = [kind[number] for number in chosen]
+                values = [getattr(protocol, axis) if axis else 0 for _, _, protocol in of_group]
+                levels = listed_levels(values, axis)
+                start = len(self._listed)
+                first = of_group[0][2]
+                for level in levels:
+                    self._listed.append(_Law(dataclasses.replace(first, **{axis: level}) if axis else first, claims))
+                for (index, upper, _), value in zip(of_group, values, strict=True):
+                    if upper:
+                        self._above[index] = start + bisect_right(levels, value) - 1
+                    else:
+                        self._below[index] = start + bisect_left(levels, value)
 
     def _counts(self, runs: int) -> tuple[list[int], list[int]]:
         """Return how many of the first runs each law bounds from above, and from below."""
@@ -260,29 +260,6 @@ def _met(law: int, families: Sequence[tuple[Sequence[Entry], Sequence[PrivacyLos
     copies = Counter(map(id, families))
     for family in {id(family): family for family in families}.values():
         yield _Family(law, *family, copies[id(family)])
-
-
-def _key(protocol: Any, claims: MechanismClaims[Any]) -> Any:
-    """Return what protocols share whose laws differ at most by the number of users."""
-    if claims.more_users is not MoreUsers.UNKNOWN:
-        protocol = dataclasses.replace(protocol, users=1)
-    try:
-        hash(protocol)
-    except TypeError:  # it holds arrays
-        return id(protocol)
-    return type(protocol), protocol
-
-
-def _levels(users: list[int]) -> list[int]:
-    """Return the numbers of users to list, least and greatest included: all where they are few.
-
-    What a day costs grows like 1 / n: levels that are evenly spaced in n^(-1/2) lose the least in all.
-    """
-    if len(users) <= _MOST_LISTED:
-        return users
-    first, last = users[-1] ** -0.5, users[0] ** -0.5
-    wanted = [(first + (last - first) * i / (_MOST_LISTED - 1)) ** -2.0 for i in range(_MOST_LISTED)]
-    return sorted({users[min(bisect_left(users, at * (1.0 - 1e-9)), len(users) - 1)] for at in wanted} | {users[0]})
 
 
 @dataclass(frozen=True)

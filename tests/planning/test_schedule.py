@@ -60,8 +60,19 @@ def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatc
     many = days(*range(200, 206))
     monkeypatch.setattr("dpverify.planning.schedule._MOST_SHARP", 100)
     sharp = account(many, delta=1e-6).epsilon
-    monkeypatch.setattr("dpverify.planning.schedule._MOST_LISTED", 3)
+    monkeypatch.setattr("dpverify.planning.levels._MOST_LISTED", 3)
     rough = account(many, delta=1e-6).epsilon
+    assert rough.lower < sharp.lower <= sharp.upper < rough.upper
+    assert rough.width < 0.05 * rough.upper
+
+
+def test_few_listed_flip_probabilities_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [(RandomizedResponse(200, 0.25 + 0.001 * i), 1) for i in range(6)]
+    monkeypatch.setattr("dpverify.planning.schedule._MOST_SHARP", 100)
+    sharp = account(many, delta=1e-6).epsilon
+    monkeypatch.setattr("dpverify.planning.levels._MOST_LISTED", 3)
+    rough = account(many, delta=1e-6).epsilon
+    assert len(Schedule(many)._listed) == 3
     assert rough.lower < sharp.lower <= sharp.upper < rough.upper
     assert rough.width < 0.05 * rough.upper
 
