@@ -74,6 +74,27 @@ def test_the_stated_errors_cover_every_loss(case: tuple[float, float, float, int
     assert up.loss_error < 1e-12
 
 
+@pytest.mark.parametrize("case", [*CASES[:2], (0.3, 0.2, 0.6, 6), (0.9, 0.1, 0.2, 12)], ids=str)
+def test_the_stated_errors_cover_every_mass(case: tuple[float, float, float, int]) -> None:
+    one, _ = laws(*case)
+    up = memoized_bit(*case).up
+    # Losses rise with the number of ones; no two of these are one float.
+    for mass, exact in zip(up.masses.tolist(), one, strict=True):
+        assert abs(Fraction(mass) / exact - 1) <= Fraction(up.relative_error)
+    assert up.relative_error < 1e-12
+
+
+def test_what_the_windows_cut_is_missing() -> None:
+    case = (0.3, 0.4, 0.6, 60)
+    one, zero = laws(*case)
+    pairs = memoized_bit(*case, 0.01)
+    for pair, first, second in ((pairs.up, one, zero), (pairs.down, zero, one)):
+        assert pair.missing_mass > 1e-3
+        for epsilon in (0.0, 0.5, 1.0, 1.7):
+            exact, found = divergence(first, second, epsilon), pair.delta(epsilon)
+            assert Fraction(found.lower) <= exact <= Fraction(found.upper)
+
+
 @pytest.mark.parametrize("reports", [10**4, 10**7])
 def test_very_many_reports_reveal_the_kept_bit_and_no_more(reports: int) -> None:
     limit = flipped_bit(0.5)
@@ -93,7 +114,7 @@ def test_reports_next_to_nothing_apart() -> None:
     assert 0.0 < found.lower < flipped_bit(0.5).delta(0.25).upper
 
 
-@pytest.mark.parametrize("f", [1e-300, 0.1, 0.5, 1 - 2**-53])
+@pytest.mark.parametrize("f", [1e-300, 0.1, 0.3, 0.5, 0.7, 1 - 2**-53])
 def test_a_flipped_bit(f: float) -> None:
     pair: PrivacyLossDistribution = flipped_bit(f)
     half = Fraction(f) / 2
@@ -101,6 +122,13 @@ def test_a_flipped_bit(f: float) -> None:
         exact, found = divergence([1 - half, half], [half, 1 - half], epsilon), pair.delta(epsilon)
         assert Fraction(found.lower) <= exact <= Fraction(found.upper)
         assert found.width < 1e-13
+    masses = {1.0: 1 - half, -1.0: half}
+    with ctx.workprec(300):
+        loss = ((arb(2) - arb(f)) / arb(f)).log()
+        for listed, mass in zip(pair.losses.tolist(), pair.masses.tolist(), strict=True):
+            sign = math.copysign(1.0, listed)
+            assert abs(arb(listed) - sign * loss) <= arb(pair.loss_error)
+            assert abs(Fraction(mass) / masses[sign] - 1) <= Fraction(pair.relative_error)
 
 
 def test_arguments_are_checked() -> None:

@@ -64,11 +64,13 @@ def test_the_curve_is_that_of_the_enumerated_reports(mechanism: Rappor, instance
 
 def test_mixed_splits_of_several_values_are_covered() -> None:
     # Three bits and two hash functions: a user may change two bits for one in one value, and one for two in the next.
-    mechanism = Rappor(3, 2, f=0.3, p=0.2, q=0.7)
-    curve = CLAIMS.curve(mechanism, Full(2), ThreatModel.LOCAL, reference_delta=0.01)
-    for epsilon in (0.0, 0.5, 1.5, 3.0):
-        mixed = exact_delta(mechanism, Split(3, 3), 1, epsilon)
-        assert mixed <= curve.delta(epsilon).upper
+    mechanism = Rappor(3, 2, f=0.3, p=0.01, q=0.3)
+    curve = CLAIMS.curve(mechanism, Full(2), ThreatModel.LOCAL, reference_delta=0.001)
+    for epsilon in (0.0, 1.5, 5.06):
+        assert exact_delta(mechanism, Split(3, 3), 1, epsilon) <= curve.delta(epsilon).upper
+    # And it is more there than any split alone gives in both.
+    alone = max(exact_delta(mechanism, split, 2, 5.06) for split in splits(mechanism))
+    assert exact_delta(mechanism, Split(3, 3), 1, 5.06) > 1.3 * alone
 
 
 def test_any_other_pair_of_patterns_is_less() -> None:
