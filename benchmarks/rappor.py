@@ -112,7 +112,7 @@ def main() -> None:
     axes.set_xlabel("users")
     axes.set_ylabel("names found")
     axes.grid(which="major", alpha=0.3)
-    axes.legend(frameon=False, fontsize="small", loc="upper left")
+    axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.set_title("RAPPOR, Zipf's law over 949 colour names", loc="left", fontsize="medium")
     save(figure, options.output / "rappor_found.png")
     save(rappor_figure(plan_rappor(1, 4, users=options.users)), options.output / "rappor_losses.png")
