@@ -11,7 +11,22 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli import account, audit, budget, certify, crowd, days, demo, ledger, means, plan, rappor, runs, spending
+from dpverify.cli import (
+    account,
+    amplify,
+    audit,
+    budget,
+    certify,
+    crowd,
+    days,
+    demo,
+    ledger,
+    means,
+    plan,
+    rappor,
+    runs,
+    spending,
+)
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.plugins import add_plugins
 
@@ -40,7 +55,7 @@ def dpverify(
     """Design, calibrate and check shuffle-model differential-privacy protocols."""
 
 
-for _group in (budget, plan, means, account, crowd, rappor, audit, certify, ledger, demo):
+for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, certify, ledger, demo):
     _group.register(app)
 spending.register(app, lambda words: _run(words))
 

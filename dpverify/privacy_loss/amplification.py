@@ -40,6 +40,7 @@ Cover = tuple[HiddenReport, ...]
 
 _GAP = 1e-6
 """The first cell of alpha, relative: it costs about half of this, relative, in epsilon."""
+_FINE, _ROUGH = 3e-4, 0.03
 _MOST_INPUTS = 12
 """With more extreme inputs than this, lower bounds look at some of the datasets only."""
 _LARGEST = 300.0
@@ -84,24 +85,40 @@ class Amplification:
     def delta(self, epsilon: float) -> Interval:
         """Return the delta at an epsilon >= 0."""
         check_real("epsilon", epsilon, low=0.0)
-        lower = max(report.delta(epsilon).lower for report in self.attained)
-        return Interval.proved(lower, self._upper(epsilon))
+        return Interval.proved(self.delta_lower(epsilon), self._upper(epsilon))
+
+    def delta_lower(self, epsilon: float) -> float:
+        """Return a lower bound on delta at an epsilon >= 0."""
+        return max(report.delta(epsilon).lower for report in self.attained)
+
+    def meets(self, epsilon: float, delta: float, *, leading: bool = False) -> bool:
+        """Return whether a cover proves delta at an epsilon >= 0, or might, by its leading pair alone."""
+        added = self._added(epsilon)
+        if epsilon >= self.largest:
+            return added <= delta
+        chosen = (cover[:1] if leading else cover for cover in self.covers)
+        return any(
+            all((report.delta(epsilon).upper + added) * (1.0 + 8.0 * UNIT) <= delta for report in pairs)
+            for pairs in chosen
+        )
+
+    def _added(self, epsilon: float) -> float:
+        if self.replaced == 0.0:
+            return self.seen
+        return self.seen + (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced
 
     def _upper(self, epsilon: float) -> float:
-        added = self.seen
-        if self.replaced > 0.0:
-            added += (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced
         inside = 0.0
         if epsilon < self.largest:
             inside = min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)
-        return min((inside + added) * (1.0 + 8.0 * UNIT), 1.0)
+        return min((inside + self._added(epsilon)) * (1.0 + 8.0 * UNIT), 1.0)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta in [0, 1)."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
         if delta == 0.0:
             return Interval.proved(self.least, math.inf if self.seen or self.replaced else self.largest)
-        lower = self._lowest(delta)
+        lower = self.epsilon_lower(delta)
         if self.seen + 2.0 * self.replaced >= delta:
             return Interval(lower, math.inf)
         upper = min(self._highest(cover, delta) for cover in self.covers)
@@ -109,8 +126,9 @@ class Amplification:
             upper = min(upper, self.largest)
         return Interval.proved(lower, upper)
 
-    def _lowest(self, delta: float) -> float:
-        """Return a lower bound on epsilon: of another pair only where the first one's divergence is exceeded."""
+    def epsilon_lower(self, delta: float) -> float:
+        """Return a lower bound on epsilon at a delta in (0, 1)."""
+        # Of another pair only where it exceeds delta at what the pairs before it have.
         found = self.attained[0].epsilon_lower(delta)
         for report in self.attained[1:]:
             if report.delta(found).lower > delta:
@@ -133,7 +151,7 @@ class Amplification:
 
         def profile(epsilon: float) -> float:
             inside = max(report.delta(epsilon).upper for report in cover) if epsilon < self.largest else 0.0
-            return (inside + self.seen + (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced) * (1.0 + 8.0 * UNIT)
+            return (inside + self._added(epsilon)) * (1.0 + 8.0 * UNIT)
 
         return crossing(profile, delta, found, slope=lambda epsilon: 10.0 / found, above=True, scale=1e-3 * found)
 
@@ -152,7 +170,7 @@ def _cover(p: float, q: float, total_variation: float, users: int) -> Cover:
     share = min(total_variation / (p - 1.0) * (p + 1.0) * (1.0 + 16.0 * UNIT), 1.0)
     pairs: list[HiddenReport] = []
     # share is (p + 1) alpha and gap is rho, 1 - share: each is kept accurate where it is small.
-    gap = 1.0 - share
+    gap, top = 1.0 - share, share
     width = 0.5 * _GAP * gap
     if gap < _GAP:
         # A report elsewhere is known to be: the divergence is at most that of the pair given that it is not.
@@ -170,6 +188,8 @@ def _cover(p: float, q: float, total_variation: float, users: int) -> Cover:
                 _array(p * alpha, alpha, gap),
                 _array(alpha, p * alpha, gap),
                 error=64.0 * UNIT,
+                # Far from the top less is at stake: a rough bound does.
+                smoothing=min(max(0.3 * math.sqrt(1.0 - share / top), _FINE), _ROUGH),
             )
         )
         share, gap = (share - width, 1.0 - (share - width)) if gap > 0.5 else (1.0 - (gap + width), gap + width)

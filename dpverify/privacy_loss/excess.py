@@ -6,7 +6,7 @@ With `M(s) = E[e^(s Z)]` and tilt > 0, `v(x) = e^(-tilt x) E[(W + x)+]` of the s
 
 **Quadrature.** By Poisson's formula the sum over nodes theta = k h, times h / 2 pi, is the sum of `v(j L)` over all
 integers j, with L = 2 pi / h. All are >= 0 and one is `v(0)`, the excess: the quadrature is an upper bound. From it the
-others are taken for the lower bound, `(w)+ <= e^(t w) / (e t)` at the tilt and at twice the tilt bounding them.
+others are taken for the lower bound, `(w)+ <= e^(t w) / (e t)` at the tilt and at a larger one bounding them.
 
 **Tail.** An independent normal variable of standard deviation kappa is added to W: by Jensen's inequality the excess
 only grows, and every node has the factor `e^(kappa^2 s^2 / 2)`, so that the sum ends. What the excess grows by is
@@ -40,13 +40,18 @@ _NEGLIGIBLE = 34.0
 _MOST_SMOOTHING = 0.01
 """The largest kappa in units of 1 / tilt."""
 _MOST_NODES = 2**22
+_MOST_TERMS = 2**26
+"""So many pairs of a node and a value, in seconds."""
 _AT_ONCE = 2**13
 _SHORTEST = 64
 _APART = 0.05
 """How far M may move over a block of nodes whose contribution is bounded as a whole."""
 _LONGEST = 1e5
-_STEEPEST = 650.0
-"""The largest exponent of a single value, and of the sum."""
+_STEPS = (1.0, 0.5, 0.25, 0.125, 0.0625)
+_STEEPEST = 300.0
+"""The largest exponent of a single value."""
+_SMALLEST = 650.0
+"""An excess below about e^-650 is bounded from above only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +102,19 @@ class Variable(Values):
         angles = np.arctan2(imaginary, 1.0 + real)
         errors = 2.0 * relative + 8.0 * UNIT * (np.abs(logs) + np.abs(angles))
         # There |M| is still at most its computed square and the error of that.
-        logs = np.where(lost, 0.5 * np.log(distance2 + lack * (4.0 + lack)), logs)
+        logs = np.where(lost, 0.5 * np.log(distance2 + np.minimum(lack, 1e100) * (4.0 + np.minimum(lack, 1e100))), logs)
         return copies * logs, copies * angles, np.where(lost, np.inf, copies * errors)
 
 
 @dataclass(frozen=True)
 class _Contour:
-    """Nodes at `spacing` times 0, ..., count - 1, the deviation of the normal variable, and `n ln M(tilt)`."""
+    """Nodes at `spacing` times 0, ..., count - 1, the deviation of the normal variable, and `n ln M(tilt)`.
+
+    At `tilt + further` Poisson's terms j <= -1 are bounded.
+    """
 
     tilt: float
+    further: float
     spacing: float
     count: int
     kappa: float
@@ -141,16 +150,22 @@ def _contour(variable: Variable, copies: int, smoothing: float) -> _Contour:
     kappa = min(smoothing * deviation, _MOST_SMOOTHING / tilt)
     scale = variable.log_mgf(tilt, copies)
     excess = scale - math.log(2.5 * tilt * (1.0 + tilt * deviation))
-    # What the terms j = 1 and j = -1 of Poisson's sum are bounded by, against about what is sought.
-    twice = variable.log_mgf(2.0 * tilt, copies) - math.log(2.0 * math.e * tilt)
-    period = _NEGLIGIBLE + max(twice - excess, scale - excess, math.log(100.0 / tilt) - excess, 0.0)
+    # What the terms j = 1 and j = -1 of Poisson's sum are bounded by, against about what is sought. The latter by a
+    # tilt further out: twice, or less where large values are so rare that a larger tilt would make them common.
+    ahead = _NEGLIGIBLE + max(scale, math.log(100.0 / tilt)) - excess
+    periods = {
+        step: (variable.log_mgf((1.0 + step) * tilt, copies) - math.log(math.e * tilt) - excess + _NEGLIGIBLE) / step
+        for step in _STEPS
+    }
+    further = min(periods, key=lambda step: periods[step])
+    period = max(ahead, periods[further])
     if not (kappa > 0.0 and period < _LONGEST):
         raise CapacityError("a sum of independent variables that hardly spreads at all is not evaluated.")
     spacing = 2.0 * math.pi * tilt / period
     count = math.ceil(math.sqrt(2.0 * _NEGLIGIBLE + (kappa * tilt) ** 2) / kappa / spacing) + 1
     if count > _MOST_NODES:
         raise CapacityError(f"{count} nodes of a contour are needed, but at most {_MOST_NODES} are computed.")
-    return _Contour(tilt, spacing, count, kappa, scale)
+    return _Contour(tilt, further * tilt, spacing, count, kappa, scale)
 
 
 @dataclass
@@ -207,6 +222,9 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
     most = largest - contour.scale + contour.falloff(firsts)
     negligible = (most < -2.0 * _NEGLIGIBLE) & (starts > 0) & (largest < 0.0)
     sums.bound(2.0 * block * np.exp(most[negligible]), contour.tilt**2 + firsts[negligible] ** 2)
+    terms = int((~negligible).sum()) * block * variable.values.size
+    if terms > _MOST_TERMS:
+        raise CapacityError(f"{terms} terms of a contour are needed, but at most {_MOST_TERMS} are computed.")
     for run in np.split(starts[~negligible], np.flatnonzero(np.diff(starts[~negligible]) > block) + 1):
         for first in np.arange(run[0], run[-1] + block, max(block, _AT_ONCE)):
             last = min(first + max(block, _AT_ONCE), run[-1] + block, contour.count)
@@ -238,9 +256,9 @@ def expected_excess(variable: Variable, copies: int, *, smoothing: float = 3e-4)
         return few
     contour = _contour(variable, copies, smoothing)
     tilt, kappa = contour.tilt, contour.kappa
-    factor = math.exp(max(contour.scale, -_STEEPEST))
+    factor = math.exp(max(contour.scale, -_SMALLEST))
     growth = math.exp(0.5 * (kappa * tilt) ** 2)
-    if contour.scale < -_STEEPEST:
+    if contour.scale < -_SMALLEST:
         return Interval(0.0, factor / (math.e * tilt) * (1.0 + 1e-9) + SUBNORMAL)
     sums = _summed(variable, copies, contour)
     measure = contour.spacing / (2.0 * math.pi)
@@ -251,10 +269,13 @@ def expected_excess(variable: Variable, copies: int, *, smoothing: float = 3e-4)
     sums.density_error += 2.0 * beyond * (1.0 + 1.0 / (contour.spacing * kappa * kappa * last))
     upper = measure * (sums.value + sums.value_error)
     bump = kappa * kappa * measure * (sums.density + sums.density_error)
-    # Poisson's terms j >= 1 and j <= -1: series whose ratios are below 1/4, as e^(-tilt L) is.
-    ahead = 2.0 * math.exp(-tilt * contour.period) * (2.0 * contour.period / factor + growth / (math.e * tilt))
-    twice = variable.log_mgf(2.0 * tilt, copies) - contour.scale - tilt * contour.period + 2.0 * (kappa * tilt) ** 2
-    behind = 2.0 * math.exp(twice) / (2.0 * math.e * tilt)
+    # Poisson's terms j >= 1 and j <= -1, at x = jL: the former at most `e^(-tilt j L) (j L + excess)`, the latter, at
+    # the tilt t further out, `e^(-(t - tilt) |j| L) M(t)^n / (e t)`: geometric series, the first times j.
+    decay = math.exp(-tilt * contour.period)
+    ahead = decay / (1.0 - decay) ** 2 * (contour.period / factor + growth / (math.e * tilt))
+    out = tilt + contour.further
+    behind = variable.log_mgf(out, copies) - contour.scale + 0.5 * (kappa * out) ** 2 - contour.further * contour.period
+    behind = math.exp(behind) / (math.e * out) / -math.expm1(-contour.further * contour.period)
     lower = measure * (sums.value - sums.value_error) - (bump + ahead + behind) * (1.0 + 1e-6)
     slack = 64.0 * UNIT
     return Interval.proved(max(lower, 0.0) * factor * (1.0 - slack), upper * factor * (1.0 + slack) + SUBNORMAL)

@@ -1,0 +1,246 @@
+"""Amplification by shuffling: from a local mechanism and a number of users to epsilon, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones
+from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.guarantee import InfeasibleBudgetError, Interval, Number, enclosing_floats, exact_number
+from dpverify.privacy_loss import amplification
+from dpverify.privacy_loss.amplification import Amplification
+from dpverify.privacy_loss.noisy_reports import noisy_reports
+from dpverify.search import bisected
+from dpverify.shown import Drawn
+from protocols.validation import check_choice, check_integer, check_probability, check_real
+
+__all__ = ["RANDOMIZERS", "Amplified", "amplify", "largest_epsilon0"]
+
+RANDOMIZERS = ("any", "adaptive", "k-rr", "laplace", "gaussian")
+"""Every mechanism that all users run; also one that depends on earlier reports; and three mechanisms."""
+
+_TAIL = 1e-5
+"""Of delta: what noise on the line may leave out."""
+
+
+@dataclass(frozen=True)
+class Amplified(Drawn):
+    """What shuffling gives one user, for replaced inputs and an adversary who sees the shuffled reports.
+
+    Parameters
+    ----------
+    randomizer : str
+        One of the `RANDOMIZERS`.
+    parameters : dict
+        Those of the randomizer, by name.
+    users : int
+        n: how many take part and follow the protocol.
+    delta : float
+        At which epsilon is given.
+    epsilon : Interval
+        Its upper end holds for every dataset, and mechanism of the class; its lower end is attained by one.
+    index : Interval
+        The shuffle indices: an estimate, of the first order.
+    published : dict
+        What sources give at these parameters: a float, or the reason why they do not.
+    curve : Amplification
+        The whole curve.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.amplification:amplified_table"
+    figure_by: ClassVar[str] = "dpverify.report.amplification:amplified_curve"
+
+    randomizer: str
+    parameters: dict[str, float]
+    users: int
+    delta: float
+    epsilon: Interval
+    index: Interval
+    published: dict[str, float | str]
+    curve: Amplification = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, without the curve."""
+        return {
+            "randomizer": self.randomizer,
+            "parameters": dict(self.parameters),
+            "users": self.users,
+            "delta": self.delta,
+            "epsilon": self.epsilon.to_dict(),
+            "shuffle_index": self.index.to_dict(),
+            "published": dict(self.published),
+            "adjacency": "replace-one",
+            "threat_model": "communication",
+        }
+
+
+def _needed(name: str, value: Any, randomizer: str) -> Any:
+    if value is None:
+        raise ValueError(f"{name}=None must be given for the randomizer {randomizer!r}.")
+    return value
+
+
+def _curve(
+    randomizer: str, users: int, delta: float, epsilon0: float | None, delta0: float, classes: int, sigma: float | None
+) -> tuple[Amplification, dict[str, float]]:
+    if randomizer != "any" and delta0 > 0.0:
+        raise ValueError(
+            f"delta0={delta0!r} must be 0 for the randomizer {randomizer!r}: only 'any' takes another one."
+        )
+    if randomizer == "gaussian":
+        sigma = check_real("sigma", _needed("sigma", sigma, randomizer), low=0.01, high=500.0)
+        return noisy_reports(sigma * math.sqrt(2.0), 2.0, users, tail=max(delta * _TAIL, 1e-100)), {"sigma": sigma}
+    epsilon0 = check_real("epsilon0", _needed("epsilon0", epsilon0, randomizer), low=0.0, high=300.0, low_open=True)
+    if randomizer == "laplace":
+        check_real("epsilon0", epsilon0, low=1e-3, high=100.0)
+        curve = noisy_reports(1.0 / epsilon0, 1.0, users, tail=max(delta * _TAIL, 1e-100))
+    elif randomizer == "k-rr":
+        matrix = amplification.randomized_response(epsilon0, check_integer("classes", classes, low=2))
+        return amplification.reports(matrix, users), {"epsilon0": epsilon0, "classes": classes}
+    elif randomizer == "adaptive":
+        curve = amplification.adaptive(epsilon0, users)
+    elif delta0 > 0.0:
+        curve = amplification.approximate(epsilon0, delta0, users)
+        return curve, {"epsilon0": epsilon0, "delta0": delta0}
+    else:
+        curve = amplification.pure(epsilon0, users)
+    return curve, {"epsilon0": epsilon0}
+
+
+def _published(epsilon0: float, users: int, delta: float) -> dict[str, float | str]:
+    """Return the closed bound, or which of its conditions fails, and its numerical version."""
+    failed = [condition.statement for condition in CLOSED_CLONES if not condition.holds(epsilon0, users, delta)]
+    closed: float | str = f"epsilon0={epsilon0:g} is outside of its hypothesis: {failed[0]}." if failed else ""
+    if not failed:
+        with arb_context() as ctx:
+            closed = enclosure(closed_clones(ctx, epsilon0, users, delta)).upper
+    return {
+        "closed clone bound (feldman2021, Theorem 3.1)": closed,
+        "clones (feldman2021), numerically": amplification.clones(epsilon0, users).epsilon_upper(delta),
+    }
+
+
+def amplify(
+    randomizer: str = "any",
+    *,
+    users: int,
+    delta: Number,
+    epsilon0: float | None = None,
+    delta0: float = 0.0,
+    classes: int = 3,
+    sigma: float | None = None,
+) -> Amplified:
+    """Return what shuffling the reports of a local mechanism gives.
+
+    Parameters
+    ----------
+    randomizer : str
+        "any": every (epsilon0, delta0)-LDP mechanism that all users run. "adaptive": they come in random order, and the
+        mechanism of each may depend on earlier reports. "k-rr": k-ary randomized response. "laplace": 0 or 1 with
+        Laplace noise of scale 1 / epsilon0. "gaussian": 0 or 1 with normal noise.
+    users : int
+        n, at least 1: how many take part and follow the protocol.
+    delta : int, float, Fraction, Decimal or decimal string
+        In (0, 1).
+    epsilon0 : float, optional
+        The privacy of one report, in nats, in (0, 300]; for all but "gaussian".
+    delta0 : float
+        In [0, 1), for "any" only.
+    classes : int
+        k, at least 2, for "k-rr".
+    sigma : float, optional
+        The standard deviation of the noise, in [0.01, 500], for "gaussian".
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range or missing.
+    CapacityError
+        If noise hides so little that its law is out of reach.
+
+    Examples
+    --------
+    >>> print(amplify(epsilon0=4, users=100_000, delta="1e-6").epsilon)
+    [0.117024, 0.118154]
+    """
+    check_choice("randomizer", randomizer, RANDOMIZERS)
+    check_integer("users", users, low=1)
+    exact = exact_number("delta", delta)
+    if not 0 < exact < 1:
+        raise ValueError(f"delta={delta!r} must be in (0, 1).")
+    at, above = enclosing_floats(exact)
+    check_probability("delta0", delta0, high_open=True)
+    if epsilon0 is not None:
+        epsilon0 = float(epsilon0)
+    curve, parameters = _curve(randomizer, users, at, epsilon0, delta0, classes, sigma)
+    found = curve.epsilon(at)
+    lower = found.lower if above == at else curve.epsilon_lower(min(above, math.nextafter(1.0, 0.0)))
+    published = {} if "epsilon0" not in parameters or delta0 else _published(parameters["epsilon0"], users, at)
+    return Amplified(
+        randomizer,
+        parameters,
+        users,
+        at,
+        Interval.proved(min(lower, found.upper), found.upper),
+        curve.index,
+        published,
+        curve,
+    )
+
+
+def largest_epsilon0(
+    epsilon: float, *, users: int, delta: float, randomizer: str = "any", delta0: float = 0.0, classes: int = 3
+) -> Interval:
+    """Return the largest epsilon0 of a local mechanism with which the shuffled reports are (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        The target, in nats, positive.
+    users, delta, randomizer, delta0, classes
+        As for `amplify`; not "gaussian".
+
+    Returns
+    -------
+    Interval
+        At its lower end the target is proved to be met; at its upper end, proved to be missed (by some dataset, and
+        mechanism of the class), but where that is 300, the largest that is tried.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If none is found.
+    """
+    check_real("epsilon", epsilon, low=0.0, low_open=True)
+    check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+    check_choice("randomizer", randomizer, tuple(name for name in RANDOMIZERS if name != "gaussian"))
+    check_integer("users", users, low=1)
+
+    def curve(epsilon0: float) -> Amplification:
+        return _curve(randomizer, users, delta, epsilon0, delta0, classes, None)[0]
+
+    most = 100.0 if randomizer == "laplace" else 300.0
+    start = min(max(epsilon, 1e-3 if randomizer == "laplace" else 1e-9), most)
+    if not curve(start).meets(epsilon, delta):
+        # epsilon0 <= epsilon is enough but for what delta0 adds, and for the least scale that is tried.
+        raise InfeasibleBudgetError(f"epsilon={epsilon!r} at delta={delta!r} is met by no epsilon0 that was tried.")
+    # The leading pair decides, as a rule: the others are asked where it does.
+    met = _largest(lambda epsilon0: curve(epsilon0).meets(epsilon, delta, leading=True), start, most)[0]
+    if not curve(met).meets(epsilon, delta):
+        met = _largest(lambda epsilon0: curve(epsilon0).meets(epsilon, delta), start, most)[0]
+    missed = _largest(lambda epsilon0: curve(epsilon0).delta_lower(epsilon) <= delta, start, most)[1]
+    return Interval.proved(met, missed)
+
+
+def _largest(meets: Callable[[float], bool], start: float, most: float) -> tuple[float, float]:
+    """Return two epsilon0 next to each other, the first of which meets the target, and the second does not."""
+    low, high = start, min(2.0 * start + 1.0, most)
+    while meets(high):
+        if high == most:
+            return most, most
+        low, high = high, min(2.0 * high, most)
+    missed, met = bisected(lambda point: meets(-point), -high, -low, absolute=1e-6 * high)
+    return -met, -missed

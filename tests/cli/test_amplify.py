@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpverify import cli
+from dpverify.planning.amplify import RANDOMIZERS, amplify
+
+WORDS = ["amplify", "--users", "100000", "--delta", "1e-3"]
+
+
+def test_it_prints_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--epsilon0", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == amplify(epsilon0=1.0, users=100_000, delta="1e-3").to_dict()
+    assert 0.0 < found["epsilon"]["lower"] <= found["epsilon"]["upper"] < 1.0
+    assert cli.main([*WORDS, "--epsilon0", "1"]) == 0
+    assert "this mechanism or class" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+def test_every_randomizer_is_known(randomizer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["--sigma", "4"] if randomizer == "gaussian" else ["--epsilon0", "0.5"]
+    assert cli.main([*WORDS, "--randomizer", randomizer, *more, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["randomizer"] == randomizer
+
+
+def test_the_inverse(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--epsilon", "0.05", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert 0.05 < found["epsilon0"]["lower"] <= found["epsilon0"]["upper"]
+    assert cli.main([*WORDS, "--epsilon", "0.05"]) == 0
+    assert "proved to do" in capsys.readouterr().out
+
+
+def test_infinity_is_a_string(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, "--epsilon0", "1", "--delta0", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"]["upper"] == "inf"
+
+
+def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    for more, said in (
+        (["--epsilon0", "0"], "--epsilon0='0' must be a finite number in (0, 300]."),
+        (["--epsilon0", "1", "--epsilon", "2"], "must not both be given"),
+        ([], "--epsilon0=None must be given for the randomizer 'any'."),
+        (["--randomizer", "gaussian"], "--sigma=None must be given"),
+        (["--randomizer", "gaussian", "--epsilon", "1"], "its reports have no epsilon0"),
+        (["--randomizer", "rappor"], "--randomizer='rappor' must be"),
+    ):
+        assert cli.main([*WORDS, *more]) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.planning.amplify import RANDOMIZERS, Amplified, amplify, largest_epsilon0
+from dpverify.privacy_loss.amplification import pure, randomized_response, reports
+
+
+def test_any_mechanism() -> None:
+    found = amplify(epsilon0=4, users=100_000, delta="1e-6")
+    assert (found.epsilon.lower, found.epsilon.upper) == pytest.approx((0.1170248, 0.1181531), abs=2e-7)
+    closed, numerical = found.published.values()
+    assert numerical == pytest.approx(0.1697697, abs=1e-7)
+    assert closed == pytest.approx(0.534634, abs=1e-6)
+    # 1e-6 is between two floats: an upper bound holds at the one below, a lower bound at the one above.
+    assert Fraction(found.delta) < Fraction("1e-6")
+    assert found.epsilon.upper == pure(4.0, 100_000).epsilon(found.delta).upper
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+def test_every_randomizer_has_an_interval(randomizer: str) -> None:
+    if randomizer == "gaussian":
+        found = amplify(randomizer, users=10_000, delta=1e-6, sigma=2.0)
+        assert found.published == {}
+    else:
+        found = amplify(randomizer, users=10_000, delta=1e-6, epsilon0=1.0)
+        assert found.epsilon.upper <= amplify("adaptive", users=10_000, delta=1e-6, epsilon0=1.0).epsilon.upper
+        assert found.epsilon.upper < 1.0
+    assert 0.0 < found.epsilon.lower < found.epsilon.upper
+    assert found.to_dict()["epsilon"]["upper"] >= found.epsilon.upper
+    assert found.index.lower <= found.index.upper
+
+
+def test_outside_of_the_hypothesis_the_reason_is_told() -> None:
+    found = amplify(epsilon0=9.0, users=1000, delta=1e-6)
+    assert "epsilon0=9 is outside of its hypothesis: epsilon0 <= ln(n / (16 ln(2/delta)))" in str(found.published)
+    assert found.epsilon.upper < 9.0
+    assert "outside of its hypothesis" in str(found)
+
+
+def test_it_shows_itself() -> None:
+    found = amplify("k-rr", users=100_000, delta=1e-3, epsilon0=1.0, classes=4)
+    assert "k-rr, epsilon0 = 1, classes = 4, n = 100,000 users" in str(found)
+    assert found._repr_html_().startswith("<pre>")
+    axes = found.plot()
+    assert axes.get_ylabel() == r"$\delta$"
+    assert "curve" not in repr(found)
+
+
+@pytest.mark.parametrize(("randomizer", "classes"), [("any", 3), ("k-rr", 5), ("laplace", 3)])
+def test_the_inverse_meets_its_target(randomizer: str, classes: int) -> None:
+    found = largest_epsilon0(0.05, users=10_000, delta=1e-6, randomizer=randomizer, classes=classes)
+
+    def at(epsilon0: float) -> Amplified:
+        return amplify(randomizer, users=10_000, delta=1e-6, epsilon0=epsilon0, classes=classes)
+
+    assert at(found.lower).epsilon.upper <= 0.05
+    assert at(found.upper * (1.0 + 1e-5)).epsilon.lower > 0.05
+    if randomizer == "k-rr":
+        assert found.width <= 1e-4 * found.upper
+
+
+def test_many_users_hide_whatever_is_asked() -> None:
+    found = largest_epsilon0(400.0, users=10, delta=0.5)
+    assert found.lower == found.upper == 300.0
+
+
+def test_few_users_leave_epsilon0_nearly_as_it_is() -> None:
+    assert largest_epsilon0(1.0, users=1, delta=1e-9).lower == pytest.approx(1.0, abs=1e-5)
+
+
+def test_delta0_may_be_too_much() -> None:
+    with pytest.raises(InfeasibleBudgetError, match="is met by no epsilon0"):
+        largest_epsilon0(0.1, users=1000, delta=1e-6, delta0=1e-3)
+    assert amplify(epsilon0=1.0, delta0=1e-3, users=1000, delta=1e-6).epsilon.upper == math.inf
+
+
+def test_the_chosen_matrix_is_that_of_randomized_response() -> None:
+    found = amplify("k-rr", users=500, delta=0.01, epsilon0=0.5, classes=2)
+    assert found.epsilon == reports(randomized_response(0.5, 2), 500).epsilon(0.01)
+
+
+def test_bad_arguments_are_told() -> None:
+    with pytest.raises(ValueError, match="randomizer='rappor' must be"):
+        amplify("rappor", users=10, delta=0.1)
+    with pytest.raises(ValueError, match="epsilon0=None must be given"):
+        amplify(users=10, delta=0.1)
+    with pytest.raises(ValueError, match="delta='1' must be in"):
+        amplify(users=10, delta="1", epsilon0=1.0)
+    with pytest.raises(ValueError, match=r"delta0=0\.1 must be 0 for the randomizer 'k-rr'"):
+        amplify("k-rr", users=10, delta=0.1, epsilon0=1.0, delta0=0.1)
+    with pytest.raises(ValueError, match="users=0"):
+        amplify(users=0, delta=0.1, epsilon0=1.0)

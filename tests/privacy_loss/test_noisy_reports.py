@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.guarantee import CapacityError
+from dpverify.privacy_loss.amplification import pure
+from dpverify.privacy_loss.noisy_reports import noisy_reports
+from tests.privacy_loss.shuffling import divergence, rationals
+
+NOISES = [
+    (1.0, 1.0, stats.laplace(scale=1.0)),
+    (math.sqrt(8.0), 2.0, stats.norm(scale=2.0)),
+    (4.0, 4.0, stats.gennorm(4.0, scale=4.0)),
+]
+
+
+@pytest.mark.parametrize(("scale", "power", "noise"), NOISES[:2], ids=["laplace", "normal"])
+def test_a_coarse_look_at_few_reports_is_within(scale: float, power: float, noise: stats.rv_frozen) -> None:
+    """Reports told in five cells only, every dataset of three users: no more than the upper end."""
+    found = noisy_reports(scale, power, 3, cells=60)
+    edges = [-math.inf, 0.0, 0.5, 1.0, 1.7, math.inf]
+    zero, one = (rationals(np.diff(noise.cdf(np.array(edges) - shift))) for shift in (0.0, 1.0))
+    for epsilon in (0.0, 0.3):
+        upper = found.delta(epsilon).upper
+        for crowd in ([zero, zero], [zero, one], [one, one]):
+            assert divergence([zero, *crowd], [one, *crowd], epsilon) <= upper
+
+
+@pytest.mark.parametrize(("scale", "power", "noise"), NOISES, ids=["laplace", "normal", "fourth power"])
+def test_a_finer_look_narrows_the_bounds(scale: float, power: float, noise: stats.rv_frozen) -> None:
+    coarse, fine = (noisy_reports(scale, power, 1, cells=cells) for cells in (12, 100))
+    total = 2.0 * noise.cdf(0.5) - 1.0
+    for made in (coarse, fine):
+        assert made.delta(0.0).lower <= total <= made.delta(0.0).upper
+        assert made.covers[0][0].others.sum() == pytest.approx(2.0 * noise.sf(0.5), abs=1e-9)
+    assert fine.delta(0.2).lower >= coarse.delta(0.2).lower
+    assert fine.delta(0.2).upper <= coarse.delta(0.2).upper * (1.0 + 1e-9)
+    # One user: the divergence of the two reports themselves, by quadrature on a fine grid.
+    y = np.linspace(-16.0, 17.0, 400_001)
+    direct = np.sum(np.maximum(noise.pdf(y) - math.exp(0.2) * noise.pdf(y - 1.0), 0.0)) * (y[1] - y[0])
+    assert fine.delta(0.2).lower <= direct * (1.0 + 1e-4)
+    assert fine.delta(0.2).upper >= direct * (1.0 - 1e-4)
+
+
+def test_many_normal_reports_hide_each_other_though_none_is_private() -> None:
+    found = noisy_reports(2.0 * math.sqrt(2.0), 2.0, 10**4, cells=60).epsilon(1e-6)
+    assert 0.0169 < found.lower < found.upper < 0.0206
+
+
+def test_laplace_reports_hide_better_than_the_worst_of_their_class() -> None:
+    found = noisy_reports(0.5, 1.0, 10**4).epsilon(1e-6)
+    assert found.upper < pure(2.0, 10**4).epsilon(1e-6).upper
+
+
+def test_what_hardly_hides_is_refused_or_answered_by_the_largest_loss() -> None:
+    with pytest.raises(CapacityError):
+        noisy_reports(0.4, 2.0, 100, cells=20).epsilon(1e-6)
+
+
+def test_bad_arguments_are_told() -> None:
+    with pytest.raises(ValueError, match="power=0"):
+        noisy_reports(1.0, 0.5, 10)
+    with pytest.raises(ValueError, match="scale=0"):
+        noisy_reports(0.0, 1.0, 10)
