@@ -38,7 +38,7 @@ _VERY_MANY = 10**5
 """From so many instances on what is estimated needs no transform."""
 _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
-_SHARP, _LOOSE = 1e-5, 5e-4
+_SHARP, _LOOSE = 1e-5, 7e-4
 """The widths of which single pairs are asked for a better bound, and beyond which a bound is to be improved."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""

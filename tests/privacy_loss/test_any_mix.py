@@ -108,6 +108,31 @@ def test_rare_large_losses_have_terms_of_their_own(monkeypatch: pytest.MonkeyPat
     assert AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA) > epsilon * (1.0 + 2e-3)
 
 
+def test_errors_show_where_the_bound_is_sharp(monkeypatch: pytest.MonkeyPatch) -> None:
+    instances = 200
+    members, worst = worst_reports(1000, 30.0)
+    epsilon = truth_of(worst, instances)
+
+    def found(**errors: float) -> AnyMix:
+        rough = [replace(pair, **errors) for pair in members]  # type: ignore[arg-type]
+        return AnyMix(rough, worst, instances, epsilon=epsilon, delta=DELTA)
+
+    # Losses that are larger by so much in each instance, and masses.
+    assert found(loss_error=0.01).epsilon(DELTA) >= (epsilon + 0.01 * instances) * (1.0 - 1e-5)
+    assert found(relative_error=0.01).delta(epsilon) >= DELTA * 0.99**-instances * (1.0 - 1e-2)
+    # Three tenths of each pair's mass are small losses, counted as larger ones, but counted.
+    monkeypatch.setattr(any_mix, "_SMALLEST", 0.3 * instances)
+    assert found().epsilon(DELTA) >= epsilon
+
+
+def test_an_atom_is_divided_between_rare_and_common_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(any_mix, "_MARGINS", (0.5, 0.5))
+    members, worst = worst_reports(10**6, 14.0)
+    epsilon = truth_of(worst, 400)
+    found = AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA)
+    assert epsilon <= found * (1.0 + 1e-5) <= 1.1 * epsilon
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_errors_count_in_every_instance(epsilon: float) -> None:
     pairs, instances = [FLAT, STEEP], 6
