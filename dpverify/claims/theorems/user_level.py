@@ -30,12 +30,12 @@ STABLE_LEARNER: tuple[Theorem, ...] = (
         "Algorithm 3 is (alpha, beta)-accurate and (1 - beta, 1 - beta)-pseudo-globally stable",
         hypotheses=(BELOW_ONE,),
         verdict=Verdict.HOLDS_WITH_CONDITION,
-        finding="Stated for all positive alpha and beta, but log(1/beta) must be positive, and the Hoeffding step 2 "
-        "beta^(200 d) <= beta^2 / (10 2^d) fails at d = 1 from beta = 0.9816 on. m = gamma^2 ln(2 |H|) / (2 beta^4) "
-        "is enough, 600,000 times fewer at d = 4, beta = 0.1: tilts of range 2 gamma t are at most gamma t / 2 apart, "
-        "not 4 gamma t, and the mean needs no union bound. The proof ends in 'Pr[err > alpha] >= 1 - beta' where it "
-        "shows '<= beta', and writes |H| in curly letters. It bounds the error of h_r; A's own output adds the 2 "
-        "beta^2 / 5 of instability, for which the slack e^-10 in gamma leaves room.",
+        finding="Stated for all positive alpha and beta, but log(1/beta) must be positive, and the Hoeffding step "
+        "2 beta^(200 d) <= beta^2 / (10 2^d) fails at d = 1 from beta = 0.9816 on. m = gamma^2 ln(2 |H|) / (2 beta^4) "
+        "is enough, 5,000,000 times fewer at d = 4, beta = 0.1: tilts of range 2 gamma t are at most gamma t / 2 "
+        "apart, not 4 gamma t, and the mean needs no union bound. The proof ends in 'Pr[err > alpha] >= 1 - beta' "
+        "where it shows '<= beta', and writes |H| in curly letters. It bounds the error of h_r; A's own output adds "
+        "the 2 beta^2 / 5 of instability, for which the slack e^-10 in gamma leaves room.",
     ),
     Theorem(
         name="ghazi2021-lemma-28",

@@ -95,6 +95,28 @@ def test_many_runs_contain_every_choice_of_datasets(runs: int) -> None:
     assert together.upper < 13.0
 
 
+@pytest.mark.parametrize("users", [1, 4, 300])
+@pytest.mark.parametrize("epsilon", [1e-3, 2.0, 60.0])
+def test_the_lower_end_is_below_the_truth_in_more_digits(users: int, epsilon: float) -> None:
+    curve = CLAIMS.curve(ExponentialSelection(users, 5, epsilon), Full(1), CENTRAL)
+    with mp.workdps(60):
+        grown = mp.exp(mp.mpf(epsilon) / 2)
+        laws = []
+        for leaving in range(1, users + 1):
+            before, after = (
+                [grown**v, grown ** (users - v), mp.mpf(3)] for v in (mp.mpf(leaving), mp.mpf(leaving - 1))
+            )
+            laws.append(([w / sum(before) for w in before], [w / sum(after) for w in after]))
+        for at in (0.0, 0.3 * epsilon, 0.9 * epsilon):
+            exact = max(sum(max(p - mp.exp(mp.mpf(at)) * q, 0) for p, q in zip(*pair, strict=True)) for pair in laws)
+            found = curve.delta(at)
+            assert mp.mpf(found.lower) <= exact <= mp.mpf(found.upper)
+            assert found.lower >= exact * (1 - mp.mpf(10) ** -6) - mp.mpf(10) ** -12
+        largest = max(mp.log(p[0] / q[0]) for p, q in laws)
+        pure = CLAIMS.pure_epsilon(ExponentialSelection(users, 5, epsilon), CENTRAL)
+        assert mp.mpf(pure.lower) <= largest <= mp.mpf(pure.upper)
+
+
 def test_the_printed_upper_end_of_epsilon_holds_in_more_digits() -> None:
     curve = CLAIMS.curve(ExponentialSelection(50, 8, 1.0), Full(1), CENTRAL)
     for delta in (1e-9, 1e-3, 0.2):
