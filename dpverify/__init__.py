@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dpverify.audit.density import audit_density
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
+    from dpverify.audit.rappor import audit_rappor
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import (
         DiscreteLaplacePair,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from dpverify.planning.crowds import crowd
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
+    from dpverify.planning.rappor import plan_rappor
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from protocols.bitsum import (
         CentralDiscreteGaussian,
@@ -99,6 +101,8 @@ if TYPE_CHECKING:
     from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
     from protocols.local.one_bit import OneBitMean
     from protocols.local.randomized_response import RandomizedResponseMean
+    from protocols.rappor.client import RapporClient
+    from protocols.rappor.response import PermanentResponse, Rappor
     from protocols.selection import Selection
     from protocols.shuffled_mean import ShuffledMean
     from protocols.vector_sum import VectorSum
@@ -128,12 +132,15 @@ __all__ = [
     "NegativeBinomial",
     "NegativeBinomialPair",
     "OneBitMean",
+    "PermanentResponse",
     "Poisson",
     "PrivacyLedger",
     "Pure",
     "RandomizedResponse",
     "RandomizedResponseMean",
     "RandomizedResponsePair",
+    "Rappor",
+    "RapporClient",
     "Selection",
     "ShuffledMean",
     "Side",
@@ -148,6 +155,7 @@ __all__ = [
     "audit_local",
     "audit_mean",
     "audit_mechanism",
+    "audit_rappor",
     "compare",
     "compose",
     "crowd",
@@ -158,6 +166,7 @@ __all__ = [
     "per_instance_budgets",
     "plan",
     "plan_means",
+    "plan_rappor",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -168,6 +177,7 @@ _HOMES = {
     "dpverify.audit.density": ("audit_density",),
     "dpverify.audit.local": ("audit_local",),
     "dpverify.audit.means": ("audit_mean",),
+    "dpverify.audit.rappor": ("audit_rappor",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
     "dpverify.certificates.pairs": (
         "DiscreteLaplacePair",
@@ -196,6 +206,7 @@ _HOMES = {
     "dpverify.planning.account": ("account",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
+    "dpverify.planning.rappor": ("plan_rappor",),
     "dpverify.spending.ledger": ("BudgetExceededError", "PrivacyLedger"),
     "protocols.bitsum": (
         "CentralDiscreteGaussian",
@@ -216,6 +227,8 @@ _HOMES = {
     "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
     "protocols.local.one_bit": ("OneBitMean",),
     "protocols.local.randomized_response": ("RandomizedResponseMean",),
+    "protocols.rappor.client": ("RapporClient",),
+    "protocols.rappor.response": ("PermanentResponse", "Rappor"),
     "protocols.selection": ("Selection",),
     "protocols.shuffled_mean": ("ShuffledMean",),
     "protocols.vector_sum": ("VectorSum",),

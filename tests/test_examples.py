@@ -31,6 +31,7 @@ ENTRY_POINTS = (
     "per_instance_budget",
     "per_instance_budgets",
     "plan",
+    "plan_rappor",
 )
 
 

@@ -141,6 +141,15 @@ def plan_rappor(
     ------
     ValueError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> found = plan_rappor("1", "4", users=100_000)
+    >>> best = found.best.protocol
+    >>> (best.hashes, round(best.f, 4), round(best.p, 4), round(best.q, 4))
+    (1, 0.2384, 0.2328, 0.5362)
+    >>> found.best.after(10).upper <= 4  # reports on one value
+    True
     """
     one, limit = exact_number("epsilon_one", epsilon_one), exact_number("epsilon_limit", epsilon_limit)
     if not 0 < limit <= _MOST:
