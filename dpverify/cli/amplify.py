@@ -45,6 +45,7 @@ def amplify(
     sigma: Annotated[
         float | None, number(within="[0.01, 500]", help="gaussian: the noise's standard deviation, in {}.")
     ] = None,
+    rounds: Annotated[int, integer(within="[1, inf)", help="In so many, each user reports afresh.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Show what shuffling the reports of n users gives, or how private a report must be for a target."""
@@ -54,7 +55,14 @@ def amplify(
 
     if epsilon is None:
         found = amplification.amplify(
-            randomizer, users=users, delta=delta, epsilon0=epsilon0, delta0=delta0, classes=classes, sigma=sigma
+            randomizer,
+            users=users,
+            delta=delta,
+            epsilon0=epsilon0,
+            delta0=delta0,
+            classes=classes,
+            sigma=sigma,
+            rounds=rounds,
         )
         print_result(found.to_dict(), amplified_table(found), as_json)
         return
@@ -62,6 +70,8 @@ def amplify(
         raise ValueError(f"epsilon={epsilon!r} and epsilon0={epsilon0!r} must not both be given: one follows.")
     if randomizer == "gaussian":
         raise ValueError("randomizer='gaussian' must be another one for epsilon: its reports have no epsilon0.")
+    if rounds > 1:
+        raise ValueError(f"rounds={rounds!r} must be 1 for epsilon: the largest epsilon0 is searched for one round.")
     budget = Budget(epsilon, delta)
     largest = amplification.largest_epsilon0(
         epsilon, users=users, delta=budget.delta, randomizer=randomizer, delta0=delta0, classes=classes

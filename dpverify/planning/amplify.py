@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones
 from dpverify.formulas.contexts import arb_context, enclosure
-from dpverify.guarantee import InfeasibleBudgetError, Interval, Number, enclosing_floats, exact_number
+from dpverify.guarantee import InfeasibleBudgetError, Interval, Number, PrivacyCurve, enclosing_floats, exact_number
 from dpverify.privacy_loss import amplification
 from dpverify.privacy_loss.amplification import Amplification
 from dpverify.privacy_loss.noisy_reports import noisy_reports
+from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
 from dpverify.search import bisected
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_probability, check_real
@@ -38,6 +39,8 @@ class Amplified(Drawn):
         Those of the randomizer, by name.
     users : int
         n: how many take part and follow the protocol.
+    rounds : int
+        In how many all of them report afresh; the inputs of each may differ.
     delta : float
         At which epsilon is given.
     epsilon : Interval
@@ -46,7 +49,7 @@ class Amplified(Drawn):
         The shuffle indices: an estimate, of the first order.
     published : dict
         What sources give at these parameters: a float, or the reason why they do not.
-    curve : Amplification
+    curve : PrivacyCurve
         The whole curve.
     """
 
@@ -56,11 +59,12 @@ class Amplified(Drawn):
     randomizer: str
     parameters: dict[str, float]
     users: int
+    rounds: int
     delta: float
     epsilon: Interval
     index: Interval
     published: dict[str, float | str]
-    curve: Amplification = field(repr=False, compare=False)
+    curve: PrivacyCurve = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, without the curve."""
@@ -68,6 +72,7 @@ class Amplified(Drawn):
             "randomizer": self.randomizer,
             "parameters": dict(self.parameters),
             "users": self.users,
+            "rounds": self.rounds,
             "delta": self.delta,
             "epsilon": self.epsilon.to_dict(),
             "shuffle_index": self.index.to_dict(),
@@ -132,6 +137,7 @@ def amplify(
     delta0: float = 0.0,
     classes: int = 3,
     sigma: float | None = None,
+    rounds: int = 1,
 ) -> Amplified:
     """Return what shuffling the reports of a local mechanism gives.
 
@@ -153,6 +159,8 @@ def amplify(
         k, at least 2, for "k-rr".
     sigma : float, optional
         The standard deviation of the noise, in [0.01, 500], for "gaussian".
+    rounds : int
+        At least 1: in each all users report afresh. The lower end is then that of one round.
 
     Raises
     ------
@@ -175,19 +183,23 @@ def amplify(
     check_probability("delta0", delta0, high_open=True)
     if epsilon0 is not None:
         epsilon0 = float(epsilon0)
-    curve, parameters = _curve(randomizer, users, at, epsilon0, delta0, classes, sigma)
+    check_integer("rounds", rounds, low=1)
+    one, parameters = _curve(randomizer, users, at, epsilon0, delta0, classes, sigma)
+    curve: PrivacyCurve = one if rounds == 1 else RepeatedAmplification(one, rounds, reference_delta=at)
     found = curve.epsilon(at)
-    lower = found.lower if above == at else curve.epsilon_lower(min(above, math.nextafter(1.0, 0.0)))
-    published = {} if "epsilon0" not in parameters or delta0 else _published(parameters["epsilon0"], users, at)
+    # A lower bound at a delta that is no float holds at the next one.
+    lower = found.lower if above == at else one.epsilon_lower(min(above, math.nextafter(1.0, 0.0)))
+    plain = rounds == 1 and delta0 == 0.0 and "epsilon0" in parameters
     return Amplified(
-        randomizer,
-        parameters,
-        users,
-        at,
-        Interval.proved(min(lower, found.upper), found.upper),
-        curve.index,
-        published,
-        curve,
+        randomizer=randomizer,
+        parameters=parameters,
+        users=users,
+        rounds=rounds,
+        delta=at,
+        epsilon=Interval.proved(min(lower, found.upper), found.upper),
+        index=one.index,
+        published=_published(parameters["epsilon0"], users, at) if plain else {},
+        curve=curve,
     )
 
 

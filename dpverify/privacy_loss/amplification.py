@@ -72,6 +72,11 @@ class Amplification:
     replaced: float = 0.0
 
     @property
+    def users(self) -> int:
+        """How many users there are."""
+        return self.attained[0].users
+
+    @property
     def index(self) -> Interval:
         """The shuffle indices: that of the best cover, and that of the least private attained pair.
 
@@ -85,7 +90,7 @@ class Amplification:
     def delta(self, epsilon: float) -> Interval:
         """Return the delta at an epsilon >= 0."""
         check_real("epsilon", epsilon, low=0.0)
-        return Interval.proved(self.delta_lower(epsilon), self._upper(epsilon))
+        return Interval.proved(self.delta_lower(epsilon), self.delta_upper(epsilon))
 
     def delta_lower(self, epsilon: float) -> float:
         """Return a lower bound on delta at an epsilon >= 0."""
@@ -107,7 +112,8 @@ class Amplification:
             return self.seen
         return self.seen + (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced
 
-    def _upper(self, epsilon: float) -> float:
+    def delta_upper(self, epsilon: float) -> float:
+        """Return an upper bound on delta at an epsilon >= 0."""
         inside = 0.0
         if epsilon < self.largest:
             inside = min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)

@@ -38,10 +38,12 @@ def amplified_table(found: Amplified) -> RenderableType:
         table.add_row(name, "", "-" if isinstance(value, str) else _up(value))
         reasons += [value] if isinstance(value, str) else []
     of = ", ".join(f"{name} = {value:g}" for name, value in found.parameters.items())
-    title = f"{found.randomizer}, {of}, n = {found.users:,} users, delta = {unrounded(found.delta)}"
+    rounds = f"{found.rounds:,} rounds, " if found.rounds > 1 else ""
+    title = f"{found.randomizer}, {of}, n = {found.users:,} users, {rounds}delta = {unrounded(found.delta)}"
     legend = (
         "The upper end holds for every dataset, and every mechanism of the class; the lower end is attained by one. "
         "All n users follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
+        + (" Of many rounds the lower end is that of one." if found.rounds > 1 else "")
     )
     return Group(Text(title, style="bold"), table, *map(Text, [legend, *reasons]))
 

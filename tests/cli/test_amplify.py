@@ -46,6 +46,7 @@ def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "--epsilon0=None must be given for the randomizer 'any'."),
         (["--randomizer", "gaussian"], "--sigma=None must be given"),
         (["--randomizer", "gaussian", "--epsilon", "1"], "its reports have no epsilon0"),
+        (["--epsilon", "1", "--rounds", "2"], "--rounds=2 must be 1"),
         (["--randomizer", "rappor"], "--randomizer='rappor' must be"),
     ):
         assert cli.main([*WORDS, *more]) == 2

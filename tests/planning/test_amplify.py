@@ -95,3 +95,13 @@ def test_bad_arguments_are_told() -> None:
         amplify("k-rr", users=10, delta=0.1, epsilon0=1.0, delta0=0.1)
     with pytest.raises(ValueError, match="users=0"):
         amplify(users=0, delta=0.1, epsilon0=1.0)
+
+
+def test_rounds_compose() -> None:
+    one, many = (amplify("k-rr", users=10_000, delta=1e-6, epsilon0=1.0, rounds=rounds) for rounds in (1, 16))
+    assert many.epsilon.lower == one.epsilon.lower
+    assert 3.5 * one.epsilon.upper < many.epsilon.upper < 5.0 * one.epsilon.upper
+    assert "16 rounds" in str(many)
+    assert many.published == {}
+    with pytest.raises(ValueError, match="rounds=0"):
+        amplify(users=10, delta=0.1, epsilon0=1.0, rounds=0)
