@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.diagnosis import likely_parameters
 from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
@@ -24,6 +25,9 @@ from protocols.shuffler import UserMessages, shuffle
 from protocols.validation import check_integer
 
 __all__ = ["Implementation", "audit_bitsum", "audit_mechanism", "bitsum_subject"]
+
+_MIXED = 20
+"""The seed of the order in which users with and without a one come."""
 
 Shuffler = Callable[[UserMessages, np.random.Generator], NDArray[np.int64]]
 
@@ -114,9 +118,12 @@ def _arrived(
 
 
 def bitsum_subject(
-    reference: BitsumProtocol, *, implementation: Implementation | Target | Callable[..., Any] | str | None = None
+    reference: BitsumProtocol,
+    *,
+    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    fewer_users: bool = False,
 ) -> Subject:
-    """Return an implementation as a subject: datasets of zeros, one one, half ones and all ones, and with dropouts.
+    """Return an implementation as a subject: datasets without ones, with one, half and all, in mixed order.
 
     Parameters
     ----------
@@ -124,6 +131,8 @@ def bitsum_subject(
         What is claimed to run: the protocol with its parameters, whose exact laws are known.
     implementation : Implementation, Target, callable or str, optional
         What does run: `function(bits, rng)` returns the estimate of the sum. `reference` itself when omitted.
+    fewer_users : bool
+        Whether it promises the same randomizer where fewer users take part than `reference.users`.
     """
     if implementation is None:
         implementation = Implementation.of(reference)
@@ -131,32 +140,61 @@ def bitsum_subject(
         implementation = Implementation(implementation)
     elif not isinstance(implementation, Implementation):
         implementation = Implementation(Target(implementation))
-    users = reference.users
-    inputs = {
-        "no ones": (0, users),
-        "a single one": (1, users),
-        "half ones": (users // 2, users),
-        "all ones": (users, users),
-        "half the users gone": (users // 4, users - users // 2),
-    }
-    # With few users some of them coincide.
-    distinct = {sizes: name for name, sizes in reversed(inputs.items())}
+    inputs = _inputs(reference.users, fewer_users)
     datasets = [
         Dataset(
             name,
-            _sorted_bits(ones, present),
-            _columns(reference, ones, present, implementation.counts),
-            _view(reference, ones, present) if implementation.counts else None,
+            bits,
+            _columns(reference, int(bits.sum()), bits.size, implementation.counts),
+            _view(reference, int(bits.sum()), bits.size) if implementation.counts else None,
         )
-        for (ones, present), name in reversed(distinct.items())
+        for name, bits in inputs.items()
     ]
+    at = {name: place for place, name in enumerate(inputs)}
+    silent = () if fewer_users else ("fewer users than announced",)
+    if not implementation.counts and reference.alphabet:
+        silent = (*silent, "the messages behind the estimate, which are what the adversary sees")
     return Subject(
         implementation.name,
         implementation.target,
         datasets,
-        (Neighbours(0, 1),),
+        tuple(Neighbours(at[one], at[other]) for one, other in _NEIGHBOURS if one in at and other in at),
         _messages(reference, implementation),
+        functools.partial(likely_parameters, reference, datasets),
+        (*silent, "what the low bits of the estimate tell, below 2^-44 of its size"),
     )
+
+
+_NEIGHBOURS = (
+    ("no ones", "a single one"),
+    ("no ones", "the last user's one"),
+    ("half ones", "half ones and one more"),
+    ("all ones", "all ones but one"),
+)
+
+
+def _inputs(users: int, fewer_users: bool) -> dict[str, NDArray[np.int64]]:
+    """Return the datasets: both extremes, and users in no order between them, each next to a neighbour."""
+    zeros, ones = np.zeros(users, dtype=np.int64), np.ones(users, dtype=np.int64)
+    mixed = np.random.default_rng(_MIXED).permutation(_sorted_bits(users // 2, users))
+    first, last, more, fewer = zeros.copy(), zeros.copy(), mixed.copy(), ones.copy()
+    first[0], last[-1], fewer[users // 3] = 1, 1, 0
+    more[np.flatnonzero(mixed == 0)[0]] = 1
+    inputs = {
+        "no ones": zeros,
+        "a single one": first,
+        "the last user's one": last,
+        "half ones": mixed,
+        "half ones and one more": more,
+        "all ones": ones,
+        "all ones but one": fewer,
+    }
+    if fewer_users:
+        inputs["half the users gone"] = mixed[: users - users // 2]
+    distinct: dict[bytes, str] = {}  # with few users some of them coincide
+    for name, bits in inputs.items():
+        distinct.setdefault(bits.tobytes(), name)
+    return {name: inputs[name] for name in distinct.values()}
 
 
 def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:
@@ -203,6 +241,7 @@ def audit_bitsum(
     claim: BudgetLike | None = None,
     *,
     implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    fewer_users: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> AuditReport:
     """Audit an implementation of a bitsum: whether it follows its parameters' law, and those keep the promise.
@@ -213,7 +252,7 @@ def audit_bitsum(
         What is claimed to run, with its parameters and its number of users.
     claim : Budget or (epsilon, delta), optional
         The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
-    implementation : optional
+    implementation, fewer_users
         See `bitsum_subject`.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
@@ -236,7 +275,7 @@ def audit_bitsum(
     """
     budget = None if claim is None else Budget.of(claim, "claim")
     return audit(
-        bitsum_subject(reference, implementation=implementation),
+        bitsum_subject(reference, implementation=implementation, fewer_users=fewer_users),
         claim=None if budget is None else (budget.epsilon, budget.delta),
         beforehand=() if budget is None else (exact_result(reference, budget),),
         **options,

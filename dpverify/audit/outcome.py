@@ -17,6 +17,9 @@ EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
 """The exit status of the command line by verdict; 2 is bad input."""
 
 
+_REPETITION = ("repeated", "dependence")
+
+
 @dataclass(frozen=True)
 class AuditReport(Drawn):
     """All tests of one audit, decided together.
@@ -69,10 +72,10 @@ class AuditReport(Drawn):
     def violations(self) -> tuple[AuditResult, ...]:
         """The tests that refuted the implementation, the strongest evidence first.
 
-        Repeated outputs come last: a law that is too narrow repeats itself too.
+        Runs that repeat come last: outputs of a law that is too narrow repeat themselves too.
         """
         found = [result for result in self.results if result.verdict is Verdict.VIOLATES]
-        return tuple(sorted(found, key=lambda result: (result.check.startswith("repeated"), result.p_value)))
+        return tuple(sorted(found, key=lambda result: (result.check.startswith(_REPETITION), result.p_value)))
 
     @property
     def statement(self) -> str:

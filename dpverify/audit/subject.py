@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,6 +99,11 @@ class Subject:
         The pairs that a privacy claim compares.
     messages : Messages, optional
         Where users and shuffler can be watched.
+    diagnose : callable, optional
+        Maps the outputs, one array of shape (trials, columns) per dataset, to sentences on what they look like; called
+        where something was found.
+    silent_on : sequence of str
+        What of this subject no test looks at, in plain words.
     """
 
     name: str
@@ -106,6 +111,8 @@ class Subject:
     datasets: Sequence[Dataset]
     neighbours: Sequence[Neighbours] = ()
     messages: Messages | None = None
+    diagnose: Callable[[Sequence[NDArray[np.float64]]], Iterable[str]] | None = None
+    silent_on: Sequence[str] = ()
 
 
 def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:

@@ -15,8 +15,10 @@ from protocols.validation import check_integer, check_real
 __all__ = ["DiscreteLaw"]
 
 _TOTAL_TOLERANCE = 1e-9
-_ROUNDING = 1e-6
-"""How far, in gaps between outcomes, a number may be from a listed one: the rounding of an analyzer."""
+_ROUNDING = 2.0**-44
+"""How far, relative to the largest outcome, a number may be from a listed one: the rounding of an analyzer."""
+_GAP = 1e-6
+"""The same in gaps between outcomes, where those are as small as rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class DiscreteLaw:
     def index(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return the position in `points` of every sample, shape (trials,), -1 for an outcome that is not listed.
 
-        A real number counts as a listed one if it is off by 1e-6 of the smallest gap between outcomes at most.
+        A real number counts as a listed one if it is off by no more than an analyzer's rounding: 2^-44 of the largest
+        outcome, and 1e-6 of the smallest gap between outcomes. What is farther off could carry a message.
 
         Parameters
         ----------
@@ -115,7 +118,8 @@ class DiscreteLaw:
             left = np.maximum(np.asarray(right) - 1, 0)
             with np.errstate(invalid="ignore"):  # an infinite or nan sample is far from every point
                 nearest = np.where(np.abs(real - own[left]) <= np.abs(own[right] - real), left, right)
-                hit = np.abs(own[nearest] - real) <= _ROUNDING * float(np.min(np.diff(own), initial=1.0))
+                gap, largest = float(np.min(np.diff(own), initial=1.0)), float(np.abs(own).max())
+                hit = np.abs(own[nearest] - real) <= min(_GAP * gap, _ROUNDING * max(largest, gap))
             return np.where(hit, nearest, -1).astype(np.int64)
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         inside = ((values >= low) & (values <= high) & (values == np.floor(values))).all(axis=1)
@@ -152,6 +156,11 @@ class DiscreteLaw:
     def variance(self) -> float:
         """The variance over the listed outcomes; only for numbers."""
         return float(self.pmf @ (self.points - self.mean) ** 2 / self.pmf.sum())
+
+    @property
+    def collision(self) -> float:
+        """An upper bound on the probability that two independent outcomes are equal, `sum p^2`."""
+        return min(1.0, float(self.pmf @ self.pmf) + self.outside)
 
     def _keys(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return one number per row that orders rows like the rows themselves, inside the points' box."""

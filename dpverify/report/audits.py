@@ -48,10 +48,18 @@ def audit_table(report: AuditReport) -> RenderableType:
         ),
         *(Text(f"Found: {result.check}: {result.evidence}.") for result in report.violations[:4]),
         *(Text(f"Diagnosis: {sentence}") for sentence in report.diagnosis),
-        *(Text(f"Tested: {look}.") for look in report.limits.tested),
-        *(Text(f"Not tested: {what}.") for what in report.limits.not_tested),
+        *_limits(report),
         Text(report.statement),
     )
+
+
+def _limits(report: AuditReport) -> Iterator[Text]:
+    """Yield what was tested apart from the table's faults, and what was not."""
+    for look in report.limits.tested:
+        if not look.fault:
+            yield Text(f"Tested: {look}.")
+    if report.limits.not_tested:
+        yield Text(f"Not tested: {'; '.join(report.limits.not_tested)}.")
 
 
 def _grouped(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:

@@ -94,7 +94,7 @@ def test_a_claim_about_events_that_are_never_seen_is_undecided() -> None:
     reports = (audit(claim=Budget(6.0, 1e-9), seed=seed, most_trials=5_000, detect=0.2) for seed in range(3))
     report = next(report for report in reports if report.verdict is not Verdict.VIOLATES)
     undecided = [result.check.split(" ")[0] for result in report.results if result.verdict is Verdict.UNDECIDED]
-    assert undecided == ["privacy"]
+    assert set(undecided) == {"privacy"}
 
 
 def test_an_interrupt_returns_what_there_is() -> None:

@@ -69,7 +69,7 @@ def test_fair_dice_pass_every_test_that_is_due() -> None:
     assert [result.check for result in report.results] == [
         "conformance of throw, fair",
         "conformance of throw, loaded",
-        "repeated outputs, consecutive runs",
+        "dependence of runs, fair",
         "repeated outputs, runs of two blocks",
         "privacy loss of throw, fair against loaded",
         "privacy of throw, fair against loaded",
@@ -87,7 +87,7 @@ def test_every_kind_of_fault_has_its_test() -> None:
     def stuck(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
         return np.repeat(DIE.sample(trials // 2, rng), 2)
 
-    assert "repeated outputs, consecutive runs" in refuted(thrown(dice(DIE, batch=stuck), block_size=500))
+    assert "dependence of runs, fair" in refuted(thrown(dice(DIE, batch=stuck), block_size=500))
 
     def reseeded(inputs: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
         return DIE.sample(trials, np.random.default_rng(5))

@@ -31,7 +31,12 @@ def fault(
     implementation: Callable[[], Implementation],
 ) -> Fault:
     return Fault(
-        name, protocol, wrong, reason, caught_by, lambda: bitsum_subject(reference, implementation=implementation())
+        name,
+        protocol,
+        wrong,
+        reason,
+        caught_by,
+        lambda: bitsum_subject(reference, implementation=implementation(), fewer_users=True),
     )
 
 
@@ -233,7 +238,7 @@ BITSUM_FAULTS: tuple[Fault, ...] = (
         "rr",
         "each user's generator is seeded with her index",
         "made reproducible for a test",
-        "repeated",
+        "dependence",
         RR,
         _of(SeededByUser(20, 0.25)),
     ),
@@ -242,7 +247,7 @@ BITSUM_FAULTS: tuple[Fault, ...] = (
         "rr",
         "the generator starts anew in every run",
         "a seed left in after debugging",
-        "repeated",
+        "dependence",
         RR,
         _of(FixedSeed(20, 0.25)),
     ),

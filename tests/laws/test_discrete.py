@@ -23,7 +23,7 @@ def test_equal_outcomes_are_joined() -> None:
 
 def test_samples_are_found_within_an_analyzers_rounding_only() -> None:
     assert_array_equal(
-        NUMBERS.index([0.3, 7.0 + 1e-7, 7.0 + 1e-5, math.inf, math.nan, -2.5, -9]), [1, 2, -1, -1, -1, 0, -1]
+        NUMBERS.index([0.3, 7.0 + 1e-13, 7.0 + 1e-8, math.inf, math.nan, -2.5, -9]), [1, 2, -1, -1, -1, 0, -1]
     )
     assert_array_equal(ROWS.index([[2, 7], [0, 3], [0, 7], [2, 100], [-5, 3], [2, -1]]), [2, 0, -1, -1, -1, 1])
     assert_array_equal(ROWS.index(np.array([[2.0, 7.0], [2.0, 6.5]])), [2, -1])

@@ -1,0 +1,96 @@
+"""What refuted outputs look like: the values of single parameters whose noise is as large as theirs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from dpverify.audit.subject import Dataset
+from dpverify.claims.bitsum import claims_of
+from dpverify.search import bisected
+
+__all__ = ["likely_parameters"]
+
+_NORMAL = float(stats.norm.ppf(0.975))
+_REACH = 40.0
+"""How far from the stated value parameters are looked for, in nats of the odds, or of the value."""
+
+
+def likely_parameters(
+    reference: Any, datasets: Sequence[Dataset], outputs: Sequence[NDArray[np.float64]]
+) -> Iterator[str]:
+    """Yield for each parameter the value that would give estimates of this spread, all others being as stated.
+
+    An estimate, from the standard deviation on the first dataset, with about its 95 % interval.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run.
+    datasets : sequence of Dataset
+        What it ran on.
+    outputs : sequence of ndarray, shape (trials, columns)
+        What it returned there, the estimate first.
+    """
+    bits, estimates = datasets[0].inputs, outputs[0][:, 0]
+    ones, users = int(bits.sum()), bits.size
+    if 0 not in datasets[0].laws:
+        return
+    stated = math.sqrt(datasets[0].laws[0][1].variance)
+    spread = float(estimates.std())
+    shape = (float(stats.kurtosis(estimates, fisher=False)) - 1.0) / 4.0 if spread > 0 else 0.0
+    error = _NORMAL * spread * math.sqrt(max(0.0, shape) / estimates.size)
+    if abs(spread - stated) <= error:
+        return
+    yield (
+        f"the estimates on {datasets[0].name} have standard deviation {spread:.4g} "
+        f"(95 % interval [{spread - error:.4g}, {spread + error:.4g}]), where {stated:.4g} is claimed."
+    )
+    for field in dataclasses.fields(reference):
+        value = getattr(reference, field.name)
+        if not isinstance(value, float) or not value > 0:
+            continue
+        ends = [_with_spread(reference, field.name, value, at, ones, users) for at in (spread - error, spread + error)]
+        middle = _with_spread(reference, field.name, value, spread, ones, users)
+        if middle is None or None in ends:
+            continue
+        low, high = sorted(end for end in ends if end is not None)
+        found = f"{field.name} = {middle:.4g} ([{low:.4g}, {high:.4g}])"
+        yield f"that is the spread of {found}, where {value:.4g} is stated."
+
+
+def _with_spread(reference: Any, name: str, stated: float, wanted: float, ones: int, users: int) -> float | None:
+    """Return the value of a parameter next to the stated one that gives the estimate this standard deviation."""
+    odds = stated < 1.0
+    centre = float(special.logit(stated)) if odds else math.log(stated)
+
+    def value(at: float) -> float:
+        return float(special.expit(at)) if odds else math.exp(at)
+
+    def excess(at: float) -> float:
+        try:
+            protocol = dataclasses.replace(reference, **{name: value(at)})
+            return math.sqrt(claims_of(protocol).marginals(protocol, ones, users)["estimate"].variance) - wanted
+        except (ValueError, ArithmeticError, KeyError):
+            return math.nan
+
+    here = excess(centre)
+    for step in (0.5, 2.0, 8.0, _REACH):
+        for far in (centre - step, centre + step):
+            if excess(far) * here <= 0.0:
+                return value(_crossing(excess, centre, far))
+    return None
+
+
+def _crossing(excess: Any, near: float, far: float) -> float:
+    sign = excess(near) > 0
+    part = bisected(
+        lambda share: (excess(near + share * (far - near)) > 0) != sign, 0.0, 1.0, relative=1e-4, absolute=1e-6
+    )
+    return near + part[1] * (far - near)

@@ -1,0 +1,60 @@
+"""Single tests as results, each with the fault that it answers for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.subject import narrowed
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.conformance import choose_bins, g_test
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.power import g_test_power
+from dpverify.statistics.structure import StructureCheck
+
+__all__ = ["CONTROL", "POWER", "checked", "conforms", "with_fault"]
+
+POWER = 0.95
+"""The power that a fault of the asked size must be caught with for a pass to be called consistent."""
+CONTROL = 499
+"""Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
+_CONTROL_LEVEL = 3.0 / (CONTROL + 1)
+
+
+def conforms(
+    check: str, law: DiscreteLaw, sample: NDArray[Any], rng: np.random.Generator, level: float, detect: float
+) -> AuditResult:
+    """Test whether a sample follows its law, with the power against one that is narrower by a share."""
+    bins = choose_bins(law, len(sample))
+    result = g_test(sample, bins, rng, simulations=int(3.0 / level), check=check)
+    other = narrowed(law, detect)
+    if other is None:
+        return with_fault(result, "an outcome other than the only one", 1.0)
+    power = g_test_power(bins.probabilities, bins.probabilities_under(other[0]), len(sample), level)
+    found = sample.mean() - law.mean, sample.std() / law.variance**0.5
+    evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
+    return replace(with_fault(result, other[1], power), evidence=evidence)
+
+
+def with_fault(result: AuditResult, fault: str, power: float) -> AuditResult:
+    """Return a result with the fault that it answers for, and the power against it."""
+    return replace(result, fault=fault, power=min(1.0, power))
+
+
+def checked(
+    check: StructureCheck, control: StructureCheck | None, trials: int, level: float, where: str, fault: str
+) -> AuditResult:
+    """Return a structural check as a result; a positive control, the same check on a faulty version, is its power."""
+    power = 1.0 if control is None or control.p_value <= max(level, _CONTROL_LEVEL) else 0.0
+    return AuditResult(
+        f"{check.name}, {where}",
+        check.p_value,
+        trials,
+        "no correct run can fail" if control is None else "exact; power by a positive control",
+        check.evidence,
+        fault,
+        power,
+    )

@@ -1,0 +1,68 @@
+"""What an audit with known laws looked at, aspect by aspect, and what it could not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpverify.audit.limits import Limits, Look
+from dpverify.audit.subject import Subject
+from dpverify.statistics.family import AuditResult
+
+__all__ = ["scope"]
+
+_LEAST_EXPECTED = 5
+"""How often an outcome must be expected to have a cell of its own."""
+_ASPECTS = {
+    "privacy of the parameters": ("parameters", "the exact law of the stated parameters, all datasets"),
+    "conformance": ("outputs", "against their exact laws"),
+    "dependence of runs": ("calls", "runs on one dataset, at lags up to a hundredth of their number"),
+    "repeated outputs": ("seeds", "runs of different blocks"),
+    "privacy loss": ("privacy loss", "of what the adversary sees, against its exact law"),
+    "privacy": ("neighbours", "events of the likelihood ratio, both directions"),
+    "message count": ("message count", "of every user"),
+    "message order": ("order", "trend, common order and equal neighbours"),
+    "message positions": ("order", "each of the first and last 512 positions, and sixteenths of a run"),
+    "common randomness": ("users", "the sum of their noise, and equal neighbours"),
+    "noise of each user": ("users", "how often each one's noise is nothing"),
+    "pieces of single users": ("users", "the law of single pieces"),
+}
+"""Aspect, and what of it was looked at, by how the check's name begins; the longest beginning counts."""
+
+
+def scope(subject: Subject, results: Sequence[AuditResult], trials: int) -> Limits:
+    """Return the limits of an audit.
+
+    Parameters
+    ----------
+    subject : Subject
+        What was audited.
+    results : sequence of AuditResult
+        The tests, decided.
+    trials : int
+        Runs per dataset.
+    """
+    looks: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        name = max((begin for begin in _ASPECTS if result.check.startswith(begin)), key=len, default="")
+        aspect, where = _ASPECTS.get(name, (result.check, "by a test of another package"))
+        faults = looks.setdefault((aspect, where), [])
+        strong = result.power is not None and result.power >= 0.5
+        if result.fault and strong and result.fault not in faults:
+            faults.append(result.fault)
+    names = ", ".join(dataset.name for dataset in subject.datasets)
+    tested = [Look(aspect, where, "; ".join(faults)) for (aspect, where), faults in looks.items()]
+    tested.insert(0, Look("datasets", names))
+    if any(dataset.laws for dataset in subject.datasets):
+        tested.append(
+            Look("tails", f"down to probabilities of {_LEAST_EXPECTED / trials:.2g}; what is rarer is pooled")
+        )
+    missing = [
+        "datasets other than these, and neighbours that differ in another user",
+        "several calls on the same users together, time, memory and other side channels",
+        *subject.silent_on,
+    ]
+    if subject.messages is None:
+        missing.append("single messages: their order, and whether users share their randomness")
+    if not subject.neighbours or not any(result.check.startswith("privacy of") for result in results):
+        missing.append("a privacy claim: none was made")
+    return Limits(tuple(tested), tuple(missing))

@@ -1,0 +1,75 @@
+"""Does every single user draw her noise? Each user's runs against the exact chance that her piece is nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.search import bisected
+from dpverify.statistics.family import AuditResult
+
+__all__ = ["quiet_users"]
+
+
+def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float) -> AuditResult:
+    """Test how often each user's piece is 0: a user without noise, or with another's, is named.
+
+    Parameters
+    ----------
+    pieces : array_like of int, shape (runs, users)
+        What each user sent in independent runs on users with the same input.
+    law : DiscreteLaw
+        Of one user's piece, a number.
+    level : float
+        At which the fault that would have been found is stated.
+    power : float
+        The power that it would have been found with.
+
+    Returns
+    -------
+    AuditResult
+        The least binomial p-value of all users, both sides, times twice their number.
+    """
+    drawn = np.asarray(pieces)
+    runs, users = drawn.shape
+    chance = float(law.probabilities(np.zeros(1, dtype=law.points.dtype))[0])
+    zeros = np.count_nonzero(drawn == 0, axis=0)
+    # What the law does not list may be anywhere.
+    more = stats.binom.sf(zeros - 1, runs, min(1.0, chance + law.outside))
+    fewer = stats.binom.cdf(zeros, runs, max(0.0, chance - law.outside))
+    p_values = np.minimum(more, fewer)
+    user = int(np.argmin(p_values))
+    p_value = min(1.0, 2.0 * users * float(p_values[user]))
+    noisy = 1.0 - chance
+    least = _least_silence(runs, chance, level / (2 * users), power)
+    shown = f"user {user} sends nothing in {zeros[user]} of {runs} runs; {chance * runs:.5g} expected"
+    details: dict[str, object] = {"user": user}
+    if p_value <= level:
+        often = "never" if zeros[user] == runs else f"{100 * (runs - zeros[user]) / runs:.3g} % of the time"
+        details["diagnosis"] = (
+            f"user {user}'s reports are noisy {often}, where {100 * noisy:.3g} % of the time is claimed."
+        )
+    return AuditResult(
+        "noise of each user",
+        p_value,
+        runs,
+        "binomial tails, union bound over users; exact level",
+        shown,
+        "a user who never adds noise" if least is None else f"a user who leaves out {100 * least:.2g} % of her noise",
+        0.0 if least is None else power,
+        details=details,
+    )
+
+
+def _least_silence(runs: int, chance: float, level: float, power: float) -> float | None:
+    """Return the smallest share of a user's noise that is seen if she leaves it out; None if not even all of it is."""
+    needed = float(stats.binom.isf(level, runs, chance))
+
+    def seen(share: float) -> bool:
+        return float(stats.binom.sf(needed, runs, chance + share * (1.0 - chance))) >= power
+
+    if needed >= runs or not seen(1.0):
+        return None
+    return bisected(seen, 0.0, 1.0, relative=1e-3, absolute=1e-9)[1]

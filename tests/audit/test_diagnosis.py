@@ -1,0 +1,43 @@
+"""Refuted outputs are explained by the parameter whose noise has their spread."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from dpverify.audit.bitsum import Implementation, audit_bitsum, bitsum_subject
+from dpverify.audit.diagnosis import likely_parameters
+from protocols.bitsum import BitsumProtocol, NegativeBinomial, RandomizedResponse
+
+CASES = [
+    (RandomizedResponse(40, 0.25), RandomizedResponse(40, 0.125), "flip_probability"),
+    (NegativeBinomial(20, 5.0, 0.3), NegativeBinomial(20, 5.0, 0.5), "p"),
+]
+
+
+@pytest.mark.parametrize(("stated", "running", "name"), CASES, ids=lambda case: type(case).__name__)
+def test_the_parameter_that_runs_is_found(stated: BitsumProtocol, running: BitsumProtocol, name: str) -> None:
+    implementation = Implementation.of(running, aggregated=True)
+    report = audit_bitsum(stated, implementation=implementation, trials=20_000, seed=3)
+    assert report.violations
+    (found,) = (sentence for sentence in report.diagnosis if f"spread of {name} = " in sentence)
+    value, low, high = map(float, re.findall(r"[\d.]+(?=[ ,\])])", found.split(" = ")[1])[:3])
+    true = getattr(running, name)
+    assert low < value < high
+    assert value == pytest.approx(true, rel=0.05)
+    assert f"where {getattr(stated, name):.4g} is stated." in found
+
+
+def test_outputs_of_the_stated_spread_are_not_explained() -> None:
+    protocol = RandomizedResponse(20, 0.25)
+    subject = bitsum_subject(protocol, implementation=Implementation.of(protocol, aggregated=True))
+    rng = np.random.default_rng(1)
+    outputs = [subject.target(dataset.inputs, rng, 4_000, "a test") for dataset in subject.datasets]
+    assert list(likely_parameters(protocol, subject.datasets, outputs)) == []
+    assert list(likely_parameters(protocol, [subject.datasets[0].__class__("x", np.zeros(3))], outputs)) == []
+    # No noise at all is beyond every parameter.
+    quiet = list(likely_parameters(protocol, subject.datasets, [np.zeros_like(columns) for columns in outputs]))
+    assert len(quiet) <= 2
+    assert "standard deviation 0 (" in quiet[0]

@@ -1,0 +1,37 @@
+"""Single tests carry the fault that they answer for, with a power that is true."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpverify.audit.results import POWER, checked, conforms, with_fault
+from dpverify.audit.subject import narrowed
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.structure import StructureCheck
+
+LAW = DiscreteLaw.of(np.arange(9), np.array([1.0, 8, 28, 56, 70, 56, 28, 8, 1]) / 256)
+
+
+def test_conformance_states_its_power_against_a_narrower_law() -> None:
+    rng = np.random.default_rng(1)
+    result = conforms("a sample", LAW, LAW.sample(1_000, rng), rng, 1e-3, 0.2)
+    assert result.fault == "standard deviation 20 % smaller"
+    assert result.p_value > 1e-3
+    narrow = narrowed(LAW, 0.2)
+    assert narrow is not None
+    found = sum(
+        conforms("a sample", LAW, narrow[0].sample(1_000, rng), rng, 1e-3, 0.2).p_value <= 1e-3 for _ in range(50)
+    )
+    assert result.power is not None
+    assert abs(found / 50 - result.power) < 0.35  # five standard deviations
+    constant = conforms("a constant", DiscreteLaw.of([3], [1.0]), np.full(100, 3.0), rng, 1e-3, 0.2)
+    assert (constant.fault, constant.power) == ("an outcome other than the only one", 1.0)
+
+
+def test_a_control_that_sees_nothing_means_no_power() -> None:
+    quiet, loud = StructureCheck("order", 0.5, "nothing"), StructureCheck("order", 0.0, "sorted")
+    assert checked(quiet, loud, 30, 1e-3, "here", "sorted messages").power == 1.0
+    weak = checked(quiet, quiet, 30, 1e-3, "here", "sorted messages")
+    assert (weak.power, weak.check, weak.p_value) == (0.0, "order, here", 0.5)
+    assert with_fault(weak, "another", 1.5).power == 1.0
+    assert 0.5 < POWER < 1.0

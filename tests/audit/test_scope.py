@@ -1,0 +1,47 @@
+"""What an audit says of its own limits follows from what ran."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpverify.audit.bitsum import Implementation, audit_bitsum
+from dpverify.audit.scope import scope
+from dpverify.audit.subject import Dataset, Subject
+from dpverify.audit.target import Target
+from dpverify.statistics.family import AuditResult
+from protocols.bitsum import RandomizedResponse
+
+RR = RandomizedResponse(10, 0.3)
+
+
+def test_every_test_of_an_audit_is_a_look_with_its_fault() -> None:
+    report = audit_bitsum(RR, ("2", "1e-3"), trials=400)
+    looks = {look.aspect: look for look in report.limits.tested}
+    assert set(looks) >= {"parameters", "outputs", "calls", "neighbours", "order", "users", "datasets", "tails"}
+    assert looks["datasets"].where.startswith("no ones, a single one, the last user's one")
+    assert looks["tails"].where == "down to probabilities of 0.013; what is rarer is pooled"
+    assert not any("by a test of another package" in look.where for look in report.limits.tested)
+    assert "fewer users than announced" in report.limits.not_tested
+    assert not any("a privacy claim" in gap or "single messages" in gap for gap in report.limits.not_tested)
+
+
+def test_what_did_not_run_is_not_tested() -> None:
+    blind = Implementation(Target(lambda bits, rng: float(RR.analyze(RR.sample_view(int(bits.sum()), rng)))))
+    report = audit_bitsum(RR, implementation=blind, trials=200, fewer_users=True)
+    missing = " ".join(report.limits.not_tested)
+    assert "a privacy claim: none was made" in missing
+    assert "single messages" in missing
+    assert "the messages behind the estimate" in missing
+    assert "fewer users" not in missing
+    assert "half the users gone" in str(report.limits.tested[0])
+
+
+def test_a_weak_test_would_have_shown_nothing() -> None:
+    subject = Subject("x", Target(print), (Dataset("one", np.zeros(1)),))
+    weak = AuditResult("message order, somewhere", 0.5, 100, "exact", "nothing", "sorted messages", 0.1)
+    other = AuditResult("smell", 0.5, 100, "exact", "nothing", "an odd one", 0.99)
+    limits = scope(subject, (weak, other), 100)
+    assert [str(look) for look in limits.tested[1:]] == [
+        "order: trend, common order and equal neighbours",
+        "smell: by a test of another package (would have shown an odd one)",
+    ]
