@@ -8,6 +8,7 @@ the value.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -60,16 +61,16 @@ class _Watch:
     @classmethod
     def of(cls, protocol: PermanentResponse) -> _Watch:
         names = [f"value {index}" for index in range(_TRIED)]
-        patterns = protocol.filter.patterns(names)[:, 0]
-        apart = (patterns[:, np.newaxis] != patterns).sum(axis=2)
-        first, second = np.unravel_index(int(apart.argmax()), apart.shape)
-        sets = [set(np.flatnonzero(patterns[index]).tolist()) for index in (first, second)]
+        patterns = [set(places.tolist()) for places in protocol.filter.positions(names)[:, 0]]
+        pairs = list(itertools.permutations(range(_TRIED), 2))
+        chosen = max(pairs, key=lambda pair: len(patterns[pair[0]] ^ patterns[pair[1]]))
+        sets = [patterns[index] for index in chosen]
         threshold = 0.5
         if isinstance(protocol, Rappor):
             up, down = np.log(protocol.q / protocol.p), np.log((1.0 - protocol.p) / (1.0 - protocol.q))
             threshold = protocol.reports * float(down / (up + down))
         own = (tuple(sorted(sets[0] - sets[1])), tuple(sorted(sets[1] - sets[0])))
-        return cls(protocol, (names[first], names[second]), own, frozenset(sets[0] & sets[1]), threshold)
+        return cls(protocol, (names[chosen[0]], names[chosen[1]]), own, frozenset(sets[0] & sets[1]), threshold)
 
     @property
     def elsewhere(self) -> list[int]:

@@ -15,8 +15,10 @@ from protocols.validation import check_integer
 __all__ = ["BloomFilter", "canonical", "check_texts"]
 
 _PERSON = b"rappor bloom"
-_PER_DIGEST, _BYTES = 8, 8
-"""Hash values in one digest of 64 bytes, and the bytes of each."""
+_PER_DIGEST = 8
+"""Hash values in one digest: of 64 bytes, eight for each."""
+_MOST_BITS, _MOST_HASHES = 10**7, 64
+"""Far more than any use: what is exact and quick for these need not be for more."""
 
 
 def canonical(name: str, value: object) -> str:
@@ -60,20 +62,20 @@ class BloomFilter:
     Parameters
     ----------
     bits : int
-        k, the size of the filter, at least 1.
+        k in [1, 10^7], the size of the filter.
     hashes : int
-        h in [1, bits], the number of hash functions of a cohort.
+        h in [1, min(bits, 64)], the number of hash functions of a cohort.
     cohorts : int
         The number of cohorts, at least 1.
     """
 
-    bits: int = field(metadata={"within": "[1, inf)", "help": "k, the bits of the Bloom filter, in {}."})
-    hashes: int = field(metadata={"within": "[1, inf)", "help": "h, the hash functions, at most k."})
+    bits: int = field(metadata={"within": "[1, 10000000]", "help": "k, the bits of the Bloom filter, in {}."})
+    hashes: int = field(metadata={"within": "[1, 64]", "help": "h, the hash functions, in {} and at most k."})
     cohorts: int = field(default=1, metadata={"within": "[1, inf)", "help": "Cohorts of users, in {}."})
 
     def __post_init__(self) -> None:
-        check_integer("bits", self.bits, low=1)
-        check_integer("hashes", self.hashes, low=1, high=self.bits)
+        check_integer("bits", self.bits, low=1, high=_MOST_BITS)
+        check_integer("hashes", self.hashes, low=1, high=min(self.bits, _MOST_HASHES))
         check_integer("cohorts", self.cohorts, low=1)
 
     def positions(self, values: Sequence[str]) -> NDArray[np.int64]:
