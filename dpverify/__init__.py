@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dpverify.audit.density import audit_density
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
+    from dpverify.audit.protocol import audit_protocol
     from dpverify.audit.rappor import audit_rappor
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import (
@@ -155,6 +156,7 @@ __all__ = [
     "audit_local",
     "audit_mean",
     "audit_mechanism",
+    "audit_protocol",
     "audit_rappor",
     "compare",
     "compose",
@@ -177,6 +179,7 @@ _HOMES = {
     "dpverify.audit.density": ("audit_density",),
     "dpverify.audit.local": ("audit_local",),
     "dpverify.audit.means": ("audit_mean",),
+    "dpverify.audit.protocol": ("audit_protocol",),
     "dpverify.audit.rappor": ("audit_rappor",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
     "dpverify.certificates.pairs": (

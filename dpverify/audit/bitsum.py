@@ -26,6 +26,8 @@ from protocols.validation import check_integer
 
 __all__ = ["Implementation", "audit_bitsum", "audit_mechanism", "bitsum_subject"]
 
+_WATCHED_USERS = 200
+"""Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
 _MIXED = 20
 """The seed of the order in which users with and without a one come."""
 
@@ -135,11 +137,12 @@ def bitsum_subject(
         Whether it promises the same randomizer where fewer users take part than `reference.users`.
     """
     if implementation is None:
-        implementation = Implementation.of(reference)
+        implementation = Implementation.of(reference, aggregated=reference.users > _WATCHED_USERS, watched=True)
     elif isinstance(implementation, Target):
         implementation = Implementation(implementation)
     elif not isinstance(implementation, Implementation):
-        implementation = Implementation(Target(implementation))
+        name = implementation if isinstance(implementation, str) else "target"
+        implementation = Implementation(Target(implementation), name=name)
     inputs = _inputs(reference.users, fewer_users)
     datasets = [
         Dataset(

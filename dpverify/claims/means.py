@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,8 @@ P = TypeVar("P")
 
 class MeanClaims(MechanismClaims[P]):
     """The twin of a protocol with `run(values, rng)`, an unbiased estimate of the mean of values in [0, most]."""
+
+    audited_by: ClassVar[str] = "dpverify.audit.means:audit_mean"
 
     @abstractmethod
     def most(self, protocol: P) -> float:

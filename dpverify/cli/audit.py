@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,14 +13,11 @@ from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import AsJson, Users, console, print_result, write_figure
 
 if TYPE_CHECKING:
-    from dpverify.audit.outcome import AuditReport
     from dpverify.guarantee import Budget
     from protocols.bitsum import BitsumProtocol
 
 __all__ = ["any_protocol", "register"]
 
-_WATCHED_USERS = 200
-"""Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
 _INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 
@@ -73,48 +69,32 @@ def any_protocol(
     ] = None,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")] = None,
+    fewer_users: Annotated[
+        bool,
+        typer.Option("--fewer-users", help="A binary sum that promises the same where fewer users take part."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Audit a protocol, whether a command is written for it here or not."""
-    from dpverify.audit.bitsum import Implementation, audit_bitsum
-    from dpverify.audit.central import audit_central
-    from dpverify.audit.local import audit_local
-    from dpverify.audit.means import audit_mean
-    from dpverify.audit.rappor import audit_rappor
-    from dpverify.audit.target import Target
-    from dpverify.claims.central import CentralClaims
-    from dpverify.claims.local.base import LocalClaims
-    from dpverify.claims.means import MeanClaims
+    from dpverify.audit.protocol import audit_protocol
+    from dpverify.claims.bitsum.base import BitsumClaims
     from dpverify.claims.registry import mechanism_claims_of
     from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path
-    from protocols.rappor.response import PermanentResponse
 
     claim = _claim(claim_epsilon, claim_delta)
     if plot is not None:
         check_path(plot)  # before the work, not after it
-    audited: Callable[..., AuditReport]
-    claims = mechanism_claims_of(reference)
-    if isinstance(claims, LocalClaims):
-        audited = functools.partial(audit_local, implementation=target)
-    elif isinstance(claims, MeanClaims):
-        audited = functools.partial(audit_mean, implementation=target)
-    elif isinstance(reference, PermanentResponse):
-        audited = functools.partial(audit_rappor, implementation=target)
-    elif isinstance(claims, CentralClaims):
-        audited = functools.partial(audit_central, implementation=target)
-    elif target is None:
-        many = reference.users > _WATCHED_USERS
-        audited = functools.partial(
-            audit_bitsum, implementation=Implementation.of(reference, aggregated=many, watched=True)
-        )
-    else:
-        audited = functools.partial(audit_bitsum, implementation=Implementation(Target(target), name=target))
+    if fewer_users and not isinstance(mechanism_claims_of(reference), BitsumClaims):
+        raise ValueError("--fewer-users must be omitted: only binary sums are audited with fewer users.")
+    promised = {"fewer_users": True} if fewer_users else {}
     try:
         with console(stderr=True).status("running ...") as status:
-            report = audited(
+            report = audit_protocol(
                 reference,
                 claim,
+                implementation=target,
+                **promised,
                 trials=trials,
                 level=level,
                 detect=detect,

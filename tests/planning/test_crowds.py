@@ -252,8 +252,6 @@ def test_impossible_crowds_are_refused() -> None:
             account(RandomizedResponse(4, 0.3), delta=1e-3, honest=honest)
     with pytest.raises(ValueError, match=r"^honest=3 must be omitted: labels is private without other users\.$"):
         account(LabelRandomizedResponse(3, 1.0), delta=1e-3, honest=3)
-    with pytest.raises(ValueError, match=r"^honest=3 must be omitted for a list"):
-        account([(RandomizedResponse(4, 0.3), 2)], delta=1e-3, honest=3)
     with pytest.raises(CapacityError, match=r": the share of 2 users is below the smallest float\.$"):
         account(NegativeBinomial(3, 5e-324, 0.5), delta=1e-3, honest=2)
     for fraction in ("0", "1.01", -0.5):

@@ -145,6 +145,7 @@ class CoinPairs:
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
+    audited_by: ClassVar[str] = "dpverify.audit.bitsum:audit_bitsum"
     noise: ClassVar[str] = ""
     """The parameter at whose value 0 nothing is added to, or flipped among, the bits, if it may be 0."""
 
@@ -186,19 +187,7 @@ class BitsumClaims(MechanismClaims[P]):
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
-        """Return the privacy curve of many runs on the same users, over all datasets and mixes of directions.
-
-        Parameters
-        ----------
-        protocol : BitsumProtocol
-            The protocol and its parameters.
-        changes : Full or L2Bounded
-            How many instances there are, and what one user's replacement changes in them.
-        threat_model : ThreatModel
-            One of the `threat_models`.
-        relative_width, reference_delta : float
-            The accuracy wanted, and where: at smaller deltas the interval holds too, but is wider.
-        """
+        """Return the privacy curve of many runs on the same users, over all datasets and mixes of directions."""
 
         def exact() -> PrivacyCurve:
             if self._noiseless(protocol):

@@ -67,6 +67,7 @@ class LocalClaims(MechanismClaims[P]):
     """The twin of a mechanism with `randomize(inputs, rng)`, shape (users,), whose reports are seen by everyone."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
+    audited_by: ClassVar[str] = "dpverify.audit.local:audit_local"
     pure: ClassVar[bool] = True
 
     @abstractmethod

@@ -1,0 +1,38 @@
+"""One audit for every protocol: the twin names the one that fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.audit.protocol import audit_protocol
+from protocols.bitsum import RandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.lsq import GaussianFeatures
+from protocols.vector_sum import VectorSum
+
+
+def clear(inputs: np.ndarray, rng: np.random.Generator) -> Any:
+    return inputs[0] if inputs.size == 1 else float(inputs.sum())
+
+
+@pytest.mark.parametrize("protocol", [RandomizedResponse(20, 0.25), LabelRandomizedResponse(3, 1.0)], ids=repr)
+def test_every_kind_finds_its_audit(protocol: Any) -> None:
+    assert audit_protocol(protocol, implementation=clear, trials=200).verdict.value == "violates"
+    assert audit_protocol(protocol, trials=200, seed=2).violations == ()
+    with pytest.raises(TypeError, match="unexpected"):
+        audit_protocol(protocol, trials=200, colour="red")
+
+
+def test_a_bitsum_may_promise_fewer_users() -> None:
+    report = audit_protocol(RandomizedResponse(20, 0.25), trials=200, fewer_users=True)
+    assert any(result.check.endswith("half the users gone") for result in report.results)
+
+
+def test_a_protocol_without_an_audit_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"must be a protocol that has an audit, which vector-sum has not\.$"):
+        audit_protocol(VectorSum(10, 4, 2, 0.5, 2))
+    with pytest.raises(TypeError, match="has no claims"):
+        audit_protocol(GaussianFeatures(1))
