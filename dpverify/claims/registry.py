@@ -72,6 +72,7 @@ _OWN: dict[Group, dict[str, str]] = {
         "discrete-laplace-mean": "local.laplace:DiscreteLaplaceMeanClaims",
         "central-laplace-mean": "local.baselines:CentralLaplaceMeanClaims",
         "shuffled-mean": "shuffled_mean:ShuffledMeanClaims",
+        "shuffled": "shuffled:ShuffledClaims",
         "rappor": "rappor.response:RapporClaims",
         "rappor-permanent": "rappor.response:PermanentClaims",
         "hadamard-selection": "user_level.local_selection:HadamardClaims",

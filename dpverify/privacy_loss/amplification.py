@@ -236,19 +236,24 @@ def randomized_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
 
 
 def _merged(
-    users: int, others: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], error: float
+    users: int,
+    others: NDArray[np.float64],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    error: float,
+    outside: float,
 ) -> HiddenReport:
     """Return the pair with reports of the same likelihoods taken together; what the others lack is seen, or missing."""
     common = others > 0.0
     hers = ~common & (second == 0.0)
-    missing = float(np.maximum(first, second)[~common & ~hers].sum()) * (1.0 + 4.0 * error)
+    missing = float(np.maximum(first, second)[~common & ~hers].sum()) * (1.0 + 4.0 * error) + outside
     seen = float(first[hers].sum())
     others, first, second = others[common], first[common], second[common]
     _, group = np.unique(np.column_stack([first / others, second / others]), axis=0, return_inverse=True)
     others, first, second = (
         np.bincount(group.ravel(), weights=row).astype(np.float64) for row in (others, first, second)
     )
-    complete = math.isclose(float(others.sum()), 1.0, abs_tol=4.0 * error)
+    complete = outside == 0.0 and math.isclose(float(others.sum()), 1.0, abs_tol=4.0 * error)
     return HiddenReport(users, others, first, second, missing, seen, complete, error=error)
 
 
@@ -261,7 +266,9 @@ def _distinct(pairs: Iterable[HiddenReport], most: int | None = None) -> Cover:
     return tuple(sorted(found.values(), key=lambda report: report.index)[:most])
 
 
-def reports(matrix: NDArray[np.float64], users: int, *, relative_error: float = 4.0 * UNIT) -> Amplification:
+def reports(
+    matrix: NDArray[np.float64], users: int, *, relative_error: float = 4.0 * UNIT, outside: float = 0.0
+) -> Amplification:
     """Return what holds for one mechanism with finitely many reports, whatever the dataset.
 
     Above: the blanket, what all inputs report at least, among all pairs of inputs. Below: all others hold one input,
@@ -276,6 +283,8 @@ def reports(matrix: NDArray[np.float64], users: int, *, relative_error: float = 
         n, at least 1.
     relative_error : float
         Bound on the relative error of every entry.
+    outside : float
+        Bound on what each row lacks to 1: reports that are not listed, which count as seen in upper bounds.
 
     Raises
     ------
@@ -285,7 +294,8 @@ def reports(matrix: NDArray[np.float64], users: int, *, relative_error: float = 
     _check_users(users)
     if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0.0).any():
         raise ValueError(f"matrix of shape {matrix.shape} must hold the probabilities of reports, two inputs or more.")
-    if float(np.abs(matrix.sum(axis=1) - 1.0).max()) > 1e-9:
+    check_real("outside", outside, low=0.0, high=0.5)
+    if float(np.abs(matrix.sum(axis=1) - 1.0).max()) > 1e-9 + outside:
         raise ValueError(f"matrix has a row that adds up to {float(matrix.sum(axis=1).min())!r}, but each must to 1.")
     blanket = matrix.min(axis=0)
     if not blanket.any():
@@ -295,19 +305,26 @@ def reports(matrix: NDArray[np.float64], users: int, *, relative_error: float = 
     pairs = [(x, y) for x in every for y in every if x != y and (matrix[x] != matrix[y]).any()]
     if not pairs:
         raise ValueError("matrix has the same law of reports for all inputs: there is nothing to hide.")
-    cover = _distinct(_merged(users, blanket, matrix[x], matrix[y], error) for x, y in pairs)
+    cover = _distinct(_merged(users, blanket, matrix[x], matrix[y], error, outside) for x, y in pairs)
     crowd = list(every)[:_MOST_INPUTS]
     attained = _distinct(
-        (_merged(users, matrix[z], matrix[x], matrix[y], error) for x, y in _first(pairs, crowd) for z in crowd), 4
+        (
+            _merged(users, matrix[z], matrix[x], matrix[y], error, outside)
+            for x, y in _first(pairs, crowd)
+            for z in crowd
+        ),
+        4,
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = [np.log(matrix[x] / matrix[y])[matrix[x] > 0.0].max() for x, y in pairs]
-    largest = float(max(losses))
+    # What is not listed may have any loss.
+    largest = float(max(losses)) if outside == 0.0 else math.inf
+    least = float(max(losses))
     return Amplification(
         (cover,),
         attained,
         largest=largest + 4.0 * relative_error * (largest < math.inf) + 8.0 * UNIT * largest,
-        least=largest * (1.0 - 8.0 * UNIT) - 4.0 * relative_error if largest < math.inf else math.inf,
+        least=least * (1.0 - 8.0 * UNIT) - 4.0 * relative_error if least < math.inf else math.inf,
     )
 
 
