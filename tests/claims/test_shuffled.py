@@ -56,7 +56,7 @@ def test_the_exact_divergence_of_every_dataset_is_within() -> None:
 
 
 def test_reports_that_are_not_listed_count_as_seen() -> None:
-    protocol = ShuffledReports(DiscreteLaplaceMean(epsilon=1.0, largest=1.0, steps=2), users=500)
+    protocol = ShuffledReports(DiscreteLaplaceMean(epsilon=3.0, largest=1.0, steps=1), users=2000)
     found = account(protocol, delta=1e-5)
     assert 0.0 < found.epsilon.lower < found.epsilon.upper < 1.0
 
