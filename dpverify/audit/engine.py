@@ -249,6 +249,8 @@ def _lossconforms(
     bins = loss.bins(len(sample))
     result = g_test(sample, bins, rng, simulations=int(3.0 / level), check=check)
     finite = np.isfinite(loss.losses)
+    if not finite.any():
+        return with_fault(result, "a loss that is finite", 1.0)
     mass = loss.first.pmf[finite]
     own = DiscreteLaw.of(loss.losses[finite], mass, min(1.0, max(0.0, 1.0 - float(mass.sum()))))
     other = narrowed(own, detect)

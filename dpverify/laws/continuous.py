@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.validation import check_real
 
-__all__ = ["Cells", "ContinuousLaw", "Laplace"]
+__all__ = ["Cells", "ContinuousLaw", "Gaussian", "Laplace"]
 
 
 class ContinuousLaw(Protocol):
@@ -60,6 +61,38 @@ class Laplace:
 
     def _reduced(self, y: ArrayLike) -> NDArray[np.float64]:
         return np.asarray((np.asarray(y, dtype=np.float64) - self.location) / self.scale)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The Gaussian law, of density `e^(-(y - mean)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))`.
+
+    Parameters
+    ----------
+    mean : float
+        Its mean and median.
+    sigma : float
+        Its standard deviation, positive.
+    """
+
+    mean: float
+    sigma: float
+
+    def __post_init__(self) -> None:
+        check_real("mean", self.mean)
+        check_real("sigma", self.sigma, low=0.0, low_open=True)
+
+    def log_density(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+        return -0.5 * self._reduced(y) ** 2 - math.log(self.sigma * math.sqrt(2.0 * math.pi))
+
+    def cdf(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+        return np.asarray(special.ndtr(self._reduced(y)))
+
+    def survival(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+        return np.asarray(special.ndtr(-self._reduced(y)))
+
+    def _reduced(self, y: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray((np.asarray(y, dtype=np.float64) - self.mean) / self.sigma)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dpverify.laws.continuous import Laplace
+from dpverify.laws.continuous import Gaussian, Laplace
 
 
 @pytest.mark.parametrize("law", [Laplace(0.0, 1.0), Laplace(-3.0, 0.25), Laplace(2.0, 7.0)])
@@ -24,3 +24,14 @@ def test_rare_reports_keep_their_digits() -> None:
 def test_a_law_needs_a_positive_scale() -> None:
     with pytest.raises(ValueError, match=r"^scale=0\.0 must be a finite number in \(0, inf\)\.$"):
         Laplace(1.0, 0.0)
+
+
+@pytest.mark.parametrize("law", [Gaussian(0.0, 1.0), Gaussian(-3.0, 0.25)])
+def test_the_gaussian_density_integrates_to_the_distribution_function(law: Gaussian) -> None:
+    for y in (law.mean - 2.0 * law.sigma, law.mean, law.mean + 0.5 * law.sigma):
+        below = integrate.quad(lambda t: float(np.exp(law.log_density(t))), law.mean - 12.0 * law.sigma, y)[0]
+        assert float(law.cdf(y)) == pytest.approx(below, rel=1e-8)
+        assert float(law.survival(y)) == pytest.approx(1.0 - below, rel=1e-8)
+    assert float(law.survival(law.mean + 30.0 * law.sigma)) == pytest.approx(4.906713927148187e-198, rel=1e-9)
+    with pytest.raises(ValueError, match=r"^sigma=0\.0 must be a finite number in \(0, inf\)\.$"):
+        Gaussian(1.0, 0.0)
