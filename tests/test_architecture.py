@@ -18,6 +18,7 @@ LAYERS = (
     "dpverify.__main__",
     "dpverify.cli",
     "dpverify.report",
+    "dpverify.testing",
     "dpverify.demo",
     "dpverify.audit",
     "dpverify.spending",

@@ -1,0 +1,116 @@
+"""Audits as tests: an assertion for each, with what a test runner's report should say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.audit.bitsum import audit_mechanism
+from dpverify.audit.libraries import library_target, takes_the_value_alone
+from dpverify.audit.options import AuditKeywords
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.target import Target
+from dpverify.guarantee import BudgetLike
+from dpverify.statistics.family import Verdict
+
+__all__ = ["assert_consistent", "assert_private"]
+
+Record = Callable[[str, object], None]
+"""What takes the properties of a test: the fixture `record_property` of pytest."""
+
+
+def assert_private(
+    mechanism: Target | Callable[..., Any] | str | Any,
+    claim: BudgetLike,
+    inputs: tuple[ArrayLike, ArrayLike],
+    *,
+    record: Record | None = None,
+    allow_undecided: bool = False,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Assert that nothing refutes a mechanism's privacy on two neighbouring inputs.
+
+    Parameters
+    ----------
+    mechanism : Target, callable, str, or a mechanism of another library
+        `mechanism(input, rng)` returns the output of one run; what takes the input alone, and the mechanisms of
+        `dpverify.audit.libraries`, are called as they want to be.
+    claim : Budget or (epsilon, delta)
+        What is promised for the two inputs.
+    inputs : (array_like, array_like)
+        Two neighbours.
+    record, allow_undecided
+        See `assert_consistent`.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`. A correct
+        mechanism fails with probability `level` at most; the same seed and a mechanism that draws from `rng` give the
+        same outcome each time.
+
+    Raises
+    ------
+    AssertionError
+        If the claim is refuted, or, unless `allow_undecided`, too few trials were run to find the fault looked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def count(values, rng):
+    ...     return values.sum() + rng.laplace(scale=0.5)
+    >>> neighbours = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    >>> report = assert_private(count, (1, 0), neighbours, trials=4_000)  # the noise's epsilon is 2
+    Traceback (most recent call last):
+        ...
+    AssertionError: ...
+    """
+    __tracebackhide__ = True
+    target = library_target(mechanism) if takes_the_value_alone(mechanism) else mechanism
+    first, second = (np.asarray(value) for value in inputs)
+    report = audit_mechanism(target, claim, (first, second), **options)
+    return assert_consistent(report, record=record, allow_undecided=allow_undecided)
+
+
+def assert_consistent(
+    report: AuditReport, *, record: Record | None = None, allow_undecided: bool = False
+) -> AuditReport:
+    """Assert that an audit found nothing, and would have found what it looked for; return its report.
+
+    Parameters
+    ----------
+    report : AuditReport
+        Of any audit.
+    record : callable, optional
+        The fixture `record_property` of pytest: the verdict, what was tested and what was not become properties of the
+        test in the file of `--junitxml`, whether it passes or fails.
+    allow_undecided : bool
+        Whether an audit of too few trials passes, too: for a quick check before the long one.
+
+    Raises
+    ------
+    AssertionError
+        With the statement, the diagnosis and the limits of the audit.
+    """
+    __tracebackhide__ = True
+    if record is not None:
+        for name, value in _properties(report):
+            record(f"dpverify.{name}", value)
+    passes = {Verdict.CONSISTENT, Verdict.UNDECIDED} if allow_undecided else {Verdict.CONSISTENT}
+    if report.verdict not in passes:
+        raise AssertionError("\n".join([report.statement, *report.diagnosis, *map(str, report.limits.tested)]))
+    return report
+
+
+def _properties(report: AuditReport) -> Iterator[tuple[str, object]]:
+    yield "subject", report.subject
+    yield "verdict", report.verdict.value
+    yield "statement", report.statement
+    if report.claim is not None:
+        yield "claim", f"epsilon {report.claim['epsilon']:g}, delta {report.claim['delta']:g}"
+    yield "trials", report.trials
+    yield "level", report.level
+    yield "seed", report.seed
+    yield from (("diagnosis", sentence) for sentence in report.diagnosis)
+    yield from (("tested", str(look)) for look in report.limits.tested)
+    yield from (("not_tested", words) for words in report.limits.not_tested)

@@ -1,0 +1,93 @@
+"""Mechanisms of other libraries as targets: how they are called, and what an audit with their exact laws says."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.audit.libraries import library_target, takes_the_value_alone
+from dpverify.audit.own_law import audit_law
+from dpverify.audit.target import Target, TargetError
+from dpverify.laws import noise
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.family import Verdict
+
+RNG = np.random.default_rng(0)
+
+
+def given(mechanism: Any, value: Any, **options: Any) -> Any:
+    """Return one output."""
+    return library_target(mechanism, **options)(np.asarray(value), RNG, 1, "trial 0")[0]
+
+
+def plain(value: Any) -> float:
+    """Take Python's own numbers and lists only, as OpenDP and PyDP do."""
+    assert type(value) in (int, float, list)
+    return float(sum(value) if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize("way", ["randomise", "add_noise", "quick_result"])
+def test_a_mechanism_is_called_as_its_library_does(way: str) -> None:
+    mechanism = types.SimpleNamespace(**{way: lambda value: plain(value) + 1.0})
+    assert given(mechanism, 3) == 4.0
+    assert takes_the_value_alone(mechanism)
+
+
+def test_values_reach_a_library_as_plain_numbers_and_lists() -> None:
+    assert [given(plain, np.int64(3)), given(plain, np.array([1.0, 2.5]))] == [3.0, 3.5]
+
+
+def test_rows_have_a_shape() -> None:
+    assert given(lambda value: [value, 2 * value], 3, shape=(2,)).tolist() == [3.0, 6.0]
+
+
+def test_who_wants_a_generator_gets_one() -> None:
+    assert takes_the_value_alone(abs)
+    assert not takes_the_value_alone(lambda value, rng: value)
+    assert not takes_the_value_alone(lambda value, rng, trials: value)
+    assert not takes_the_value_alone(Target(abs))
+    assert not takes_the_value_alone("module:callable")
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^mechanism=3 must be a callable of one argument, or have one of "):
+        library_target(3)
+
+
+def test_the_name_is_told_in_messages() -> None:
+    with pytest.raises(TargetError, match=r"^target='a library' raised ZeroDivisionError"):
+        given(lambda value: 1 / value, 0, name="a library")
+
+
+GEOMETRIC = DiscreteLaw.from_integer_law(noise.discrete_laplace(1.0))
+
+
+def geometric(library: str) -> Any:
+    """Return the integer mechanism of a library for epsilon 1 and sensitivity 1; skip where it is not installed."""
+    if library == "opendp":
+        prelude = pytest.importorskip("opendp.prelude", reason="opendp is not installed (pip install '.[peers]')")
+        prelude.enable_features("contrib")
+        domain = prelude.atom_domain(T=int), prelude.absolute_distance(T=int)
+        return prelude.m.make_laplace(*domain, scale=1.0)
+    mechanisms = pytest.importorskip(
+        "diffprivlib.mechanisms", reason="diffprivlib is not installed (pip install '.[peers]')"
+    )
+    return mechanisms.Geometric(epsilon=1.0, sensitivity=1)
+
+
+@pytest.mark.parametrize("library", ["opendp", "diffprivlib"])
+def test_integer_noise_of_a_library_follows_its_law(library: str) -> None:
+    cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
+    # Drawn anew each time: a false alarm once in 10^4 runs, and an ordinary number of trials.
+    report = audit_law(library_target(geometric(library)), cases, ("1.05", 0), trials=4_000, level=1e-4)
+    assert report.verdict is not Verdict.VIOLATES
+
+
+@pytest.mark.parametrize("library", ["opendp", "diffprivlib"])
+def test_too_small_a_claim_of_a_library_is_refuted(library: str) -> None:
+    cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
+    report = audit_law(library_target(geometric(library)), cases, ("0.5", 0), trials=4_000, level=1e-4)
+    assert any(result.check.startswith("privacy of output") for result in report.violations)
