@@ -25,7 +25,10 @@ class Fault:
     caught_by : str
         The check of the audit that should see it, the first word of its name.
     build : callable
-        Returns the faulty implementation as a subject for `dpverify.audit.bitsum.audit`.
+        Returns the faulty implementation as a subject for `dpverify.audit.engine.audit`.
+    detectable : bool, optional
+        Whether 200,000 draws can show it; by default what `tests.faults.oracle.detectable` measures, which looks at the
+        laws of single outputs only.
     """
 
     name: str
@@ -34,3 +37,4 @@ class Fault:
     reason: str
     caught_by: str
     build: Callable[[], Subject]
+    detectable: bool | None = None

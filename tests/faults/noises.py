@@ -26,7 +26,7 @@ from protocols.shuffler import UserMessages
 from tests.faults.bitsums import fault
 from tests.faults.fault import Fault
 
-__all__ = ["NOISE_FAULTS"]
+__all__ = ["NOISE_FAULTS", "altered", "analyzer_of", "messages_of", "views_of", "with_deviation"]
 
 Bits = NDArray[np.int64]
 Counts = dict[int, Bits]
@@ -48,7 +48,7 @@ def _arguments(protocol: BitsumProtocol) -> dict[str, Any]:
     return {field.name: getattr(protocol, field.name) for field in fields(protocol)}
 
 
-def _messages(reference: BitsumProtocol, counts: Callable[[Bits, np.random.Generator], Counts]) -> Any:
+def messages_of(reference: BitsumProtocol, counts: Callable[[Bits, np.random.Generator], Counts]) -> Any:
     """Return an implementation whose users send these counts, and whose analyzer is right."""
 
     class Faulty(type(reference)):  # type: ignore[misc]
@@ -62,7 +62,7 @@ def _messages(reference: BitsumProtocol, counts: Callable[[Bits, np.random.Gener
     return lambda: Implementation.of(faulty)
 
 
-def _views(reference: BitsumProtocol, sample: Callable[[Bits, int, np.random.Generator], Bits]) -> Any:
+def views_of(reference: BitsumProtocol, sample: Callable[[Bits, int, np.random.Generator], Bits]) -> Any:
     """Return an implementation whose views are drawn so, and whose analyzer is right."""
 
     class Faulty(type(reference)):  # type: ignore[misc]
@@ -73,7 +73,7 @@ def _views(reference: BitsumProtocol, sample: Callable[[Bits, int, np.random.Gen
     return lambda: Implementation.of(faulty, aggregated=True)
 
 
-def _analyzer(reference: BitsumProtocol, analyze: Callable[[Bits], NDArray[Any]]) -> Any:
+def analyzer_of(reference: BitsumProtocol, analyze: Callable[[Bits], NDArray[Any]]) -> Any:
     """Return an implementation whose views are right, and whose analyzer is not."""
 
     class Faulty(type(reference)):  # type: ignore[misc]
@@ -84,13 +84,13 @@ def _analyzer(reference: BitsumProtocol, analyze: Callable[[Bits], NDArray[Any]]
     return lambda: Implementation.of(faulty, aggregated=True)
 
 
-def _with(reference: BitsumProtocol, **changes: float) -> Any:
+def altered(reference: BitsumProtocol, **changes: float) -> Any:
     """Return an implementation whose users have other parameters than the analyzer."""
     other = replace(reference, **changes)
-    return _views(reference, lambda ones, participants, rng: other._sample_view(ones, participants, rng))
+    return views_of(reference, lambda ones, participants, rng: other._sample_view(ones, participants, rng))
 
 
-def _with_deviation(factor: float) -> float:
+def with_deviation(factor: float) -> float:
     """Return the p at which `sqrt(2 p) / (1 - p)`, discrete Laplace noise's deviation, is so many times that at 0.6."""
     half = 1.0 + (0.4 / factor) ** 2 / 1.2
     return half - (half * half - 1.0) ** 0.5
@@ -258,89 +258,89 @@ NOISE_FAULTS: tuple[Fault, ...] = tuple(
     fault(*entry)
     for entry in (
         ("3nb-scale-10-percent-low", "3nb", "noise of 10 % less standard deviation", "a rounded constant", C,
-         THREE_NB, _with(THREE_NB, p=_with_deviation(0.9))),
+         THREE_NB, altered(THREE_NB, p=with_deviation(0.9))),
         ("3nb-scale-5-percent-low", "3nb", "noise of 5 % less standard deviation", "a rounded constant", C,
-         THREE_NB, _with(THREE_NB, p=_with_deviation(0.95))),
+         THREE_NB, altered(THREE_NB, p=with_deviation(0.95))),
         ("3nb-scale-10-percent-high", "3nb", "noise of 10 % more standard deviation", "a safety margin twice", C,
-         THREE_NB, _with(THREE_NB, p=_with_deviation(1.1))),
+         THREE_NB, altered(THREE_NB, p=with_deviation(1.1))),
         ("3nb-one-term-missing", "3nb", "Z2 is missing: the noise is one-sided", "dropped in refactoring", C,
-         THREE_NB, _messages(THREE_NB, _one_term_missing)),
+         THREE_NB, messages_of(THREE_NB, _one_term_missing)),
         ("3nb-numpy-convention", "3nb", "p and 1 - p exchanged", "numpy and scipy call 1 - p what papers call p", C,
-         THREE_NB, _messages(THREE_NB, _numpy_convention)),
+         THREE_NB, messages_of(THREE_NB, _numpy_convention)),
         ("3nb-undivided", "3nb", "each user sends noise enough for all", "r instead of r / n", C,
-         THREE_NB, _messages(THREE_NB, _undivided)),
+         THREE_NB, messages_of(THREE_NB, _undivided)),
         ("3nb-n-from-participants", "3nb", "pieces divided by those who take part, not by the public n",
-         "n = len(data)", C, THREE_NB, _messages(THREE_NB, _by_participants)),
+         "n = len(data)", C, THREE_NB, messages_of(THREE_NB, _by_participants)),
         ("3nb-n-from-private-data", "3nb", "pieces divided by the number of ones", "len() of a filtered table", C,
-         THREE_NB, _messages(THREE_NB, _by_ones)),
+         THREE_NB, messages_of(THREE_NB, _by_ones)),
         ("3nb-flood-not-in-pairs", "3nb", "Z3 drawn apart for the two symbols", "one function called twice", C,
-         THREE_NB, _messages(THREE_NB, _unpaired)),
+         THREE_NB, messages_of(THREE_NB, _unpaired)),
         ("3nb-no-flood", "3nb", "Z3 is missing", "the sum is right without it", C,
-         THREE_NB, _messages(THREE_NB, _no_flood)),
+         THREE_NB, messages_of(THREE_NB, _no_flood)),
         ("3nb-cancelling-noise", "3nb", "Z1 and Z2 are the same draw", "two generators with one seed", C,
-         THREE_NB, _messages(THREE_NB, _same_up_and_down)),
+         THREE_NB, messages_of(THREE_NB, _same_up_and_down)),
         ("3nb-first-user-noisy", "3nb", "one user sends all the noise", "simulated centrally, then deployed",
-         "pieces", THREE_NB, _messages(THREE_NB, _central_user)),
+         "pieces", THREE_NB, messages_of(THREE_NB, _central_user)),
         ("3nb-shared-piece", "3nb", "all users draw the same piece", "a seed in the client's image", C,
-         THREE_NB, _messages(THREE_NB, _shared_piece)),
+         THREE_NB, messages_of(THREE_NB, _shared_piece)),
         ("3nb-sign-of-minus", "3nb", "messages -1 are added", "an unsigned symbol", C,
-         THREE_NB, _analyzer(THREE_NB, lambda view: view[..., 0] + view[..., 1])),
+         THREE_NB, analyzer_of(THREE_NB, lambda view: view[..., 0] + view[..., 1])),
         ("3nb-minus-first", "3nb", "the difference is taken the other way round", "the order of a dict's keys", C,
-         THREE_NB, _analyzer(THREE_NB, lambda view: view[..., 1] - view[..., 0])),
+         THREE_NB, analyzer_of(THREE_NB, lambda view: view[..., 1] - view[..., 0])),
         ("nb-undivided", "nb", "each user sends noise enough for all", "r instead of r / n", C,
-         NB, _messages(NB, _undivided_nb)),
+         NB, messages_of(NB, _undivided_nb)),
         ("nb-numpy-convention", "nb", "p and 1 - p exchanged", "numpy's convention", C,
-         NB, _messages(NB, _numpy_nb)),
+         NB, messages_of(NB, _numpy_nb)),
         ("nb-rounded-shape", "nb", "r / n is rounded to an integer: no noise", "an integer division", C,
-         NB, _messages(NB, _rounded_shape)),
+         NB, messages_of(NB, _rounded_shape)),
         ("nb-ones-without-noise", "nb", "users with a one send no noise", "noise seen as a disguise of zeros", C,
-         NB, _messages(NB, _only_zeros_noisy)),
+         NB, messages_of(NB, _only_zeros_noisy)),
         ("nb-scale-10-percent-low", "nb", "noise of 10 % less standard deviation", "a rounded constant", C,
-         NB, _with(NB, shape=4.05)),
+         NB, altered(NB, shape=4.05)),
         ("nb-no-debiasing", "nb", "the mean of the noise is not subtracted", "ghazi2021's analyzer, used as unbiased",
-         C, NB, _analyzer(NB, lambda view: view[..., 0])),
+         C, NB, analyzer_of(NB, lambda view: view[..., 0])),
         ("nb-wrong-mean", "nb", "subtracts r (1-p)/p", "the mean in numpy's convention", C,
-         NB, _analyzer(NB, lambda view: view[..., 0] - 5.0 * 0.7 / 0.3)),
+         NB, analyzer_of(NB, lambda view: view[..., 0] - 5.0 * 0.7 / 0.3)),
         ("nb-under-counts-ones", "nb", "users count ones, the analyzer subtracts from n", "labels exchanged", C,
-         UNDER, _messages(UNDER, _ones_counted)),
+         UNDER, messages_of(UNDER, _ones_counted)),
         ("nb-under-off-by-one", "nb", "n - 1 instead of n", "the user herself left out", C,
-         UNDER, _analyzer(UNDER, lambda view: 19 - view[..., 0])),
+         UNDER, analyzer_of(UNDER, lambda view: 19 - view[..., 0])),
         ("poisson-undivided", "poisson", "each user sends noise enough for all", "mean instead of mean / n", C,
-         POISSON, _messages(POISSON, _undivided_poisson)),
+         POISSON, messages_of(POISSON, _undivided_poisson)),
         ("poisson-deviation-for-mean", "poisson", "the mean is the standard deviation", "a variance named scale", C,
-         POISSON, _messages(POISSON, _squared_poisson)),
+         POISSON, messages_of(POISSON, _squared_poisson)),
         ("poisson-mean-10-percent-low", "poisson", "a mean 10 % too small", "a rounded constant", C,
-         POISSON, _with(POISSON, mean=10.8)),
+         POISSON, altered(POISSON, mean=10.8)),
         ("poisson-normal", "poisson", "a rounded normal variable instead", "the approximation of textbooks", C,
-         POISSON, _views(POISSON, _normal_poisson)),
+         POISSON, views_of(POISSON, _normal_poisson)),
         ("pure-drop-uncorrected", "pure", "the sum is not divided by 1 - q",
          "so in a published implementation of wagner2025", C,
-         PURE, _analyzer(PURE, lambda view: view[..., 0] - view[..., 1])),
+         PURE, analyzer_of(PURE, lambda view: view[..., 0] - view[..., 1])),
         ("pure-drop-missing", "pure", "ones are never dropped, and the sum divided by 1 - q",
-         "q left at its default in the client", C, PURE, _messages(PURE, _drops_nothing)),
+         "q left at its default in the client", C, PURE, messages_of(PURE, _drops_nothing)),
         ("pure-drop-flipped", "pure", "keeps with probability q", "q and 1 - q exchanged", C,
-         PURE, _messages(PURE, _keeps_with_q)),
+         PURE, messages_of(PURE, _keeps_with_q)),
         ("pure-replaces-zeros", "pure", "zeros become ones with probability q", "the branch of the wrong bit", C,
-         PURE, _messages(PURE, _replaces_zeros)),
+         PURE, messages_of(PURE, _replaces_zeros)),
         ("pure-drops-noise", "pure", "a user who drops her one drops her noise too", "an early return", C,
-         PURE, _messages(PURE, _drops_noise_too)),
+         PURE, messages_of(PURE, _drops_noise_too)),
         ("pure-scale-5-percent-low", "pure", "noise of 5 % less standard deviation", "a rounded constant", C,
-         PURE, _with(PURE, p=_with_deviation(0.95))),
+         PURE, altered(PURE, p=with_deviation(0.95))),
         ("laplace-rounded", "central-discrete-laplace", "continuous Laplace noise, rounded",
-         "the usual shortcut; the law differs most at 0", C, LAPLACE, _views(LAPLACE, _rounded_laplace)),
+         "the usual shortcut; the law differs most at 0", C, LAPLACE, views_of(LAPLACE, _rounded_laplace)),
         ("laplace-cut", "central-discrete-laplace", "Laplace noise cut towards 0", "an int() around the noise", C,
-         LAPLACE, _views(LAPLACE, _floor_laplace)),
+         LAPLACE, views_of(LAPLACE, _floor_laplace)),
         ("laplace-truncated", "central-discrete-laplace", "noise clipped to [-4, 4]", "outliers removed", C,
-         LAPLACE, _views(LAPLACE, _truncated_laplace)),
+         LAPLACE, views_of(LAPLACE, _truncated_laplace)),
         ("laplace-one-sided", "central-discrete-laplace", "geometric noise of one sign", "counts must be positive", C,
-         LAPLACE, _views(LAPLACE, _one_sided_laplace)),
+         LAPLACE, views_of(LAPLACE, _one_sided_laplace)),
         ("laplace-numpy-geometric", "central-discrete-laplace", "one of two geometrics starts at 1",
-         "numpy's geometric starts at 1", C, LAPLACE, _views(LAPLACE, _numpy_geometric)),
+         "numpy's geometric starts at 1", C, LAPLACE, views_of(LAPLACE, _numpy_geometric)),
         ("laplace-two-zeros", "central-discrete-laplace", "0 is drawn with both signs",
-         "the rejection step that canonne2020 needs is forgotten", C, LAPLACE, _views(LAPLACE, _zero_twice)),
+         "the rejection step that canonne2020 needs is forgotten", C, LAPLACE, views_of(LAPLACE, _zero_twice)),
         ("gaussian-rounded", "central-discrete-gaussian", "normal noise, rounded", "the usual shortcut: at sigma = 2 "
-         "the laws differ by 1 % of variance", C, GAUSSIAN, _views(GAUSSIAN, _rounded_gaussian)),
+         "the laws differ by 1 % of variance", C, GAUSSIAN, views_of(GAUSSIAN, _rounded_gaussian)),
         ("gaussian-variance-for-deviation", "central-discrete-gaussian", "sigma is sqrt(sigma)",
-         "variance and standard deviation exchanged", C, GAUSSIAN, _views(GAUSSIAN, _variance_for_deviation)),
+         "variance and standard deviation exchanged", C, GAUSSIAN, views_of(GAUSSIAN, _variance_for_deviation)),
     )
 )  # fmt: skip
