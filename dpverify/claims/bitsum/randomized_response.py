@@ -106,6 +106,12 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     def views_at(self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
         return _pairs(protocol.users, protocol.flip_probability, _MOST_CELLS, _tail(protocol, tail))
 
+    def note(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> str:  # noqa: D102
+        if self._noiseless(protocol):
+            return super().note(protocol, threat_model)
+        # In words only: listing the pairs for it would take as long as the account.
+        return _note(protocol.users, protocol.flip_probability, _MOST_CELLS, _tail(protocol, LEFT_OUT))
+
     def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:  # noqa: D102
         return _pairs(protocol.users, protocol.flip_probability, _FEW_CELLS, _TAIL)
 
@@ -274,11 +280,30 @@ def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistr
     return [pair for k in sorted(ones) for pair in mixed_reports(users, k, p, tail)]
 
 
+def _cells_at_most(users: int, p: float, most_cells: int) -> int:
+    return min(most_cells, _MOST_LISTED_CELLS) if users * p < _FEWEST_FLIPS else most_cells
+
+
+def _listed(users: int, p: float, tail: float) -> bool:
+    return users * p < _MOST_LISTED_FLIPS or tail < _TAIL
+
+
+def _chorded(users: int, p: float, tail: float) -> bool:
+    return not (_listed(users, p, tail) and (tail < _TAIL or p < _LEAST_BINNED))
+
+
+def _note(users: int, p: float, most_cells: int, tail: float) -> str:
+    if users <= 2:
+        return "attained by all others, one at most"
+    cells = 2 * sum(1 for _ in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells)))
+    chord = " and a chord between two pairs" if _chorded(users, p, tail) else ""
+    return f"attained by all other users holding the same bit; every number of ones is covered by {cells} cells{chord}"
+
+
 @functools.lru_cache(maxsize=4)
 def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_PER_DEVIATION) -> Pairs:
-    few = users * p < _FEWEST_FLIPS
     crowds, least_missing, spans = [], 0.0, []
-    for first, unsure in _cells((users - 1) // 2, min(most_cells, _MOST_LISTED_CELLS) if few else most_cells):
+    for first, unsure in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells)):
         coins, missing = _surely(unsure, p, tail)
         least_missing = max(least_missing, missing)
         crowds.append((users - 1 - first - unsure, first, coins))
@@ -286,20 +311,18 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     if users <= 2:
         # All others, one at most, hold the same bit.
         alone = tuple(binomial_randomized_response(users, p, tail))
-        return Pairs(alone, alone, note="attained by all others, one at most")
-    note = (
-        f"attained by all other users holding the same bit; every number of ones is covered by {2 * len(crowds)} cells"
-    )
+        return Pairs(alone, alone, note=_note(users, p, most_cells, tail))
+    note = _note(users, p, most_cells, tail)
     attained, shares = tuple(_extreme(users, p, tail)), np.array(spans)
     once: list[PrivacyLossDistribution] = []
     single: list[PrivacyLossDistribution] = []
     binned: tuple[BinnedPairs, ...]
-    if users * p < _MOST_LISTED_FLIPS or tail < _TAIL:
+    if _listed(users, p, tail):
         # So few reports are flipped that their sum is no bell, or so little may be left out: each cell is listed.
         listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
         # Each dominates but for the chance of fewer coins.
         single = [replace(pair, missing_mass=pair.missing_mass + least_missing) for both in listed for pair in both]
-        if tail < _TAIL or p < _LEAST_BINNED:
+        if not _chorded(users, p, tail):
             groups = (tuple(single[::2]), tuple(single[1::2]))
             return Pairs(Covers(groups, (), single=single), attained, note=note)
         once = _next_to_the_end(users, p, tail)
@@ -330,8 +353,9 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     # Of the pairs that stand for the cells: they have as many ones, or zeros, as the least of the cell.
     distances = np.concatenate([1.0 - shares[:, 1], shares[1:, 0]])
     nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
+    few = users * p < _FEWEST_FLIPS
     every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
-    return Pairs(Covers(every, nearby, once, single), attained, note=f"{note} and a chord between two pairs")
+    return Pairs(Covers(every, nearby, once, single), attained, note=note)
 
 
 def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:

@@ -383,3 +383,13 @@ def test_one_or_two_users_have_only_attained_pairs(users: int) -> None:
     pairs = CLAIMS.pairs(RandomizedResponse(users, 0.3))
     assert pairs.every == pairs.attained
     assert len(pairs.every) == 2
+
+
+@pytest.mark.parametrize(("users", "p"), [(1, 0.3), (2, 0.3), (40, 0.2), (3000, 0.001), (3000, 1e-9), (5000, 0.4)])
+def test_the_note_of_an_account_is_that_of_its_pairs_and_costs_no_listing(users: int, p: float) -> None:
+    protocol = RandomizedResponse(users, p)
+    claims = rr.RandomizedResponseClaims()
+    made = rr._pairs.cache_info().misses
+    note = claims.note(protocol, claims.threat_models[0])
+    assert rr._pairs.cache_info().misses == made
+    assert claims.pairs(protocol).note == note
