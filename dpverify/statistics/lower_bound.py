@@ -51,6 +51,31 @@ class LowerCurve:
         shown = excess > 0
         return max(0.0, float(np.max(np.log(excess[shown] / self.q_upper[shown]), initial=0.0)))
 
+    def mu(self) -> float:
+        """Return a lower bound on mu of Gaussian differential privacy; 0 where the samples show nothing.
+
+        A mu-GDP mechanism has `Phi^-1(P(A)) - Phi^-1(Q(A)) <= mu` for every event A.
+        """
+        with np.errstate(invalid="ignore"):
+            shown = special.ndtri(self.p_lower) - special.ndtri(self.q_upper)
+        return max(0.0, float(np.max(shown[self.p_lower > self.q_upper], initial=0.0)))
+
+    def renyi(self, order: float) -> float:
+        """Return a lower bound on the Renyi divergence of an order above 1, in nats, of one dataset from the other.
+
+        Of the larger of the two directions. Whether an output is in an event is computed from it, so the divergence of
+        these two coins is at most that of the outputs; it grows with the distance of p from q.
+        """
+        check_real("order", order, low=1.0, low_open=True)
+        found = [0.0]
+        for p, q in zip(self.p_lower.tolist(), self.q_upper.tolist(), strict=True):
+            if p > q:  # so 0 < q < 1: an upper limit is never 0
+                terms = [order * math.log(p) + (1.0 - order) * math.log(q)]
+                if p < 1.0:
+                    terms.append(order * math.log1p(-p) + (1.0 - order) * math.log1p(-q))
+                found.append(float(special.logsumexp(terms)) / (order - 1.0))
+        return max(found)
+
 
 def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: float) -> LowerCurve:
     """Return the lower curve of two samples.

@@ -1,0 +1,198 @@
+"""What is looked at in outputs whose law is not known: each aspect is a code or a number for every row of columns.
+
+A leak may hide in one exact value, in the lowest bits of a float, in a residue, or only in two columns together. Which
+aspects tell two inputs apart is learned elsewhere, from held-out outputs; here stands what there is to look at.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.statistics.structure import grid_exponents
+
+__all__ = ["Aspect", "coded_aspects", "codes_of", "features", "numeric_aspects"]
+
+Rows = NDArray[np.float64]
+"""Outputs, shape (trials, columns)."""
+
+_MODULI = (2, 3, 5, 7, 10, 16, 100, 256)
+_SCALES = (1.0, 10.0, 100.0, 1000.0)
+_CELLS = 32
+_CLOSELY = 8
+"""Columns that are looked at bit by bit: those that differ most between the two inputs."""
+_PAIRED = 5
+"""Columns that are looked at two by two."""
+_COARSE = 6
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing to look at.
+
+    Parameters
+    ----------
+    name : str
+        In plain words, as in a report.
+    of : callable
+        Maps rows, shape (trials, columns), to codes (int64) or to numbers (float64), shape (trials,).
+    """
+
+    name: str
+    of: Callable[[Rows], NDArray[np.int64] | NDArray[np.float64]]
+
+
+def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield numbers whose large and small values may tell two inputs apart: columns, their sum, a linear discriminant.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (trials, columns)
+        Training outputs on the two inputs.
+    """
+    used = _varying(first, second)
+    for column in _differing(first, second, used)[:64]:
+        yield Aspect(f"column {column}", lambda rows, column=column: rows[:, column])  # type: ignore[misc]
+    if len(used) > 1:
+        yield Aspect("the sum of the columns", lambda rows: rows[:, used].sum(axis=1))
+        scale = _scale(first, second, used)
+        a, b = first[:, used] / scale, second[:, used] / scale
+        difference = a.mean(axis=0) - b.mean(axis=0)
+        spread = np.cov(a.T) + np.cov(b.T)
+        # A small ridge: columns may depend on each other exactly.
+        spread[np.diag_indices(len(used))] *= 1.0 + 1e-9
+        direction = np.linalg.lstsq(spread, difference, rcond=None)[0]
+        yield Aspect("a linear discriminant", lambda rows: np.asarray(rows[:, used] / scale @ direction))
+
+
+def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield codes whose frequencies may tell two inputs apart.
+
+    Whole outputs and single values as they are; the exponent and the lowest bit of floats; signs; residues of the
+    integer part; cells of the fraction at decimal scales; of several columns also parities and cells of two together.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (trials, columns)
+        Training outputs on the two inputs.
+    """
+    used = _varying(first, second)
+    yield Aspect("whole outputs", codes_of)
+    close = _differing(first, second, used)[:_CLOSELY]
+    for column in close:
+        whole = all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second))
+        for aspect in _of_one(f"column {column}", whole):
+            yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
+    if len(used) > 1:
+        yield Aspect("the parity of all columns together", lambda rows: _residue(_parts(rows[:, used]).sum(axis=1), 2))
+        yield Aspect("the signs of all columns together", lambda rows: _product_of_signs(rows[:, used]))
+    for i, j in itertools.combinations(close[:_PAIRED], 2):
+        yield from _of_two(i, j, np.concatenate([first[:, [i, j]], second[:, [i, j]]]))
+
+
+def features(rows: Rows) -> NDArray[np.float64]:
+    """Return what a classifier learns from: the columns, and for a few of them their signs, parities and grids."""
+    few = rows[:, :_CLOSELY]
+    parities = np.stack([_residue(_parts(few[:, k]), 2) for k in range(few.shape[1])], axis=1)
+    return np.concatenate([rows, np.signbit(few), parities, grid_exponents(few)], axis=1, dtype=np.float64)
+
+
+def _varying(first: Rows, second: Rows) -> list[int]:
+    pooled = np.concatenate([first, second]).view(np.int64)  # 0 and -0 differ
+    return [int(column) for column in np.flatnonzero((pooled != pooled[:1]).any(axis=0))]
+
+
+def _scale(first: Rows, second: Rows, used: list[int]) -> NDArray[np.float64]:
+    """Return the largest size in each column, by which nothing overflows that is divided by it."""
+    largest = np.maximum(np.abs(first[:, used]).max(axis=0), np.abs(second[:, used]).max(axis=0))
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _differing(first: Rows, second: Rows, used: list[int]) -> list[int]:
+    """Return columns, those first whose means or spreads differ most."""
+    if not used:
+        return []
+    scale = _scale(first, second, used)
+    a, b = first[:, used] / scale, second[:, used] / scale
+    apart = np.abs(a.mean(axis=0) - b.mean(axis=0)) + np.abs(a.std(axis=0) - b.std(axis=0))
+    moved = apart / (a.std(axis=0) + b.std(axis=0) + 1e-15)
+    return [used[k] for k in np.argsort(-moved, kind="stable")]
+
+
+def _of_one(name: str, whole: bool) -> Iterator[Aspect]:
+    """Yield the codes of one column of numbers."""
+    yield Aspect(f"values of {name}", _bits)
+    yield Aspect(f"the sign of {name}", lambda x: np.signbit(x).astype(np.int64))
+    yield Aspect(f"the lowest bit of {name}", _grid)
+    for modulus in _MODULI:
+        yield Aspect(f"{name} mod {modulus}", lambda x, m=modulus: _residue(_parts(x), m))  # type: ignore[misc]
+    for scale in () if whole else _SCALES:
+        yield Aspect(f"the fraction of {scale:g} times {name}", lambda x, s=scale: _fraction(x, s))  # type: ignore[misc]
+
+
+def _of_two(i: int, j: int, pooled: Rows) -> Iterator[Aspect]:
+    name = f"columns {i} and {j}"
+    yield Aspect(f"the parity of {name}", lambda rows: _residue(_parts(rows[:, [i, j]]).sum(axis=1), 2))
+    yield Aspect(f"the signs of {name}", lambda rows: _product_of_signs(rows[:, [i, j]]))
+    yield Aspect(f"the order of {name}", lambda rows: np.sign(rows[:, i] - rows[:, j]).astype(np.int64))
+    edges = [np.unique(np.quantile(pooled[:, k], np.linspace(0, 1, _COARSE + 1)[1:-1])) for k in range(2)]
+
+    def cells(rows: Rows) -> NDArray[np.int64]:
+        return np.asarray(
+            np.searchsorted(edges[0], rows[:, i], side="right") * (_COARSE + 1)
+            + np.searchsorted(edges[1], rows[:, j], side="right")
+        )
+
+    yield Aspect(f"cells of {name}", cells)
+
+
+def _bits(x: Rows) -> NDArray[np.int64]:
+    """Return the 64 bits of each float as a code: 0 and -0 differ."""
+    return np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
+
+
+def codes_of(rows: Rows) -> NDArray[np.int64]:
+    """Return a hash of each row: linear with odd random factors, so that two rows meet by chance about once in 2^63.
+
+    A collision can only hide a difference; what is tested is an event of the hash, and valid as any other.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (trials, columns)
+    """
+    factors = np.random.default_rng(0).integers(0, 2**63, rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    bits = np.ascontiguousarray(rows).view(np.uint64)
+    mixed = bits ^ (bits >> np.uint64(29))
+    return np.asarray((mixed * factors).sum(axis=1, dtype=np.uint64).view(np.int64))
+
+
+def _parts(x: Rows) -> Rows:
+    """Return the integer parts; those that no float holds exactly count as 0."""
+    return np.where(np.abs(x) < _EXACT, np.floor(x), 0.0)
+
+
+def _residue(x: Rows, modulus: int) -> NDArray[np.int64]:
+    return np.asarray(np.mod(x, modulus).astype(np.int64))
+
+
+def _fraction(x: Rows, scale: float) -> NDArray[np.int64]:
+    """Return the cell of the fraction of `scale x`; a multiple of 1 up to 1e-6 has a cell of its own by its side."""
+    scaled = np.where(np.abs(x) < _EXACT / scale, x, 0.0) * scale
+    off = scaled - np.rint(scaled)
+    near = np.sign(off) * (1 + (np.abs(off) > 1e-12))
+    return np.where(np.abs(off) < 1e-6, 100 + near, np.floor((scaled - np.floor(scaled)) * _CELLS)).astype(np.int64)
+
+
+def _grid(x: Rows) -> NDArray[np.int64]:
+    """Return a code of the place of a float's highest and lowest bit."""
+    highest = np.clip(np.frexp(x)[1], -80, 80).astype(np.int64)
+    return np.asarray((highest + 80) * 4096 + np.clip(grid_exponents(x), -1100, 1100) + 1100)
+
+
+def _product_of_signs(rows: Rows) -> NDArray[np.int64]:
+    return np.asarray(np.signbit(rows).sum(axis=1) % 2, dtype=np.int64)

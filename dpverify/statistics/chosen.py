@@ -1,0 +1,274 @@
+"""A few events chosen among many learned scores, on held-out outputs, by what fresh outputs will show of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.statistics.events import Events
+from dpverify.statistics.intervals import simultaneous_intervals
+from dpverify.statistics.learned import NamedScore
+from dpverify.statistics.lower_bound import LowerCurve
+
+__all__ = ["ChosenEvents", "EventLimits", "choose_events", "event_limits"]
+
+_TAIL = np.geomspace(2e-4, 0.01, 12)
+_LEVELS = np.unique(np.concatenate([np.linspace(0.01, 0.99, 99), _TAIL, 1.0 - _TAIL]))
+"""Quantiles of the held-out scores where events begin: evenly, and closer and closer to both tails."""
+_DEVIATIONS = 3.5
+"""Standard deviations between an estimate and its limits, about those of the final test."""
+_SURELY = 6.0
+"""The same for limits that must hold what was expected of them nearly always."""
+_MOST_OTHER = 0.98
+"""Events that nearly always happen show less than 0.02 nats; their complements may show more."""
+_LEAST_SCALE = 0.1
+"""Slack is relative to a claim of at least this: smaller differences need too many trials."""
+
+
+@dataclass(frozen=True)
+class ChosenEvents(Events):
+    """Events of several scores: column k of `score(samples)` is the score of event k.
+
+    Parameters
+    ----------
+    names : tuple of str, shape (events,)
+        What each event looks at.
+    resolved : ndarray of bool, shape (events,)
+        Whether its limits count in a pass: the event that seems to show most, and those whose loss fresh outputs
+        will tell to within the slack. Decided before these are drawn.
+    """
+
+    names: tuple[str, ...] = ()
+    resolved: NDArray[np.bool_] | None = None
+
+    @property
+    def distinct(self) -> int:
+        """How many events there are: those of different scores may not be complements of each other."""
+        return len(self)
+
+    def members(self, samples: ArrayLike) -> NDArray[np.bool_]:
+        """Return which samples are in which event, shape (trials, events)."""
+        return np.asarray((self.score(np.asarray(samples)) > self.thresholds) == self.upward)
+
+
+@dataclass(frozen=True)
+class EventLimits:
+    """Limits of the probabilities of some events, which hold all at once but for the stated error probability.
+
+    Parameters
+    ----------
+    p_lower, p_upper : ndarray, shape (events,)
+        On the input where the event is likelier.
+    q_lower, q_upper : ndarray, shape (events,)
+        On the other one.
+    level : float
+        The probability that some limit is wrong.
+    """
+
+    p_lower: NDArray[np.float64]
+    p_upper: NDArray[np.float64]
+    q_lower: NDArray[np.float64]
+    q_upper: NDArray[np.float64]
+    level: float
+
+    @property
+    def lower(self) -> LowerCurve:
+        """A curve below the true privacy curve."""
+        return LowerCurve(self.p_lower, self.q_upper, self.level)
+
+    def epsilon_upper(self, delta: float) -> NDArray[np.float64]:
+        """Return, per event, the largest epsilon that it may show at delta: `ln((p - delta) / q)` within the limits.
+
+        It is 0 where even p is at most delta, and inf where q may be 0. It says nothing about other events.
+        """
+        excess = np.maximum(self.p_upper - delta, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.log(excess / self.q_lower)
+        return np.where(excess > 0, np.maximum(loss, 0.0), 0.0)
+
+
+def event_limits(in_likely: ArrayLike, in_other: ArrayLike, trials: int, level: float) -> EventLimits:
+    """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
+
+    Parameters
+    ----------
+    in_likely, in_other : array_like of int, shape (events,)
+        How many samples of each input are in the event.
+    trials : int
+        Samples per input.
+    level : float
+        In (0, 1), over all of them.
+    """
+    p_lower, p_upper = simultaneous_intervals(np.asarray(in_likely), trials, level / 2.0)
+    q_lower, q_upper = simultaneous_intervals(np.asarray(in_other), trials, level / 2.0)
+    return EventLimits(p_lower, p_upper, q_lower, q_upper, level)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Events of one direction of one score, with what fresh trials should show of them."""
+
+    score: int
+    upward: bool
+    thresholds: NDArray[np.float64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+
+
+def choose_events(
+    scores: Sequence[NamedScore],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    *,
+    delta: float,
+    epsilon: float | None,
+    trials: int,
+    slack: float,
+) -> ChosenEvents:
+    """Return a few events: those that should give the best lower bounds, speak most against the claim, and decide it.
+
+    Parameters
+    ----------
+    scores : sequence of NamedScore
+        Learned from other outputs than these.
+    first, second : ndarray, shape (held out, columns)
+        Outputs on the two inputs; not those that the events are then tested on.
+    delta : float
+        At which epsilon is asked for.
+    epsilon : float, optional
+        The claim.
+    trials : int
+        How many fresh outputs there will be on each input.
+    slack : float
+        The relative size of the fault that a pass must exclude.
+
+    Returns
+    -------
+    ChosenEvents
+        Where no output differs from another, whether fresh ones do.
+    """
+    held = len(first)
+    # Estimates are as uncertain as the final ones, and their own.
+    size = held * trials / (held + trials)
+    candidates = [
+        found for place, score in enumerate(scores) for found in _candidates(place, score.of(first), score.of(second))
+    ]
+    if not candidates:
+        return _constant(first[0])
+    picked: dict[tuple[int, bool, float], tuple[float, float, bool]] = {}
+    for upward in (True, False):
+        side = [found for found in candidates if found.upward == upward]
+        if not side:
+            continue
+        p, q = np.concatenate([c.p for c in side]), np.concatenate([c.q for c in side])
+        place = np.repeat([c.score for c in side], [c.p.size for c in side])
+        thresholds = np.concatenate([c.thresholds for c in side])
+        telling = q <= _MOST_OTHER
+        lower = np.where(telling, _loss(_down(p, size) - delta, _up(q, size)), -np.inf)
+        resolved = _resolves(p, q, delta, epsilon, trials, slack)
+        wanted = [lower, np.where(resolved, lower, -np.inf)]
+        best = int(np.argmax(lower))
+        resolved[best] = True  # a pass that left out what seems to show most would be worth nothing
+        wanted.append(np.where(place == place[best], -np.inf, lower))  # the best that another score has to offer
+        # Where the two inputs differ most surely, and where the claim is broken most surely.
+        for grown, among in ((1.0, telling & resolved), (math.exp(epsilon or 0.0), telling)):
+            deviation = np.sqrt((p * (1 - p) + grown**2 * q * (1 - q)) / size)
+            wanted.append(np.where(among, (p - grown * q - delta) / deviation, -np.inf))
+        for value in wanted:
+            k = int(np.argmax(value))
+            if value[k] > -np.inf:
+                picked[int(place[k]), upward, float(thresholds[k])] = float(p[k]), float(q[k]), bool(resolved[k])
+    return _events_of(scores, picked)
+
+
+def _events_of(
+    scores: Sequence[NamedScore], picked: dict[tuple[int, bool, float], tuple[float, float, bool]]
+) -> ChosenEvents:
+    places = [place for place, _, _ in picked]
+    used = sorted(set(places))
+    columns = [used.index(place) for place in places]
+
+    def score(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([scores[place].of(samples) for place in used], axis=1)[:, columns]
+
+    return ChosenEvents(
+        score,
+        np.array([threshold for _, _, threshold in picked]),
+        np.array([upward for _, upward, _ in picked], dtype=bool),
+        np.array([found[:2] for found in picked.values()]),
+        tuple(scores[place].name for place in places),
+        np.array([found[2] for found in picked.values()], dtype=bool),
+    )
+
+
+def _constant(usual: NDArray[np.float64]) -> ChosenEvents:
+    """Return the events that an output is, or is not, the only one that was held out."""
+
+    def other(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((samples != usual).any(axis=1), dtype=np.float64)
+
+    scores = [NamedScore("the only output", other), NamedScore("the only output", lambda samples: -other(samples))]
+    # Only that it is the usual one can be told to within a slack.
+    rare, usually = (0.0, 0.0, False), (1.0, 1.0, True)
+    picked = {(0, True, 0.5): rare, (0, False, 0.5): usually, (1, True, -0.5): usually, (1, False, -0.5): rare}
+    return _events_of(scores, picked)
+
+
+def _candidates(place: int, first: NDArray[np.float64], second: NDArray[np.float64]) -> Iterator[_Candidates]:
+    pooled = np.sort(np.concatenate([first, second]))
+    thresholds = np.unique(pooled[(_LEVELS * (pooled.size - 1)).astype(np.int64)])
+    # Where the rarest scores are: an outcome that one input alone has may be rarer than any of these quantiles.
+    thresholds = np.union1d(thresholds, _edges(pooled))
+    thresholds = thresholds[thresholds < pooled[-1]]
+    if not thresholds.size:
+        return
+    a, b = (1.0 - np.searchsorted(np.sort(x), thresholds, side="right") / x.size for x in (first, second))
+    smooth = [(share * first.size + 0.5) / (first.size + 1.0) for share in (a, b, 1.0 - b, 1.0 - a)]
+    yield _Candidates(place, True, thresholds, smooth[0], smooth[1])
+    yield _Candidates(place, False, thresholds, smooth[2], smooth[3])
+
+
+def _edges(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first and last few distinct scores of a sorted sample, and where the sample has its widest gaps."""
+    distinct = np.unique(pooled)
+    gaps = distinct[np.argsort(-np.diff(distinct), kind="stable")[:6]] if distinct.size > 1 else distinct[:0]
+    return np.concatenate([distinct[:6], distinct[-7:], gaps])
+
+
+def _down(p: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    return np.asarray(p - _DEVIATIONS * np.sqrt(p * (1.0 - p) / size))
+
+
+def _up(q: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    return np.asarray(np.minimum(1.0, q + _DEVIATIONS * np.sqrt(q * (1.0 - q) / size) + _DEVIATIONS**2 / (2.0 * size)))
+
+
+def _loss(excess: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / q), -np.inf)
+
+
+def _resolves(
+    p: NDArray[np.float64], q: NDArray[np.float64], delta: float, epsilon: float | None, trials: int, slack: float
+) -> NDArray[np.bool_]:
+    """Return whether the limits of an event will stay below the claim and its slack where the event just keeps it.
+
+    Where nothing is claimed: whether they will be as near to the estimate.
+    """
+    total = p + q
+    if epsilon is None:
+        centre = np.maximum(_loss(p - delta, q), 0.0)
+        likely, other = p, q
+    else:
+        # What it may show at most: the claim where it seems to break it, what it does show where it keeps it.
+        centre = np.full(p.shape, epsilon)
+        other = np.maximum(q, (total - delta) / (1.0 + math.exp(epsilon)))
+        likely = total - other
+    below = np.maximum(other - _SURELY * np.sqrt(other * (1.0 - np.minimum(other, 1.0)) / trials), 0.0)
+    above = np.minimum(1.0, likely + _SURELY * np.sqrt(np.maximum(likely * (1.0 - likely), 0.0) / trials))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = np.where(above > delta, np.log((above - delta) / below), 0.0)
+    return np.asarray(limit <= centre + slack * np.maximum(centre, _LEAST_SCALE))

@@ -1,0 +1,111 @@
+"""Scores learned from outputs whose law is not known: the higher, the likelier the first of two inputs is.
+
+None is trusted: a score only proposes events, which are then chosen on other outputs and tested on yet others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.statistics.aspects import Aspect, coded_aspects, features, numeric_aspects
+from dpverify.statistics.events import Score, classifier_score, histogram_score
+
+__all__ = ["NamedScore", "learned_scores", "table_score"]
+
+_TABLES = 12
+"""Tables of codes that are kept: those whose training frequencies differ most."""
+_CLASSIFIED = 20_000
+"""Training outputs on each input that a classifier is fitted to."""
+
+
+@dataclass(frozen=True)
+class NamedScore:
+    """A score, and what of the outputs it looks at.
+
+    Parameters
+    ----------
+    name : str
+        As in a report.
+    of : callable
+        See `dpverify.statistics.events.Score`.
+    """
+
+    name: str
+    of: Score
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The log-ratios of codes' frequencies; 0 for a code that was seen less than twice."""
+
+    aspect: Aspect
+    codes: NDArray[np.int64]
+    ratios: NDArray[np.float64]
+    excess: float
+
+    def __call__(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        codes = self.aspect.of(samples)
+        at = np.minimum(np.searchsorted(self.codes, codes), self.codes.size - 1)
+        return np.where(self.codes[at] == codes, self.ratios[at], 0.0)
+
+
+def table_score(aspect: Aspect, first: NDArray[np.float64], second: NDArray[np.float64]) -> _Table | None:
+    """Return the score of a code, from training outputs; None where every output has a code of its own.
+
+    Parameters
+    ----------
+    aspect : Aspect
+        With codes.
+    first, second : ndarray, shape (trials, columns)
+        Training outputs on the two inputs.
+    """
+    codes = np.concatenate([aspect.of(first), aspect.of(second)])
+    found, place = np.unique(codes, return_inverse=True)
+    counts = np.stack([np.bincount(place[: len(first)], minlength=found.size)] * 2).astype(np.float64)
+    counts[1] = np.bincount(place[len(first) :], minlength=found.size)
+    often = counts.sum(axis=0) >= 2
+    if not often.any() or found.size == 1:
+        return None
+    counts = counts[:, often]
+    ratios = np.log((counts[0] + 0.5) / (len(first) + 1.0)) - np.log((counts[1] + 0.5) / (len(second) + 1.0))
+    # Twice the log-likelihood gained over equal frequencies, less what a table of this size gains by chance.
+    pooled = counts.sum(axis=0) / (len(first) + len(second))
+    expected = np.outer([len(first), len(second)], pooled)
+    gained = 2.0 * float(np.sum(np.where(counts > 0, counts * np.log(np.maximum(counts, 1.0) / expected), 0.0)))
+    return _Table(aspect, found[often], ratios, gained - 1.4 * int(often.sum()))
+
+
+def learned_scores(first: NDArray[np.float64], second: NDArray[np.float64], *, seed: int = 0) -> list[NamedScore]:
+    """Return scores of whole outputs, learned from training outputs.
+
+    Every column, their sum and a linear discriminant as they are, the best of them as histograms; the tables of codes
+    whose frequencies differ most; and the log-odds of a gradient-boosted classifier.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (trials, columns)
+        Training outputs on the two inputs.
+    seed : int
+        Of the classifier.
+    """
+    numbers = list(numeric_aspects(first, second))
+    scores = [NamedScore(f"tails of {aspect.name}", aspect.of) for aspect in numbers]  # type: ignore[arg-type]
+    for aspect in [*numbers[:8], *numbers[max(8, len(numbers) - 2) :]]:
+        histogram = histogram_score(aspect.of(first), aspect.of(second))
+        scores.append(
+            NamedScore(f"a histogram of {aspect.name}", lambda rows, of=aspect.of, h=histogram: h(of(rows)))  # type: ignore[misc]
+        )
+    tables = [table for aspect in coded_aspects(first, second) if (table := table_score(aspect, first, second))]
+    whole, others = tables[:1], sorted(tables[1:], key=lambda table: -table.excess)
+    scores += [NamedScore(table.aspect.name, table) for table in [*whole, *others[:_TABLES]]]
+    if numbers:
+        scores.append(_classified(first[:_CLASSIFIED], second[:_CLASSIFIED], seed))
+    return scores
+
+
+def _classified(first: NDArray[np.float64], second: NDArray[np.float64], seed: int) -> NamedScore:
+    score = classifier_score(features(first), features(second), seed=seed)
+    return NamedScore("a gradient-boosted classifier", lambda rows: score(features(rows)))

@@ -1,0 +1,60 @@
+"""What there is to look at: each aspect shows the leak that it is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.statistics.aspects import coded_aspects, codes_of, features, numeric_aspects
+
+RNG = np.random.default_rng(11)
+N = 400
+COIN = RNG.integers(0, 2, N)
+NOISE = RNG.integers(0, 10**6, N).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("whole outputs", np.zeros(N), np.full(N, -0.0)),
+        ("the sign of column 0", COIN * 0.0, COIN * -0.0),
+        ("the lowest bit of column 0", COIN + 0.5, COIN + 0.25),
+        ("column 0 mod 2", 2 * NOISE, 2 * NOISE + 1),
+        ("column 0 mod 100", 100 * NOISE + 10, 100 * NOISE + 60),
+        ("the fraction of 1 times column 0", NOISE + 0.3, NOISE + 0.8),
+        ("the fraction of 1 times column 0", NOISE, NOISE + 1e-8),
+        ("the fraction of 1000 times column 0", NOISE + 0.0003, NOISE + 0.0008),
+        ("the parity of columns 0 and 1", np.c_[COIN, COIN], np.c_[COIN, 1 - COIN]),
+        ("the signs of columns 0 and 1", np.c_[COIN - 0.5, COIN - 0.5], np.c_[COIN - 0.5, 0.5 - COIN]),
+        ("the parity of all columns together", np.c_[COIN, NOISE, COIN + NOISE], np.c_[COIN, NOISE, COIN + NOISE + 1]),
+    ],
+)
+def test_each_aspect_shows_its_leak(name: str, first: np.ndarray, second: np.ndarray) -> None:
+    rows = [np.asarray(x, dtype=float).reshape(N, -1) for x in (first, second)]
+    aspects = {aspect.name: aspect for aspect in coded_aspects(*rows)}
+    name = name if name in aspects else name.replace("0 and 1", "1 and 0")
+    found = [set(aspects[name].of(x).tolist()) for x in rows]
+    assert not found[0] & found[1]
+
+
+def test_a_discriminant_adds_up_what_the_columns_show() -> None:
+    first, second = RNG.normal(0.3, 1, (5000, 9)) * 1e200, RNG.normal(0, 1, (5000, 9)) * 1e200
+    aspects = {aspect.name: aspect for aspect in numeric_aspects(first, second)}
+    direction = aspects["a linear discriminant"]
+    a, b = direction.of(first), direction.of(second)
+    # Each column is 0.3 deviations off, all together three times that.
+    assert 0.8 < (a.mean() - b.mean()) / b.std() < 1.0
+    assert len(aspects) == 11
+
+
+def test_columns_that_never_change_are_left_out() -> None:
+    rows = np.c_[np.ones(N), NOISE]
+    assert [aspect.name for aspect in numeric_aspects(rows, rows)] == ["column 1"]
+    assert [aspect.name for aspect in coded_aspects(rows[:, :1], rows[:, :1])] == ["whole outputs"]
+
+
+def test_codes_and_features() -> None:
+    rows = RNG.normal(size=(N, 3))
+    assert np.unique(codes_of(rows)).size == N
+    np.testing.assert_array_equal(codes_of(rows), codes_of(rows.copy()))
+    assert features(rows).shape == (N, 12)

@@ -1,0 +1,53 @@
+"""The band of a trade-off curve covers both errors of every test at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.statistics.lower_bound import LowerCurve
+from dpverify.statistics.tradeoff_band import tradeoff_band, tradeoff_thresholds
+
+
+def value(rows: np.ndarray) -> np.ndarray:
+    return rows[:, 0]
+
+
+def test_the_band_covers_the_errors_of_a_gaussian() -> None:
+    rng = np.random.default_rng(2)
+    missed = 0
+    for _ in range(100):
+        first, second = rng.normal(1, 1, (2_000, 1)), rng.normal(0, 1, (2_000, 1))
+        thresholds = tradeoff_thresholds(value, first[:400], second[:400])
+        band = tradeoff_band(value, thresholds, first[400:], second[400:], 0.2)
+        p, q = stats.norm.sf(thresholds - 1), stats.norm.sf(thresholds)
+        limits = band.limits
+        inside = (limits.p_lower <= p) & (p <= limits.p_upper) & (limits.q_lower <= q) & (q <= limits.q_upper)
+        missed += not inside.all()
+        if inside.all():
+            assert band.lower.mu() <= 1.0
+    assert missed <= stats.binom.isf(1e-6, 100, 0.2)
+
+
+def test_the_figures_of_a_curve() -> None:
+    curve = LowerCurve(np.array([0.5, 0.8]), np.array([0.2, 0.6]), 0.01)
+    assert curve.mu() == pytest.approx(stats.norm.ppf(0.5) - stats.norm.ppf(0.2))
+    two = 0.5**2 / 0.2 + 0.5**2 / 0.8
+    assert curve.renyi(2.0) == pytest.approx(np.log(two))
+    certain = LowerCurve(np.array([1.0]), np.array([0.25]), 0.01)
+    assert certain.renyi(3.0) == pytest.approx(np.log(4))
+    nothing = LowerCurve(np.array([0.1]), np.array([0.3]), 0.01)
+    assert nothing.mu() == nothing.renyi(2.0) == 0.0
+    with pytest.raises(ValueError, match="order=1"):
+        curve.renyi(1.0)
+
+
+def test_rows_go_along_the_curve() -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(1, 1, (2_000, 1)), rng.normal(0, 1, (2_000, 1))
+    rows = tradeoff_band(value, tradeoff_thresholds(value, first, second), first, second, 0.1).rows()
+    positives = [row["false_positive_lower"] for row in rows]
+    negatives = [row["false_negative_lower"] for row in rows]
+    assert positives == sorted(positives, reverse=True)
+    assert negatives == sorted(negatives)
