@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,6 +113,16 @@ class Target:
             If the callable raises, or returns another shape, a nan, an infinity or no numbers; `where` says in which
             trials.
         """
+        return self.checked(self.raw(inputs, rng, trials, where), trials, where)
+
+    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
+        """Return what the callable returns in independent runs, one thing each, or for all together with `batch`.
+
+        Raises
+        ------
+        TargetError
+            If the callable raises.
+        """
         function = self.load()
         try:
             # A copy each time: an implementation that changes its input must not change the next trial.
@@ -123,7 +134,7 @@ class Target:
             raise
         except BaseException as error:
             raise TargetError(f"{self.shown} {happened(error, when=f'in {where}')}") from error
-        return self.checked(raw, trials, where)
+        return raw
 
     def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
         """Return outputs as floats, shape (trials, *shape).
@@ -162,7 +173,9 @@ def _largest(integers: NDArray[Any]) -> int:
 
 def _kept(output: Any) -> Any:
     """Return an output that the next call cannot change: a target may return the same buffer each time."""
-    return output if isinstance(output, (int, float, np.generic)) else np.array(output)
+    if isinstance(output, np.ndarray):
+        return np.array(output)
+    return output if isinstance(output, (int, float, str, bytes, np.generic)) else copy.deepcopy(output)
 
 
 def happened(error: BaseException, *plain: type[Exception], when: str = "") -> str:

@@ -1,0 +1,244 @@
+"""Outputs of any kind as rows of numbers, from which all of an output can be told: numbers, vectors, strings, tuples.
+
+The first column of a row is 0, 1 or 2 for floats, integers or booleans in the usual number; for anything else it is a
+hash of the whole output, so that two different outputs have different rows. The others are what the output is made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.target import Target, TargetError
+
+__all__ = ["RowTarget", "Samplers", "WidthTarget", "leaves_of"]
+
+_KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
+"""The first column of plain numbers, by numpy's kind."""
+_HASHED = 2.0**52
+"""Added to a hash of 52 bits, so that it is no kind of plain numbers."""
+_CHARACTERS = 16
+"""Characters of a string with a column each; the hash tells the others."""
+_MOST = 4096
+"""Columns of an output; the hash tells what is beyond."""
+_EXACT = 2**53
+
+
+def leaves_of(output: Any) -> tuple[bytes, list[float]]:
+    """Return what an output is, to the last bit, and the numbers that it is made of.
+
+    A string gives its length, the number that it spells (0 if none) and its first characters. What is not finite or
+    beyond the floats is 0 among the numbers.
+
+    Raises
+    ------
+    TypeError
+        If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
+    """
+    if isinstance(output, np.generic):
+        output = output.item()
+    if output is None or isinstance(output, (bool, int, float)):
+        spelt = output.hex() if isinstance(output, float) else repr(output)
+        return f"{type(output).__name__} {spelt};".encode(), [_number(output)]
+    if isinstance(output, complex):
+        return leaves_of((output.real, output.imag))
+    if isinstance(output, (str, bytes, bytearray)):
+        content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
+        codes = [float(ord(c) if isinstance(c, str) else c) for c in output[:_CHARACTERS]]
+        codes += [-1.0] * (_CHARACTERS - len(codes))
+        head = f"{type(output).__name__} {len(content)} ".encode()
+        return head + content, [float(len(output)), _spelt(output), *codes]
+    if isinstance(output, np.ndarray) and output.dtype.kind in _KINDS:
+        content = np.ascontiguousarray(output).tobytes()
+        return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
+    parts = [leaves_of(part) for part in _parts(output)]
+    head = f"{type(output).__name__} {len(parts)} ".encode()
+    return head + b"".join(part for part, _ in parts), [x for _, leaves in parts for x in leaves]
+
+
+def _parts(output: Any) -> Sequence[Any]:
+    if isinstance(output, np.ndarray):
+        return [output.shape, *output.ravel().tolist()]
+    if isinstance(output, Mapping):
+        return [part for item in output.items() for part in item]
+    if isinstance(output, (set, frozenset)):
+        return sorted(output, key=leaves_of)
+    if isinstance(output, (list, tuple)):
+        return output
+    raise TypeError(f"an output is of type {type(output).__name__}")
+
+
+def _number(value: float | None) -> float:
+    try:
+        number = float(value or 0.0) if value != 0 else float(value)  # -0.0 stays
+    except OverflowError:
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def _spelt(text: str | bytes | bytearray) -> float:
+    try:
+        return _number(float(text))
+    except ValueError:
+        return 0.0
+
+
+def _rows(raw: Any, trials: int, width: int) -> NDArray[np.float64]:
+    """Return the rows of the outputs of some runs, shape (trials, 1 + width)."""
+    if len(raw) != trials:
+        raise TypeError(f"{len(raw)} outputs came of {trials} runs")
+    rows = np.zeros((trials, 1 + width))
+    # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
+    at_once = isinstance(raw, np.ndarray) or len({_kind(output) for output in raw}) == 1
+    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple))
+    if at_once and (array := _plain(raw)) is not None and array.size == trials * width:
+        rows[:, 0], rows[:, 1:] = _KINDS[array.dtype.kind], array.reshape(trials, width)
+        fine = np.isfinite(rows).all(axis=1)
+        if array.dtype.kind in "iu":
+            fine &= (np.abs(rows[:, 1:]) <= _EXACT).all(axis=1)
+        again: Iterator[int] = iter(np.flatnonzero(~fine).tolist())
+    else:
+        again = iter(range(trials))
+    for run in again:
+        array = _plain(raw[run])
+        content, leaves = leaves_of(raw[run])
+        whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
+        if array is not None and array.size == width and np.isfinite(array).all() and not whole:
+            rows[run, 0], rows[run, 1:] = _KINDS[array.dtype.kind], array.ravel()
+        else:
+            digest = hashlib.blake2b(content, digest_size=8).digest()
+            rows[run] = 0.0
+            rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12)
+            rows[run, 1 : 1 + len(leaves)] = leaves[:width]
+    return rows
+
+
+def _kind(output: Any) -> Any:
+    return type(output), getattr(output, "dtype", None), getattr(output, "shape", None)
+
+
+def _plain(output: Any) -> NDArray[Any] | None:
+    """Return outputs as an array of real numbers; None for what is none, or hides the kinds of its parts."""
+    if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset)) or output is None:
+        return None
+    if isinstance(output, (list, tuple)) and len({type(part) for part in output}) > 1:
+        return None
+    try:
+        array = np.asarray(output)
+    except (ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in _KINDS else None
+
+
+@dataclass(frozen=True)
+class RowTarget(Target):
+    """A target with outputs of any kind, read as rows; see `RowTarget.of`."""
+
+    inner: Target | None = None
+
+    @classmethod
+    def of(cls, inner: Target, width: int) -> RowTarget:
+        """Return a target whose outputs have up to `width` numbers in them."""
+        return cls(inner.function, inner.batch, (1 + width,), inner.name, inner)
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        return self._inner.shown
+
+    @property
+    def _inner(self) -> Target:
+        assert self.inner is not None
+        return self.inner
+
+    def load(self) -> Callable[..., Any]:
+        """Return the callable; see `Target`."""
+        return self._inner.load()
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this target from others; see `Target`."""
+        return {**self._inner.identity(), "columns": str(self.shape)}
+
+    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
+        """Return the rows of independent runs, shape (trials, columns).
+
+        Raises
+        ------
+        TargetError
+            If the callable raises, or returns what is made of other things than `leaves_of` knows.
+        """
+        raw = self._inner.raw(inputs, rng, trials, where)
+        try:
+            return self._read(raw, trials)
+        except (TypeError, RecursionError) as error:
+            raise TargetError(
+                f"{self.shown}: {error} in {where}, but outputs must be made of numbers, strings, bytes, None, lists, "
+                "tuples, sets, mappings and arrays."
+            ) from None
+
+    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
+        return _rows(raw, trials, self.shape[0] - 1)
+
+
+@dataclass(frozen=True)
+class WidthTarget(RowTarget):
+    """A target read as how many numbers are in each output, up to 4,096."""
+
+    @classmethod
+    def of(cls, inner: Target, width: int = 0) -> WidthTarget:
+        """Return a target whose outputs are counted."""
+        return cls(inner.function, inner.batch, (), inner.name, inner)
+
+    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
+        return np.array([min(_MOST, len(leaves_of(output)[1])) for output in raw], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Samplers(Target):
+    """Two samplers as one target, which runs the first on the input 0 and the second on 1.
+
+    Parameters
+    ----------
+    function : callable or str
+        The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
+    batch, shape, name
+        See `Target`.
+    second : Target
+        The second, as a target.
+    """
+
+    second: Target | None = None
+
+    @classmethod
+    def of(cls, first: Target | Callable[..., Any] | str, second: Target | Callable[..., Any] | str) -> Samplers:
+        """Return two samplers as one target."""
+        one, two = (entry if isinstance(entry, Target) else Target(entry) for entry in (first, second))
+        if one.batch != two.batch:
+            raise ValueError("first and second must both take the number of trials, or neither.")
+        return cls(one.function, one.batch, one.shape, one.name, two)
+
+    @property
+    def _both(self) -> tuple[Target, Target]:
+        assert self.second is not None
+        return Target(self.function, self.batch, self.shape, self.name), self.second
+
+    @property
+    def shown(self) -> str:
+        """How messages name them."""
+        return " and ".join(target.shown for target in self._both)
+
+    def load(self) -> Callable[..., Any]:
+        """Return a callable that runs either; see `Target`."""
+        both = [target.load() for target in self._both]
+        return lambda inputs, *arguments: both[int(inputs[0])](*arguments)
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells these targets from others; see `Target`."""
+        first, second = (target.identity() for target in self._both)
+        return {**second, **first, "second target": second["target"]}
