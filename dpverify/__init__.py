@@ -47,7 +47,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpverify.audit.anytime import audit_anytime
-    from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+    from dpverify.audit.bitsum import audit_bitsum
+    from dpverify.audit.black_box import audit_mechanism
     from dpverify.audit.density import audit_density
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
@@ -175,7 +176,8 @@ __all__ = [
 # importing `dpverify.audit` sets that attribute.
 _HOMES = {
     "dpverify.audit.anytime": ("audit_anytime",),
-    "dpverify.audit.bitsum": ("audit_bitsum", "audit_mechanism"),
+    "dpverify.audit.bitsum": ("audit_bitsum",),
+    "dpverify.audit.black_box": ("audit_mechanism",),
     "dpverify.audit.density": ("audit_density",),
     "dpverify.audit.local": ("audit_local",),
     "dpverify.audit.means": ("audit_mean",),

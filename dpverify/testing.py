@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpverify.audit.bitsum import audit_mechanism
+from dpverify.audit.black_box import audit_mechanism
 from dpverify.audit.libraries import library_target, takes_the_value_alone
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
@@ -29,6 +29,7 @@ def assert_private(
     *,
     record: Record | None = None,
     allow_undecided: bool = False,
+    resolution: float | None = None,
     **options: Unpack[AuditKeywords],
 ) -> AuditReport:
     """Assert that nothing refutes a mechanism's privacy on two neighbouring inputs.
@@ -44,6 +45,9 @@ def assert_private(
         Two neighbours.
     record, allow_undecided
         See `assert_consistent`.
+    resolution : float, optional
+        See `dpverify.audit.black_box.audit_mechanism`: noise in floating point shows the input in its lowest bits, and
+        fails without it.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`. A correct
         mechanism fails with probability `level` at most; the same seed and a mechanism that draws from `rng` give the
@@ -68,7 +72,7 @@ def assert_private(
     __tracebackhide__ = True
     target = library_target(mechanism) if takes_the_value_alone(mechanism) else mechanism
     first, second = (np.asarray(value) for value in inputs)
-    report = audit_mechanism(target, claim, (first, second), **options)
+    report = audit_mechanism(target, claim, (first, second), resolution=resolution, **options)
     return assert_consistent(report, record=record, allow_undecided=allow_undecided)
 
 

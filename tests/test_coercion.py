@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpverify.audit.anytime import audit_anytime
-from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+from dpverify.audit.bitsum import audit_bitsum
+from dpverify.audit.black_box import audit_mechanism
 from dpverify.claims.buckets import least_shape
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.vector_sum.privacy import VectorSumClaims

@@ -48,7 +48,7 @@ OURS = """
 from protocols.local.labels import LabelRandomizedResponse
 
 def noisy_count(values, rng):
-    return values.sum() + rng.laplace(scale=1.25)
+    return int(values.sum() + rng.geometric(0.5507) - rng.geometric(0.5507))  # of epsilon 0.8
 
 def report_label(labels, rng):
     return int(LabelRandomizedResponse(3, 1.0).randomize(labels, rng)[0])

@@ -22,9 +22,8 @@ from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_integer
 
-__all__ = ["Implementation", "audit_bitsum", "audit_mechanism", "bitsum_subject"]
+__all__ = ["Implementation", "audit_bitsum", "bitsum_subject"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
@@ -283,45 +282,3 @@ def audit_bitsum(
         beforehand=() if budget is None else (exact_result(reference, budget),),
         **options,
     )
-
-
-def audit_mechanism(
-    target: Target | Callable[..., Any] | str,
-    claim: BudgetLike,
-    inputs: tuple[NDArray[Any], NDArray[Any]],
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit a mechanism whose law is not known, on two neighbouring inputs.
-
-    Half of the trials search for events that tell the two apart, the other half tests the claim on them. What is
-    refuted is refuted for certain but for `level`; a pass says nothing about other inputs.
-
-    Parameters
-    ----------
-    target : Target, callable or str
-        `function(inputs, rng)` returns a number.
-    claim : Budget or (epsilon, delta)
-        The claimed (epsilon, delta).
-    inputs : (ndarray, ndarray)
-        Two neighbouring inputs.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> neighbours = np.zeros(3), np.array([1.0, 0.0, 0.0])
-    >>> report = audit_mechanism(lambda x, rng: x.sum() + rng.laplace(0, 0.5), (1, 0), neighbours, trials=4_000)
-    >>> report.statement.startswith("Violates: privacy of the output")  # the noise's epsilon is 2
-    True
-    """
-    budget = Budget.of(claim, "claim")
-    check_integer("inputs", len(inputs), low=2, high=2)
-    first, second = (np.asarray(entry) for entry in inputs)
-    subject = Subject(
-        "target",
-        target if isinstance(target, Target) else Target(target),
-        (Dataset("the first input", first), Dataset("the second input", second)),
-        (Neighbours(0, 1),),
-    )
-    return audit(subject, claim=(budget.epsilon, budget.delta), **options)

@@ -21,7 +21,7 @@ from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.dependence import serial_dependence, smallest_replay
-from dpverify.statistics.events import likelihood_ratio_events, searched_events
+from dpverify.statistics.events import likelihood_ratio_events
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.lower_bound import privacy_test
@@ -206,18 +206,10 @@ def _privacy(
     first, second = datasets[pair.first], datasets[pair.second]
     samples = outputs[pair.first], outputs[pair.second]
     results = []
-    for name, columns, laws in _observed(first, second) or [("the output", 0, None)]:
+    for name, columns, laws in _observed(first, second):
         a, b = (sample[:, columns] for sample in samples)
         try:
-            if laws is None:
-                half = len(a) // 2
-                # Events look for outputs that are larger on the first dataset, so it must be the larger one.
-                if a[:half].mean() < b[:half].mean():
-                    a, b = -a, -b
-                (events,) = searched_events(a[:half], b[:half], epsilon, delta)
-                a, b = a[half:], b[half:]
-            else:
-                events = likelihood_ratio_events(*laws, epsilon, len(a))
+            events = likelihood_ratio_events(*laws, epsilon, len(a))
         except ValueError:
             continue  # the same law for both: nothing to tell them apart by
         result = privacy_test(
@@ -230,13 +222,10 @@ def _privacy(
             power=POWER,
             check=f"privacy of {name}, {first.name} against {second.name}",
         )
-        if laws is not None:
-            where = f"privacy loss of {name}, {first.name} against {second.name}"
-            results.append(_lossconforms(where, LossLaw(*laws), a, next(generators), level, detect))
+        where = f"privacy loss of {name}, {first.name} against {second.name}"
+        results.append(_lossconforms(where, LossLaw(*laws), a, next(generators), level, detect))
         smallest = result.details["smallest_detectable_epsilon"]
-        if laws is None:
-            results.append(result)
-        elif smallest is not None:
+        if smallest is not None:
             # Conformance answers for what is smaller: outputs of the claimed law have the claimed privacy.
             results.append(with_fault(result, f"epsilon {smallest:.4g} at delta {delta:.3g}", POWER))
     return results
@@ -264,7 +253,7 @@ def _lossconforms(
     return with_fault(result, f"loss with {other[1]}", power)
 
 
-def _observed(first: Dataset, second: Dataset) -> list[tuple[str, Any, tuple[DiscreteLaw, DiscreteLaw] | None]]:
+def _observed(first: Dataset, second: Dataset) -> list[tuple[str, Any, tuple[DiscreteLaw, DiscreteLaw]]]:
     """Return what the claim is tested on, as (name, columns, laws): the view if its law is known, else each column."""
     if first.view is not None and second.view is not None:
         return [("the view", first.view[0], (first.view[1], second.view[1]))]
@@ -275,6 +264,5 @@ def _observed(first: Dataset, second: Dataset) -> list[tuple[str, Any, tuple[Dis
 def _loss_rows(subject: Subject, outputs: Sequence[NDArray[np.float64]], level: float) -> Iterator[Mapping[str, float]]:
     for pair in subject.neighbours[:1]:
         for _, columns, laws in _observed(subject.datasets[pair.first], subject.datasets[pair.second])[:1]:
-            if laws is not None:
-                rows = LossLaw(*laws).rows(outputs[pair.first][:, columns], level)
-                yield from (row for row in rows if math.isfinite(row["loss"]))
+            rows = LossLaw(*laws).rows(outputs[pair.first][:, columns], level)
+            yield from (row for row in rows if math.isfinite(row["loss"]))

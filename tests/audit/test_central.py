@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.bitsum import audit_mechanism
+from dpverify.audit.black_box import audit_mechanism
 from dpverify.audit.central import audit_central, central_subject
 from dpverify.statistics.family import Verdict
 from protocols.local.labels import LabelRandomizedResponse

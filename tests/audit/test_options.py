@@ -7,7 +7,8 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
-from dpverify.audit.bitsum import audit_bitsum, audit_mechanism
+from dpverify.audit.bitsum import audit_bitsum
+from dpverify.audit.black_box import audit_mechanism
 from dpverify.audit.density import audit_density
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.target import Target

@@ -1,0 +1,349 @@
+"""Audits of mechanisms whose law is not known, on pairs of inputs: what their outputs show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.audit.examined import Examined, examine, held_out
+from dpverify.audit.limits import Limits, Look
+from dpverify.audit.neighbours import InputPair, InputPairs, input_pairs
+from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outputs import RowTarget, Samplers, WidthTarget
+from dpverify.audit.results import POWER
+from dpverify.audit.runner import Trials, run
+from dpverify.audit.target import Target
+from dpverify.guarantee import Budget, BudgetLike
+from dpverify.statistics.aspects import codes_of
+from dpverify.statistics.family import AuditResult, Verdict, decide
+from dpverify.statistics.repeats import repeats, smallest_repeated_share
+from protocols.validation import check_probability, check_real
+
+__all__ = ["MechanismReport", "audit_mechanism", "audit_samplers"]
+
+_ORDERS = (2.0, 4.0, 8.0, 16.0)
+_PROBED = 50
+"""Runs on each input that show how many numbers an output holds."""
+_LOWEST_BITS = "the lowest bit"
+_LOOKED_AT = (
+    "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
+    "tails, histograms, a linear discriminant and a classifier"
+)
+
+
+@dataclass(frozen=True)
+class MechanismReport(AuditReport):
+    """The report of `audit_mechanism`. Its figures hold together with the stated confidence.
+
+    Parameters
+    ----------
+    delta : float
+        At which epsilon is stated.
+    epsilon_lower : float
+        A lower bound of the mechanism's epsilon at delta.
+    epsilon_upper : float
+        No event that was tried shows more, but for those rarer than `least_mass`; inf where all are. Of events that
+        were not tried nothing is known: this is no upper bound for the mechanism.
+    least_mass : float
+        See above.
+    mu_lower : float
+        A lower bound of mu, of Gaussian differential privacy.
+    renyi_lower : mapping of float to float
+        Lower bounds of the Renyi divergence, by order.
+    confidence : float
+        Of all these figures and of the band, together.
+    tradeoff : tuple of mapping
+        The band of the pair of inputs that shows most: see `dpverify.statistics.tradeoff_band.TradeoffBand.rows`.
+    """
+
+    delta: float = 0.0
+    epsilon_lower: float = 0.0
+    epsilon_upper: float = math.inf
+    least_mass: float = 1.0
+    mu_lower: float = 0.0
+    renyi_lower: Mapping[float, float] = field(default_factory=dict)
+    confidence: float = 0.0
+    tradeoff: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """The verdict in a sentence, with what a pass is worth."""
+        if self.verdict is Verdict.VIOLATES:
+            return super().statement
+        most = (
+            "no event was frequent enough to show more"
+            if math.isinf(self.epsilon_upper)
+            else (f"no event tried shows more than epsilon {self.epsilon_upper:.4g}")
+        )
+        least = f"some shows at least {self.epsilon_lower:.4g}" if self.epsilon_lower > 0 else "none shows any"
+        figures = f"{most} at delta {self.delta:.3g}, {least} (confidence {self.confidence:.4g})"
+        if self.verdict is Verdict.CONSISTENT:
+            return f"Consistent: {figures}. Events rarer than {self.least_mass:.2g}, or not tried, may show more."
+        if self.claim is None:
+            return f"Undecided: nothing is claimed; {figures}."
+        return f"Undecided: {figures}, which does not exclude the fault that was asked for with {self.trials:,} trials."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; an epsilon for which there is no finite bound is the word `inf`."""
+        return {
+            **super().to_dict(),
+            "delta": self.delta,
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon_upper_of_events_tried": "inf" if math.isinf(self.epsilon_upper) else self.epsilon_upper,
+            "least_mass": self.least_mass,
+            "mu_lower": self.mu_lower,
+            "renyi_lower": {f"{order:g}": value for order, value in self.renyi_lower.items()},
+            "confidence": self.confidence,
+            "tradeoff": [dict(row) for row in self.tradeoff],
+        }
+
+
+def audit_mechanism(
+    target: Target | Callable[..., Any] | str,
+    claim: BudgetLike | None,
+    inputs: InputPairs,
+    *,
+    delta: float = 0.0,
+    resolution: float | None = None,
+    **options: Unpack[AuditKeywords],
+) -> MechanismReport:
+    """Audit a mechanism whose law is not known, on neighbouring inputs.
+
+    Of the outputs on each input an eighth teaches what tells the two apart, an eighth chooses events, and the rest
+    tests the claim on these. What is refuted is refuted for certain but for `level`. A pass says that the events tried
+    keep the claim to within `detect`: about other events, and other inputs, no test of a black box says anything.
+
+    Parameters
+    ----------
+    target : Target, callable or str
+        `function(inputs, rng)` returns an output of any kind: a number, a vector, a string, a tuple. Runs must be
+        independent.
+    claim : Budget or (epsilon, delta), optional
+        What is claimed for every pair; None only measures.
+    inputs : (array_like, array_like) or sequence of InputPair
+        Two neighbouring inputs, or pairs to search, for instance of `dpverify.audit.neighbours.neighbouring_inputs`.
+        All pairs share the error probability.
+    delta : float
+        In [0, 1), at which epsilon is measured where nothing is claimed.
+    resolution : float, optional
+        Positive: numbers are rounded to its multiples before they are looked at. Noise in floating point shows the
+        input in the lowest bits; with this the audit looks past them, and says so.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    MechanismReport
+
+    Raises
+    ------
+    TargetError
+        If the target fails, or returns what is made of other things than numbers, strings, bytes, None, lists, tuples,
+        sets, mappings and arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbours = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    >>> report = audit_mechanism(lambda x, rng: x.sum() + rng.laplace(0, 0.5), (1, 0), neighbours, trials=4_000)
+    >>> report.statement.startswith("Violates: privacy of the output")  # the noise's epsilon is 2
+    True
+    """
+    how = AuditOptions(**options)
+    budget = None if claim is None else Budget.of(claim, "claim")
+    check_probability("delta", delta, high_open=True)
+    if resolution is not None:
+        check_real("resolution", resolution, low=0.0, low_open=True)
+    pairs = input_pairs(inputs)
+    given = target if isinstance(target, Target) else Target(target)
+    epsilon, at = (None, delta) if budget is None else (budget.epsilon, budget.delta)
+    datasets, places = _distinct(pairs)
+    rows = how.draw(RowTarget.of(given, _width(given, datasets, how)), datasets)
+    if resolution is not None:
+        rows = [_rounded(outputs, resolution) for outputs in rows]
+    level = min(how.level, 1.0 - POWER)  # of the figures: a pass needs this confidence
+    found = [
+        examine(
+            rows[first],
+            rows[second],
+            epsilon=epsilon,
+            delta=at,
+            level=level / len(pairs),
+            detect=how.detect,
+            seed=how.seed,
+            check=f"privacy of the output, {pair.name}",
+        )
+        for pair, (first, second) in zip(pairs, places, strict=True)
+    ]
+    codes = [codes_of(outputs) for outputs in rows]
+    each = how.level / (len(pairs) + len(rows))
+    calls = [result for place, entry in enumerate(codes) if (result := _repeats(entry, place, each)) is not None]
+    results = [*(one.result for one in found), *calls]
+    best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
+    return MechanismReport(
+        given.name or "target",
+        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        decide(results, how.level, power=POWER),
+        how.level,
+        how.trials,
+        how.seed,
+        limits=_limits(pairs, found, calls, how, epsilon, at, resolution),
+        diagnosis=_diagnosis(best, codes),
+        delta=at,
+        epsilon_lower=best.epsilon_lower,
+        epsilon_upper=max(one.epsilon_upper for one in found),
+        least_mass=max(one.least_mass for one in found),
+        mu_lower=max(one.curve.mu() for one in found),
+        renyi_lower={order: max(one.curve.renyi(order) for one in found) for order in _ORDERS},
+        confidence=1.0 - level,
+        tradeoff=best.band.rows(),
+    )
+
+
+def audit_samplers(
+    first: Target | Callable[..., Any] | str,
+    second: Target | Callable[..., Any] | str,
+    claim: BudgetLike | None,
+    *,
+    delta: float = 0.0,
+    resolution: float | None = None,
+    **options: Unpack[AuditKeywords],
+) -> MechanismReport:
+    """Audit a pair of samplers: one draws outputs on an input, the other on its neighbour.
+
+    Parameters
+    ----------
+    first, second : Target, callable or str
+        `function(rng)` returns an output of any kind.
+    claim, delta, resolution, **options
+        See `audit_mechanism`.
+
+    Examples
+    --------
+    >>> report = audit_samplers(lambda rng: rng.integers(2), lambda rng: rng.integers(3), (1, 0), trials=2_000)
+    >>> report.verdict.value  # only the second ever returns 2
+    'violates'
+    """
+    pair = InputPair("the first sampler against the second", np.array([0]), np.array([1]))
+    both = Samplers.of(first, second)
+    return audit_mechanism(both, claim, [pair], delta=delta, resolution=resolution, **options)
+
+
+def _distinct(pairs: Sequence[InputPair]) -> tuple[list[NDArray[Any]], list[tuple[int, int]]]:
+    """Return all inputs, each once, and the places of every pair's."""
+    seen: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+    datasets: list[NDArray[Any]] = []
+
+    def place(inputs: NDArray[Any]) -> int:
+        key = str(inputs.dtype), inputs.shape, inputs.tobytes()
+        if key not in seen or inputs.dtype.hasobject:
+            seen[key] = len(datasets)
+            datasets.append(inputs)
+        return seen[key]
+
+    return datasets, [(place(pair.first), place(pair.second)) for pair in pairs]
+
+
+def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) -> int:
+    """Return how many numbers an output holds at most, of a few on each input."""
+    if target.shape:
+        return math.prod(target.shape)
+    probed = Trials(WidthTarget.of(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
+    widths = run(probed, executor=how.executor, timeout=how.timeout)
+    return int(max(column.max() for column in widths))
+
+
+def _rounded(rows: NDArray[np.float64], resolution: float) -> NDArray[np.float64]:
+    plain = rows[:, :1] < 2.0**52
+    with np.errstate(over="ignore"):
+        near = np.rint(rows[:, 1:] / resolution) * resolution + 0.0  # no -0
+    near = np.where(np.isfinite(near), near, rows[:, 1:])
+    return np.concatenate([rows[:, :1], np.where(plain, near, rows[:, 1:])], axis=1)
+
+
+def _repeats(codes: NDArray[np.int64], place: int, level: float) -> AuditResult | None:
+    smallest = smallest_repeated_share(codes, level, power=POWER)
+    check = repeats(codes)
+    if smallest is None and check.p_value > level:
+        return None  # outputs are equal too often anyway
+    return AuditResult(
+        f"{check.name}, input {place}",
+        check.p_value,
+        len(codes),
+        "Fisher's exact test of near against far pairs, union bound over lags",
+        check.evidence,
+        "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat one up to 32 before",
+        POWER,
+    )
+
+
+def _limits(
+    pairs: Sequence[InputPair],
+    found: Sequence[Examined],
+    calls: Sequence[AuditResult],
+    how: AuditOptions,
+    epsilon: float | None,
+    delta: float,
+    resolution: float | None,
+) -> Limits:
+    least = _least_sure(how.trials, epsilon or 0.0, delta, how.level / len(pairs))
+    upper = max(one.epsilon_upper for one in found)
+    shown = "" if math.isinf(upper) else f"an event tried with epsilon {upper:.4g} at delta {delta:.3g}"
+    tested = [
+        Look("inputs", "; ".join(pair.name for pair in pairs)),
+        Look("outputs", _LOOKED_AT, shown),
+    ]
+    if least is not None:
+        tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))
+    tested += [Look("calls", f"of input {place}", result.fault) for place, result in enumerate(calls) if result.fault]
+    missing = [
+        "inputs other than these",
+        "events that were not tried; no audit of a black box can exclude them",
+        "what several calls show together, but for repeated outputs",
+    ]
+    if least is not None:
+        missing.append(f"outcomes rarer than {least:.2g}")
+    if not calls:
+        missing.append("whether runs are independent: outputs are equal too often anyway")
+    if resolution is not None:
+        missing.append(f"what rounding to multiples of {resolution:g} hides, such as the lowest bits of floats")
+    return Limits(tuple(tested), tuple(missing))
+
+
+def _least_sure(trials: int, epsilon: float, delta: float, level: float) -> float | None:
+    """Return the least probability of an outcome of one input alone that refutes the claim with power .95.
+
+    An estimate: it must be met 20 times where events are learned, and its lower limit must exceed what the claim allows
+    beside an upper limit of no outcome at all. None if no probability does.
+    """
+    held = held_out(trials)
+    fresh = trials - 2 * held
+    each = level / 16.0
+    other = -math.log(each) / fresh
+    needed = math.exp(min(epsilon, 700.0)) * other + delta
+    # Normal: p less both the limit's and the power's deviations reaches what is needed.
+    wide = float(stats.norm.isf(each) + stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
+    root = (wide + math.sqrt(wide**2 + 4.0 * needed)) / 2.0
+    least = max(root**2, 20.0 / held)
+    return least if least < 1.0 else None
+
+
+def _diagnosis(best: Examined, codes: Sequence[NDArray[np.int64]]) -> tuple[str, ...]:
+    found = []
+    if best.seen_in and best.result.p_value < 1.0:
+        found.append(f"The outputs on the two inputs differ most in {best.seen_in}")
+        if best.seen_in.startswith(_LOWEST_BITS):
+            found.append(
+                "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
+                "resolution=... looks past them"
+            )
+    if all((entry == entry[0]).all() for entry in codes):
+        found.append("Every output on an input is the same")
+    return tuple(found)

@@ -1,0 +1,215 @@
+"""What the outputs of a black box on two inputs show: learn, choose and test events, each on outputs of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.results import POWER
+from dpverify.statistics.chosen import ChosenEvents, EventLimits, choose_events, event_limits
+from dpverify.statistics.events import Score
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.learned import learned_scores
+from dpverify.statistics.lower_bound import LowerCurve, claim_p_value
+from dpverify.statistics.tradeoff_band import TradeoffBand, tradeoff_band, tradeoff_thresholds
+
+__all__ = ["Examined", "allowed", "chosen_on", "decisive", "examine", "held_out"]
+
+_LEAST_SCALE = 0.1
+"""Slack is relative to a claim of at least this."""
+_DEVIATIONS = 3.5
+"""Standard deviations between an estimate and its limits."""
+_MOST_HELD = 50_000
+"""Outputs on each input that scores are learned from, and as many that events are chosen on."""
+
+Rows = NDArray[np.float64]
+
+
+def allowed(epsilon: float, detect: float) -> float:
+    """Return up to which epsilon the tried events may show in a pass."""
+    return epsilon + detect * max(epsilon, _LEAST_SCALE)
+
+
+def decisive(trials: int, epsilon: float, detect: float) -> bool:
+    """Return whether so many fresh outputs tell a fault of the asked size on an event that one input has half the time.
+
+    Fewer are no reason to pass anything, whatever was chosen: it may be events that show nothing.
+    """
+    q = 0.5 * math.exp(-epsilon)
+    return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(epsilon, detect) - epsilon) * math.sqrt(trials)
+
+
+def held_out(trials: int) -> int:
+    """Return how many outputs scores are learned from; as many are for choosing events, the rest is for the test."""
+    return min(trials // 8, _MOST_HELD)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What two samples show.
+
+    Parameters
+    ----------
+    result : AuditResult
+        The test of the claim; its p-value is 1 where nothing is claimed.
+    epsilon_lower, epsilon_upper : float
+        Some event tried has at least the one at delta, and no event that the trials resolve more than the other.
+    curve : LowerCurve
+        Below the true privacy curve.
+    band : TradeoffBand
+        Of the score of the event that shows most.
+    least_mass : float
+        The least probability of the events that are resolved.
+    seen_in : str
+        What the event looks at that shows most; empty where none shows anything.
+    """
+
+    result: AuditResult
+    epsilon_lower: float
+    epsilon_upper: float
+    curve: LowerCurve
+    band: TradeoffBand
+    least_mass: float
+    seen_in: str
+
+
+def chosen_on(
+    first: Rows, second: Rows, *, epsilon: float | None, delta: float, trials: int, detect: float, seed: int
+) -> ChosenEvents:
+    """Return events learned from the first half of the outputs and chosen on the second; see `choose_events`."""
+    half = len(first) // 2
+    return choose_events(
+        learned_scores(first[:half], second[:half], seed=seed),
+        first[half:],
+        second[half:],
+        delta=delta,
+        epsilon=epsilon,
+        trials=trials,
+        slack=detect,
+    )
+
+
+def examine(
+    first: Rows,
+    second: Rows,
+    *,
+    epsilon: float | None,
+    delta: float,
+    level: float,
+    detect: float,
+    seed: int,
+    check: str,
+) -> Examined:
+    """Return what the outputs on two inputs show.
+
+    An eighth of them teaches scores, an eighth chooses events, the rest tests these. All figures hold together but for
+    probability `level`: half of it is for the chosen events, half for the band.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (trials, columns)
+        As many of each.
+    epsilon : float, optional
+        The claim at delta.
+    delta : float
+        In [0, 1).
+    level : float
+        The error probability of the limits.
+    detect : float
+        The relative size of the fault that a pass must exclude.
+    seed : int
+        Of what is learned.
+    check : str
+        As in a report.
+    """
+    held = held_out(len(first))
+    trials = len(first) - 2 * held
+    events = chosen_on(
+        first[: 2 * held], second[: 2 * held], epsilon=epsilon, delta=delta, trials=trials, detect=detect, seed=seed
+    )
+    a, b = first[2 * held :], second[2 * held :]
+    likely, other = (members.sum(axis=0) for members in events.pairs(a, b))
+    limits = event_limits(likely, other, trials, level / 2.0)
+    best = int(np.argmax(_lower(limits, delta)))
+    score = _score_of(events, best)
+    held_a, held_b = first[held : 2 * held], second[held : 2 * held]
+    band = tradeoff_band(score, tradeoff_thresholds(score, held_a, held_b), a, b, level / 2.0)
+    curve = LowerCurve(
+        np.concatenate([limits.p_lower, band.lower.p_lower]),
+        np.concatenate([limits.q_upper, band.lower.q_upper]),
+        level,
+    )
+    p_value = 1.0
+    if epsilon is not None:
+        p_value = min(1.0, len(events) * float(claim_p_value(likely, other, trials, epsilon, delta).min()))
+    upper, mass = _upper(events, limits, delta)
+    lower = curve.epsilon(delta)
+    result = _result(check, p_value, trials, len(events), lower, upper, epsilon, delta, level, detect)
+    return Examined(result, lower, upper, curve, band, mass, _plainest(events, _lower(limits, delta)))
+
+
+def _lower(limits: EventLimits, delta: float) -> NDArray[np.float64]:
+    excess = limits.p_lower - delta
+    return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / limits.q_upper), -np.inf)
+
+
+def _upper(events: ChosenEvents, limits: EventLimits, delta: float) -> tuple[float, float]:
+    """Return the most that an event may show, of those that are resolved or show more than these, and their least mass.
+
+    An event too rare to be resolved does not count unless it does show more than the others can.
+    """
+    each = limits.epsilon_upper(delta)
+    assert events.resolved is not None
+    if not events.resolved.any():
+        return math.inf, 1.0
+    most = float(each[events.resolved].max())
+    more = _lower(limits, delta) > most
+    return max([most, *each[more].tolist()]), float(events.expected[events.resolved].max(axis=1).min())
+
+
+def _plainest(events: ChosenEvents, lower: NDArray[np.float64]) -> str:
+    """Return what shows most, but for a classifier's score where something simpler shows half as much."""
+    order = sorted(range(len(events)), key=lambda k: -float(lower[k]))
+    simple = [k for k in order if not events.names[k].endswith("classifier") and lower[k] >= 0.5 * lower[order[0]]]
+    return events.names[[*simple, order[0]][0]] if lower[order[0]] > 0 else ""
+
+
+def _score_of(events: ChosenEvents, place: int) -> Score:
+    """Return the score of one event: the higher, the likelier the first input is."""
+    return lambda samples: np.asarray(events.score(samples)[:, place])
+
+
+def _result(
+    check: str,
+    p_value: float,
+    trials: int,
+    events: int,
+    lower: float,
+    upper: float,
+    epsilon: float | None,
+    delta: float,
+    level: float,
+    detect: float,
+) -> AuditResult:
+    confidence = 1.0 - level
+    claimed = "" if epsilon is None else f", claimed {epsilon:.4g}"
+    passes = epsilon is not None and upper <= allowed(epsilon, detect) and decisive(trials, epsilon, detect)
+    return AuditResult(
+        check,
+        p_value,
+        trials,
+        f"{events} events learned and chosen on other outputs; Clopper-Pearson limits, union bound; exact level",
+        f"epsilon >= {lower:.4g} at delta {delta:.3g} with confidence {confidence:.4g}{claimed}",
+        fault="" if math.isinf(upper) else f"an event tried that shows epsilon {upper:.4g} at delta {delta:.3g}",
+        power=max(confidence, POWER) if passes else None,
+        details={
+            "epsilon_lower": lower,
+            "epsilon_upper_of_events_tried": None if math.isinf(upper) else upper,
+            "epsilon_claimed": epsilon,
+            "delta": delta,
+            "confidence": confidence,
+        },
+    )

@@ -1,0 +1,52 @@
+"""What outputs show: learned, chosen and tested on outputs of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.audit.examined import Examined, allowed, decisive, examine, held_out
+
+
+def examined(first: np.ndarray, second: np.ndarray, epsilon: float | None = 1.0, delta: float = 0.0) -> Examined:
+    rows = [np.asarray(x, dtype=float).reshape(len(x), -1) for x in (first, second)]
+    return examine(*rows, epsilon=epsilon, delta=delta, level=0.01, detect=0.1, seed=0, check="privacy")
+
+
+def test_a_claim_is_tested_at_its_delta() -> None:
+    # With probability .2 the first input shows itself: (0, .2) holds, (0, .1) does not.
+    rng = np.random.default_rng(4)
+    first, second = np.where(rng.random(60_000) < 0.2, 2, rng.integers(0, 2, 60_000)), rng.integers(0, 2, 60_000)
+    assert examined(first, second, 0.5, 0.1).result.p_value < 1e-6
+    held = examined(first, second, 0.5, 0.21)
+    assert held.result.p_value == 1.0
+    assert held.epsilon_lower < 0.05
+    assert held.result.power is not None
+    assert examined(first, second, None, 0.0).epsilon_lower > 5
+
+
+def test_fresh_outputs_decide_where_the_held_out_ones_are_all_alike() -> None:
+    trials = 40_000
+    first, second = np.zeros(trials), np.zeros(trials)
+    same = examined(first, second)
+    assert same.epsilon_lower == 0
+    assert same.epsilon_upper < 0.01
+    second[2 * held_out(trials) :] = 1  # never seen in training
+    assert examined(first, second).result.p_value < 1e-6
+
+
+def test_few_outputs_pass_nothing() -> None:
+    assert not decisive(1_000, 1.0, 0.1)
+    assert decisive(15_000, 1.0, 0.1)
+    assert decisive(1_000, 1.0, 0.5)
+    assert allowed(2.0, 0.1) == pytest.approx(2.2)
+    assert allowed(0.0, 0.5) == pytest.approx(0.05)
+    coin = np.random.default_rng(3).integers(0, 2, (2, 1_000))
+    assert examined(*coin).result.power is None
+
+
+def test_what_shows_it_is_named_plainly() -> None:
+    rng = np.random.default_rng(1)
+    noise = 2 * rng.integers(0, 1000, (2, 10_000))
+    assert examined(noise[0], noise[1] + 1).seen_in == "column 0 mod 2"
+    assert examined(*noise).seen_in == ""
