@@ -64,6 +64,11 @@ class AuditReport(Drawn):
         return overall(self.results)
 
     @property
+    def counted(self) -> str:
+        """How much was run, in words."""
+        return f"{self.trials:,} runs per dataset"
+
+    @property
     def exit_code(self) -> int:
         """The verdict as an exit status: 0 consistent, 1 violation found, 3 undecided."""
         return EXIT_CODES[self.verdict]

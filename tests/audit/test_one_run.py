@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.audit.one_run import audit_one_run, local_canaries
+from dpverify.audit.target import Target, TargetError
+from dpverify.statistics.family import Verdict
+from protocols.bitsum import RandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
+from tests.samples import FALSE_ALARM
+
+CANARIES = 1500
+
+
+def flipped(secrets: NDArray[Any], rng: np.random.Generator, flip: float) -> NDArray[np.float64]:
+    return 2.0 * (secrets ^ (rng.random(secrets.size) < flip)) - 1.0
+
+
+def response(epsilon: float) -> Target:
+    """Randomized response, which attains epsilon."""
+    return Target(
+        lambda secrets, rng: flipped(secrets, rng, 1.0 / (1.0 + np.exp(epsilon))), shape=(CANARIES,), name="response"
+    )
+
+
+def test_too_little_noise_is_found_in_one_run() -> None:
+    report = audit_one_run(response(1.5), (1, 0), canaries=CANARIES)
+    assert report.verdict is Verdict.VIOLATES
+    (result,) = report.results
+    assert 1.2 < result.details["epsilon_lower"] < 1.5
+    assert "secret bits are read off the output" in report.diagnosis[0]
+
+
+@pytest.mark.parametrize(("delta", "seeds"), [("0", 60), ("1e-6", 6)])
+def test_what_attains_the_claim_passes(delta: str, seeds: int) -> None:
+    level = 0.1
+    alarms = 0
+    for seed in range(seeds):
+        report = audit_one_run(response(1.0), (1, delta), canaries=CANARIES, level=level, seed=seed)
+        alarms += report.verdict is Verdict.VIOLATES
+        assert report.results[0].power == pytest.approx(1.0, abs=1e-6)
+    assert alarms <= stats.binom.isf(FALSE_ALARM, seeds, level)
+
+
+def test_secrets_that_all_leak_together_now_and_then_are_delta() -> None:
+    # Published with probability 1/2, else nothing at all: (0, 1/2)-DP, though every guess may be right.
+    def leaks(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        return flipped(secrets, rng, 0.0) if rng.random() < 0.5 else np.zeros(secrets.size)
+
+    verdicts = {audit_one_run(leaks, (1, "0.5"), canaries=50, seed=seed).verdict for seed in range(8)}
+    assert Verdict.VIOLATES not in verdicts
+    verdicts = {audit_one_run(leaks, (1, "1e-3"), canaries=50, seed=seed).verdict for seed in range(8)}
+    assert Verdict.VIOLATES in verdicts
+
+
+def test_only_the_surest_guesses_count() -> None:
+    # One canary in ten leaks entirely, and its score says so; the others say nothing.
+    def scores(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        sure = np.arange(secrets.size) % 10 == 0
+        return np.where(sure, 5.0 * flipped(secrets, rng, 0.0), rng.normal(size=secrets.size))
+
+    every = audit_one_run(scores, ("0.5", "1e-6"), canaries=200)
+    surest = audit_one_run(scores, ("0.5", "1e-6"), canaries=200, guesses=20)
+    assert every.verdict is not Verdict.VIOLATES
+    assert surest.verdict is Verdict.VIOLATES
+    assert (surest.results[0].details["guesses"], surest.results[0].details["correct"]) == (20, 20)
+
+
+def test_scores_of_zero_are_no_guesses_of_a_pure_claim() -> None:
+    def scores(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.where(np.arange(secrets.size) < 40, flipped(secrets, rng, 0.0), 0.0)
+
+    assert audit_one_run(scores, (1, 0), canaries=100).results[0].details["guesses"] == 40
+    assert audit_one_run(scores, (1, "1e-9"), canaries=100).results[0].details["guesses"] == 100
+    nothing = audit_one_run(lambda secrets, rng: np.zeros(secrets.size), (1, 0), canaries=100)
+    assert nothing.verdict is Verdict.UNDECIDED
+
+
+def test_runs_add_up_and_have_new_secrets() -> None:
+    seen: list[NDArray[Any]] = []
+
+    def scores(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        seen.append(secrets)
+        return flipped(secrets, rng, 0.1)
+
+    report = audit_one_run(scores, (1, 0), canaries=50, runs=20)
+    assert report.results[0].details["guesses"] == 1000
+    assert report.verdict is Verdict.VIOLATES
+    assert len({tuple(secrets) for secrets in seen}) == 20
+    assert 400 < sum(secrets.sum() for secrets in seen) < 600
+
+
+def test_few_canaries_are_undecided_and_say_what_they_would_have_shown() -> None:
+    report = audit_one_run(response(1.0), (1, 0), canaries=CANARIES, guesses=100)
+    assert report.verdict is Verdict.UNDECIDED
+    assert report.results[0].details["smallest_detectable_epsilon"] > 1.5
+    (look,) = report.limits.tested
+    assert look.aspect == "canaries"
+    assert look.fault
+    few = audit_one_run(response(1.0), (1, 0), canaries=CANARIES, guesses=3)
+    assert few.results[0].details["needed"] is None
+    assert few.limits.tested[0].fault == ""
+
+
+def test_local_reports_are_guessed_by_their_exact_law() -> None:
+    promised = LabelRandomizedResponse(4, 1.0)
+    report = audit_one_run(local_canaries(promised, 3000), (1, 0), canaries=3000)
+    assert report.verdict is Verdict.CONSISTENT
+    # Reports of the two labels that no canary has say nothing.
+    expected = 3000 * (promised.keep_probability + promised.other_probability)
+    assert abs(report.results[0].details["guesses"] - expected) < 5.0 * 3000**0.5
+
+    def faulty(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        return LabelRandomizedResponse(4, 1.6).randomize(labels, rng)
+
+    found = audit_one_run(local_canaries(promised, 3000, implementation=faulty), (1, 0), canaries=3000)
+    assert found.verdict is Verdict.VIOLATES
+
+
+def test_bad_targets_are_named() -> None:
+    with pytest.raises(TargetError, match="shape"):
+        audit_one_run(lambda secrets, rng: secrets[1:], (1, 0), canaries=10)
+    with pytest.raises(ValueError, match="one score per canary"):
+        audit_one_run(response(1.0), (1, 0), canaries=10)
+    with pytest.raises(ValueError, match="guesses"):
+        audit_one_run(response(1.0), (1, 0), canaries=CANARIES, guesses=CANARIES + 1)
+    with pytest.raises(TypeError, match="local mechanism"):
+        local_canaries(RandomizedResponse(9, 0.1), 10)
+    short = local_canaries(LabelRandomizedResponse(4, 1.0), 10, implementation=lambda labels, rng: labels[1:])
+    with pytest.raises(TargetError, match="one each"):
+        audit_one_run(short, (1, 0), canaries=10)
