@@ -17,6 +17,8 @@ from dpverify.search import bisected
 
 __all__ = ["likely_parameters"]
 
+_CLOSE = 1e-6
+
 _NORMAL = float(stats.norm.ppf(0.975))
 _REACH = 40.0
 """How far from the stated value parameters are looked for, in nats of the odds, or of the value."""
@@ -38,8 +40,7 @@ def likely_parameters(
     outputs : sequence of ndarray, shape (trials, columns)
         What it returned there, the estimate first.
     """
-    bits, estimates = datasets[0].inputs, outputs[0][:, 0]
-    ones, users = int(bits.sum()), bits.size
+    estimates = outputs[0][:, 0]
     if 0 not in datasets[0].laws:
         return
     stated = math.sqrt(datasets[0].laws[0][1].variance)
@@ -52,12 +53,14 @@ def likely_parameters(
         f"the estimates on {datasets[0].name} have standard deviation {spread:.4g} "
         f"(95 % interval [{spread - error:.4g}, {spread + error:.4g}]), where {stated:.4g} is claimed."
     )
+    if abs(claims_of(reference).rmse(reference) - stated) > _CLOSE * stated:
+        return  # the error over all inputs is another than the spread on this dataset
     for field in dataclasses.fields(reference):
         value = getattr(reference, field.name)
         if not isinstance(value, float) or not value > 0:
             continue
-        ends = [_with_spread(reference, field.name, value, at, ones, users) for at in (spread - error, spread + error)]
-        middle = _with_spread(reference, field.name, value, spread, ones, users)
+        ends = [_with_spread(reference, field.name, value, at) for at in (spread - error, spread + error)]
+        middle = _with_spread(reference, field.name, value, spread)
         if middle is None or None in ends:
             continue
         low, high = sorted(end for end in ends if end is not None)
@@ -65,7 +68,7 @@ def likely_parameters(
         yield f"that is the spread of {found}, where {value:.4g} is stated."
 
 
-def _with_spread(reference: Any, name: str, stated: float, wanted: float, ones: int, users: int) -> float | None:
+def _with_spread(reference: Any, name: str, stated: float, wanted: float) -> float | None:
     """Return the value of a parameter next to the stated one that gives the estimate this standard deviation."""
     odds = stated < 1.0
     centre = float(special.logit(stated)) if odds else math.log(stated)
@@ -76,8 +79,8 @@ def _with_spread(reference: Any, name: str, stated: float, wanted: float, ones: 
     def excess(at: float) -> float:
         try:
             protocol = dataclasses.replace(reference, **{name: value(at)})
-            return math.sqrt(claims_of(protocol).marginals(protocol, ones, users)["estimate"].variance) - wanted
-        except (ValueError, ArithmeticError, KeyError):
+            return float(claims_of(protocol).rmse(protocol)) - wanted
+        except (ValueError, ArithmeticError):
             return math.nan
 
     here = excess(centre)

@@ -9,7 +9,8 @@ import pytest
 
 from dpverify.audit.bitsum import Implementation, audit_bitsum, bitsum_subject
 from dpverify.audit.diagnosis import likely_parameters
-from protocols.bitsum import BitsumProtocol, NegativeBinomial, RandomizedResponse
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims
+from protocols.bitsum import BitsumProtocol, NegativeBinomial, RandomizedResponse, ThreeNB
 
 CASES = [
     (RandomizedResponse(40, 0.25), RandomizedResponse(40, 0.125), "flip_probability"),
@@ -41,3 +42,11 @@ def test_outputs_of_the_stated_spread_are_not_explained() -> None:
     quiet = list(likely_parameters(protocol, subject.datasets, [np.zeros_like(columns) for columns in outputs]))
     assert len(quiet) <= 2
     assert "standard deviation 0 (" in quiet[0]
+
+
+def test_a_diagnosis_lists_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = ThreeNB(1000, 0.7, 6.0, 0.97, 2.0)
+    subject = bitsum_subject(protocol, implementation=Implementation.of(protocol, aggregated=True))
+    monkeypatch.setattr(ThreeNBClaims, "marginals", lambda *_: pytest.fail("a law was listed"))
+    quiet = [np.zeros((200, 3)) for _ in subject.datasets]
+    assert list(likely_parameters(protocol, subject.datasets, quiet))
