@@ -67,6 +67,8 @@ def protocol_of(record: Mapping[str, Any]) -> Any:
 def _read(name: str, value: Any, kind: Any) -> Any:
     if isinstance(value, Mapping):
         return protocol_of(value)
+    if isinstance(value, bool) and kind in (int, float):
+        raise ValueError(f"{name}={value!r} must be {_KIND_NAMES[kind]}.")
     if not isinstance(value, str) and kind is not int:
         return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
     try:
@@ -78,7 +80,7 @@ def _read(name: str, value: Any, kind: Any) -> Any:
                 raise ValueError(value)
             return int(exact)
         return kind(value) if isinstance(kind, type) else value
-    except (KeyError, ValueError, OverflowError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}={value!r} must be {_KIND_NAMES.get(kind, 'one of its values')}.") from None
 
 

@@ -41,9 +41,11 @@ def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
 
     Raises
     ------
-    ValueError
-        If there is none, or a count is below 1.
+    ValueError, TypeError
+        If there is none, they have no order, or one is out of range.
     """
+    if isinstance(entries, str) or not isinstance(entries, Sequence):
+        raise TypeError(f"schedule={entries!r} must be a list of (protocol, count).")
     if not entries:
         raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
     found = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ def read_days(path: Path) -> list[Day]:
         raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days, but there is no such file.")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        lines = json.loads(text) if path.suffix.lower() == ".json" else _table(text)
+        lines = json.loads(text, object_pairs_hook=_object) if path.suffix.lower() == ".json" else _table(text)
     except ValueError as error:
         raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {error}.") from error
     if not isinstance(lines, list) or not lines or not all(isinstance(line, dict) for line in lines):
@@ -47,7 +49,8 @@ def read_days(path: Path) -> list[Day]:
             name = line.pop(_DAY, None)
             if name is not None and str(name) in named:
                 raise ValueError(f"day={name!r} must be there once: days contradict each other.")
-            named.add(str(name))
+            if name is not None:
+                named.add(str(name))
             protocol = protocol_of({name: value for name, value in line.items() if name not in (_COUNT, _HONEST)})
             honest = _whole(_HONEST, line[_HONEST]) if _HONEST in line else None
             days.append(Day(protocol, _whole(_COUNT, line.get(_COUNT, 1)), honest))
@@ -59,11 +62,21 @@ def read_days(path: Path) -> list[Day]:
 def _table(text: str) -> list[dict[str, Any]]:
     """Return the rows of a table; what is empty is not given, as protocols have different parameters."""
     rows = csv.DictReader(text.splitlines(), skipinitialspace=True, strict=True)
+    _object([(name.strip(), None) for name in rows.fieldnames or ()])
     found = []
     for number, row in enumerate(rows, 1):
         if None in row or None in row.values():
             raise ValueError(f"row {number} has not as many entries as the header")
         found.append({name.strip(): value.strip() for name, value in row.items() if value.strip()})
+    return found
+
+
+def _object(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return entries by name, each of which is there once: of two that differ nobody knows which was meant."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        twice = next(name for name, number in Counter(name for name, _ in entries).items() if number > 1)
+        raise ValueError(f"{twice!r} is there twice")
     return found
 
 

@@ -47,6 +47,7 @@ def test_both_forms_say_the_same(tmp_path: Path) -> None:
         ("protocol,users,flip_probability,count\nrr,900,.2,1.5\n", r"Day 1 of '.*': count='1.5' must be an integer"),
         ("protocol,users,flip_probability\nrr,900\n", r"row 1 has not as many entries as the header"),
         ("day,protocol,users,flip_probability\na,rr,9,.2\na,rr,8,.2\n", r"Day 2 of '.*': day='a' must be there once"),
+        ("protocol,users,flip_probability, users\nrr,900,.2,9\n", r"file of days: 'users' is there twice\.$"),
         ("protocol\n", "must hold a list of days, at least one"),
     ],
 )
@@ -65,3 +66,13 @@ def test_bad_objects_are_refused(tmp_path: Path) -> None:
             read_days(path)
     with pytest.raises(ValueError, match="there is no such file"):
         read_days(tmp_path / "none.csv")
+
+
+def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "days.json"
+    path.write_text('[{"protocol": "rr", "users": 900, "flip_probability": 0.25, "users": 9}]')
+    with pytest.raises(ValueError, match=r"^path='.*' must be a .json or .csv file of days: 'users' is there twice\.$"):
+        read_days(path)
+    one = {"protocol": "rr", "users": 900, "flip_probability": 0.25}
+    path.write_text(json.dumps([one, {"day": "None", **one}]))
+    assert len(read_days(path)) == 2
