@@ -59,8 +59,8 @@ def _account(
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
-    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary)
-    if taken(run, **{"--squared-change": squared_change, "--ball": ball or None, "--honest-users": honest_users}):
+    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary, honest_users)
+    if taken(run, **{"--squared-change": squared_change, "--ball": ball or None}):
         return
     from dpverify.planning.account import account
     from dpverify.report.tables import account_table

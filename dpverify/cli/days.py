@@ -72,7 +72,7 @@ def account_together(runs: Sequence[TypedRun]) -> None:
     adversaries = {run.adversary for run in runs if run.adversary is not None}
     if len(adversaries) > 1:
         raise ValueError(f"--threat-model must be one for all protocols, not {' and '.join(sorted(adversaries))}.")
-    days = [Day(run.protocol, run.instances) for run in runs]
+    days = [Day(*run.entry) for run in runs]
     at = {name: values[0] if values else None for name, values in given.items()}
     as_json = any(run.as_json for run in runs)
     _print(days, at["delta"], at["epsilon"], None, next(iter(adversaries), None), False, None, as_json)

@@ -31,6 +31,8 @@ class TypedRun:
         Whether --json was typed here.
     adversary : ThreatModel or None
         Whose view, if that can be typed for this protocol.
+    honest : int or None
+        How many of its users follow the protocol, if that was typed here.
     """
 
     protocol: Any
@@ -39,6 +41,12 @@ class TypedRun:
     epsilon: str | None
     as_json: bool
     adversary: ThreatModel | None
+    honest: int | None = None
+
+    @property
+    def entry(self) -> tuple[Any, int, int | None]:
+        """The run as an entry of a schedule."""
+        return self.protocol, self.instances, self.honest
 
 
 _taken: list[TypedRun] | None = None

@@ -48,7 +48,9 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
         runs = typed_runs(words, run)
         if any(each.delta or each.epsilon for each in runs):
             raise ValueError("--delta and --epsilon must be omitted: the ledger has its budget.")
-        spent = PrivacyLedger(file).spend_all([(each.protocol, each.instances) for each in runs], label=label)
+        if any(each.adversary for each in runs):
+            raise ValueError("--threat-model must be omitted: the ledger says whose view is accounted.")
+        spent = PrivacyLedger(file).spend_all([each.entry for each in runs], label=label)
         print_result(spent.to_dict(), spent_table(spent), as_json or any(each.as_json for each in runs))
 
     app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(spend)

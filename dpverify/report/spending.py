@@ -28,15 +28,18 @@ def spent_table(spent: Spent) -> RenderableType:
     spent : Spent
         As `PrivacyLedger.spent` returns it.
     """
-    rows = Rows(("run", "protocol", "users", "count"), ("users", "count"))
+    some_honest = any(day.honest is not None for _, day in spent.days[-_MOST_ROWS:])
+    numbers = ("users", *(["honest"] if some_honest else []), "count")
+    rows = Rows(("run", "protocol", *numbers), numbers)
     for label, day in spent.days[-_MOST_ROWS:]:
-        users = getattr(day.protocol, "users", None)
-        name = mechanism_claims_of(day.protocol).name
-        rows.add_row(label, name, "" if users is None else f"{users:,}", f"{day.count:,}")
+        of_run = {"users": getattr(day.protocol, "users", None), "honest": day.honest, "count": day.count}
+        told = ("" if of_run[number] is None else f"{of_run[number]:,}" for number in numbers)
+        rows.add_row(label, mechanism_claims_of(day.protocol).name, *told)
+    runs = "1 run" if spent.runs == 1 else f"{spent.runs:,} runs"
     limit = "" if spent.at_most is None else f", at most {spent.at_most:,} a user"
     left = len(spent.days) - _MOST_ROWS
     return Group(
-        Text(f"Budget {spent.budget}: {spent.runs:,} runs{limit}", style="bold"),
+        Text(f"Budget {spent.budget}: {runs}{limit}", style="bold"),
         *([rows] if spent.days else []),
         *([Text(f"and {left:,} lines before.")] if left > 0 else []),
         Text(

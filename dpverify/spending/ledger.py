@@ -29,6 +29,8 @@ from protocols.validation import check_choice, check_integer
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
 
 _VERSION = 1
+_OF_RUNS = ("count", "honest")
+"""What is written of a day beside its protocol."""
 _MOST_RUNS = 2**20
 """Up to so many more runs are looked for."""
 
@@ -82,7 +84,7 @@ class Spent(Shown):
             "runs": self.runs,
             "at_most": self.at_most,
             "threat_model": None if self.threat_model is None else self.threat_model.value,
-            "days": [{"label": label, "count": day.count, **record_of(day.protocol)} for label, day in self.days],
+            "days": [{"label": label, **_runs_of(day), **record_of(day.protocol)} for label, day in self.days],
             "head": self.head,
         }
 
@@ -160,7 +162,7 @@ class PrivacyLedger:
         """Return what was spent."""
         return self._spent(Lines.read(self.path))
 
-    def spend(self, protocol: Any, count: int = 1, *, label: str = "") -> Spent:
+    def spend(self, protocol: Any, count: int = 1, *, honest: int | None = None, label: str = "") -> Spent:
         """Write runs of one protocol down; see `spend_all`.
 
         Parameters
@@ -169,33 +171,38 @@ class PrivacyLedger:
             The protocol, as for `account`.
         count : int
             How many runs of it, at least 1.
+        honest : int, optional
+            How many of its users follow the protocol, at least, as for `account`; all when omitted.
         label : str
             What they are, for who reads the ledger.
         """
-        return self.spend_all([(protocol, count)], label=label)
+        return self.spend_all([(protocol, count, honest)], label=label)
 
-    def spend_all(self, runs: Sequence[tuple[Any, int]], *, label: str = "") -> Spent:
+    def spend_all(self, runs: Sequence[Any], *, label: str = "") -> Spent:
         """Write runs down that are about to take place, and return what is spent with them.
 
         When this returns the line is on the disk. Two processes that spend at once are served one after the other.
 
         Parameters
         ----------
-        runs : sequence of (protocol, int)
-            The protocols, as for `account`, and how many runs of each, at least 1: all of them are written, or none.
+        runs : sequence of (protocol, count) or (protocol, count, honest)
+            The protocols, how many runs of each, at least 1, and how many users are honest in each, all as for
+            `account`: all of them are written, or none.
         label : str
-            What they are, for who reads the ledger.
+            What they are, for who reads the ledger: printable characters.
 
         Raises
         ------
         BudgetExceededError
             If the budget would be exceeded: nothing is written.
+        ValueError, TypeError
+            If an argument is out of range: nothing is written.
         """
         new = days_of(runs)
         record = {
             "kind": "spend",
-            "label": str(label),
-            "runs": [{"count": int(day.count), **record_of(day.protocol)} for day in new],
+            "label": _checked_label(label),
+            "runs": [{**_runs_of(day), **record_of(day.protocol)} for day in new],
             "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         }
         Lines.read(self.path)  # no lock is left where there is no ledger
@@ -251,6 +258,20 @@ class PrivacyLedger:
         return Spent(budget, epsilon, days, at_most, adversary, known.head, found)
 
 
+def _runs_of(day: Day) -> dict[str, int]:
+    """Return what is written of a day beside its protocol: a number of honest users only where one was given."""
+    return {name: int(value) for name in _OF_RUNS if (value := getattr(day, name)) is not None}
+
+
+def _checked_label(label: str) -> str:
+    """Return a label that a table can hold in one line, and any terminal can print."""
+    if not isinstance(label, str):
+        raise TypeError(f"label={label!r} must be a text.")
+    if not label.isprintable():
+        raise ValueError(f"label={label!a} must be printable characters.")
+    return label
+
+
 def _account(budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None) -> ScheduleResult:
     runs = sum(day.count for day in days)
     schedule = Schedule(days, None if at_most is None else min(at_most, runs), adversary)
@@ -273,8 +294,8 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
             if record["kind"] != "spend":
                 raise ValueError
             for run in record["runs"]:
-                protocol = protocol_of({name: value for name, value in run.items() if name != "count"})
-                days.append((str(record["label"]), Day(protocol, run["count"])))
+                protocol = protocol_of({name: value for name, value in run.items() if name not in _OF_RUNS})
+                days.append((str(record["label"]), Day(protocol, *(run.get(name) for name in _OF_RUNS))))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFileError(
             f"path={str(path)!r} is no ledger of this version of dpverify{f': {error}' if str(error) else '.'}"

@@ -83,13 +83,18 @@ class Lines:
 def locked(path: Path) -> Iterator[None]:
     """Keep all other processes and threads that ask from a file; the lock ends with its process, however that ends.
 
+    It is beside the file itself, so that who comes by a symbolic link finds the same lock.
+
     Raises
     ------
     OSError
-        If another holds it for a minute.
+        If another holds it for a minute, or no lock can be made there.
     """
+    lock = f"{os.path.realpath(path)}.lock"
+    with open(lock, "ab"):  # a folder that cannot be written to is said at once, and not waited for
+        pass
     try:
-        with filelock.FileLock(f"{path}.lock", timeout=_PATIENCE):
+        with filelock.FileLock(lock, timeout=_PATIENCE):
             yield
     except filelock.Timeout as error:
         raise OSError(None, f"another process has held it for {_PATIENCE:.0f} seconds", str(path)) from error
@@ -103,16 +108,20 @@ def create(path: Path, record: Mapping[str, Any]) -> Lines:
     ValueError
         If there is a file already.
     """
-    if path.exists():
+    if os.path.lexists(path):  # a link to nothing is something
         raise ValueError(f"path={str(path)!r} must not exist: a file of what was spent is never overwritten.")
     line, head = _line(_FIRST, record)
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
-    with open(part, "xb") as file:
-        file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    try:
+        with open(part, "xb") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     _keep_name(path)
     return Lines((dict(record),), head)
 
@@ -179,6 +188,11 @@ def _line(previous: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
 def _write(path: Path, line: bytes) -> None:
     file = os.open(path, _APPEND)
     try:
+        if (names := os.fstat(file).st_nlink) > 1:
+            raise ValueError(
+                f"path={str(path)!r} must be the only name of its file, but it has {names} (hard links): a lock beside "
+                "one does not keep who comes by another."
+            )
         if os.write(file, line) != len(line):
             raise OSError(None, "only a part of a line could be written: `repair` takes it off", str(path))
         os.fsync(file)

@@ -34,6 +34,11 @@ def test_what_is_spent_is_shown_and_what_is_too_much_refused(
     assert capsys.readouterr().err.startswith("40 of rr would exceed the budget (1, 1e-06): epsilon would be up to ")
     assert cli.main(["spend", str(path), *RR, "1", "--delta", "1e-6"]) == 2
     assert capsys.readouterr().err == "--delta and --epsilon must be omitted: the ledger has its budget.\n"
+    words = ["pure", "--users", "9", "--instances", "1", "--p", ".9", "--threat-model", "model"]
+    assert cli.main(["spend", str(path), *words]) == 2
+    assert capsys.readouterr().err == "--threat-model must be omitted: the ledger says whose view is accounted.\n"
+    assert cli.main(["spend", "--label", "a\nb", str(path), *RR, "1"]) == 2
+    assert capsys.readouterr().err == "--label='a\\nb' must be printable characters.\n"
     assert path.read_bytes() == content
 
 

@@ -158,3 +158,32 @@ def test_bad_ledgers_are_not_made(tmp_path: Path, budget, options, message: str)
     with pytest.raises(ValueError, match=message):
         PrivacyLedger.create(tmp_path / "spent", budget, **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_who_is_honest_is_written_down_and_counts_in_every_later_call(ledger: PrivacyLedger) -> None:
+    few, all_of_them = (RandomizedResponse(900, 0.25), 1, 90), RandomizedResponse(900, 0.25)
+    first = ledger.spend_all([few])
+    assert ledger.spent() == first
+    second = ledger.spend(all_of_them)
+    assert second.epsilon == account([few, (all_of_them, 1)], delta="1e-6", relative_width=1e-4).epsilon
+    assert [day.get("honest") for day in second.to_dict()["days"]] == [90, None]
+    assert "honest" in str(second)
+    assert "honest" not in str(PrivacyLedger.create(ledger.path.with_name("other"), ("1", "1e-6")).spend(all_of_them))
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "message"),
+    [
+        ("a\nb", ValueError, r"^label='a\\nb' must be printable characters\.$"),
+        ("\x1b[2J", ValueError, "must be printable"),
+        ("\udcff", ValueError, r"^label='\\udcff' must be printable characters\.$"),
+        (3, TypeError, r"^label=3 must be a text\.$"),
+    ],
+)
+def test_a_label_that_no_table_can_show_is_refused(ledger: PrivacyLedger, label, kind, message) -> None:  # type: ignore[no-untyped-def]
+    content = ledger.path.read_bytes()
+    with pytest.raises(kind, match=message):
+        ledger.spend(LABELS, label=label)
+    with pytest.raises(TypeError, match=r"^schedule=\{.*\} must be a list of \(protocol, count\)\.$"):
+        ledger.spend_all({LABELS: 5})  # type: ignore[arg-type]
+    assert ledger.path.read_bytes() == content

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import filelock
 import pytest
 
 from dpverify.spending.lines import DamagedFileError, Lines, TornLineError, create, locked, repair
@@ -76,3 +77,39 @@ def test_a_file_is_made_once(path: Path, tmp_path: Path) -> None:
     assert path.read_bytes() == content
     with pytest.raises(ValueError, match="there is no such file"):
         Lines.read(tmp_path / "other")
+
+
+def test_a_lock_is_found_by_a_link_and_a_second_name_is_refused(path: Path, tmp_path: Path) -> None:
+    link, name = tmp_path / "link", tmp_path / "name"
+    link.symlink_to(path)
+    with locked(path), pytest.raises(filelock.Timeout), filelock.FileLock(f"{path}.lock", timeout=0):
+        pass
+    with locked(link):
+        with pytest.raises(filelock.Timeout), filelock.FileLock(f"{path}.lock", timeout=0):
+            pass
+        known = Lines.read(link).append(link, {"kind": "spend"})
+    assert Lines.read(path) == known
+    name.hardlink_to(path)
+    for each in (path, name):
+        with locked(each), pytest.raises(ValueError, match=r"must be the only name of its file, but it has 2 "):
+            Lines.read(each).append(each, {"kind": "spend"})
+    assert Lines.read(path) == known
+
+
+def test_where_nothing_can_be_written_nothing_is_left_or_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(FileNotFoundError), locked(tmp_path / "folder" / "spent"):
+        pass
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="must not exist"):
+        create(link, {"kind": "budget"})
+
+    def full(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        create(tmp_path / "spent", {"kind": "budget"})
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link"]
