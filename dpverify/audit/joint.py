@@ -1,0 +1,346 @@
+"""Audits of many instances together: of a density estimator, a classifier, a client, several calls of one protocol.
+
+The instances are independent given the data, so that the privacy loss of all of them is the sum of theirs, whose law is
+exact. Noise that instances share is seen in it, and in their pairs, though each by itself has its law.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.audit.limits import Limits, Look
+from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.results import POWER, conforms, with_fault
+from dpverify.audit.runner import block_generator
+from dpverify.audit.target import Target
+from dpverify.claims.bitsum import claims_of
+from dpverify.guarantee import Budget, BudgetLike
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.events import likelihood_ratio_events
+from dpverify.statistics.family import AuditResult, Verdict, decide
+from dpverify.statistics.instances import Sides, SummedLoss
+from dpverify.statistics.lower_bound import privacy_test
+from dpverify.statistics.structure import StructureCheck
+from protocols.bitsum import BitsumProtocol
+from protocols.kde import KernelDensityProtocol
+from protocols.validation import check_integer, check_vectors
+
+__all__ = ["Whole", "audit_joint", "bitsum_calls", "density_instances"]
+
+_STREAM = 2**34
+"""Where the generators of the tests begin, behind those of any dataset."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All instances of a pipeline on a dataset, and on neighbours of it.
+
+    Parameters
+    ----------
+    name : str
+        As in a report.
+    target : Target
+        `function(inputs, rng)` returns the outcomes of all instances, shape (instances,).
+    inputs : ndarray
+        The dataset.
+    laws : sequence of DiscreteLaw
+        The exact laws of the instances on it, which are independent.
+    neighbours : mapping of str to (ndarray, sequence of DiscreteLaw)
+        By name: a dataset that differs in one user, and the laws there. At least one.
+    """
+
+    name: str
+    target: Target
+    inputs: NDArray[Any]
+    laws: Sequence[DiscreteLaw]
+    neighbours: Mapping[str, tuple[NDArray[Any], Sequence[DiscreteLaw]]]
+
+    def __post_init__(self) -> None:
+        if not self.neighbours:
+            raise ValueError("neighbours is empty, but must hold at least one dataset.")
+
+
+def audit_joint(
+    whole: Whole,
+    claim: BudgetLike | None = None,
+    *,
+    beforehand: Sequence[AuditResult] = (),
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Audit all instances of a pipeline together: their summed privacy loss, each of them, and each pair.
+
+    Parameters
+    ----------
+    whole : Whole
+        See `bitsum_calls` and `density_instances`, or state the laws of your own.
+    claim : Budget or (epsilon, delta), optional
+        Of all instances together.
+    beforehand : sequence of AuditResult
+        Results known without trials, which join the family.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Examples
+    --------
+    Two calls of a binary sum that use the same noise:
+
+    >>> from protocols.bitsum import CentralDiscreteLaplace
+    >>> promised = CentralDiscreteLaplace(20, 0.5)
+    >>> def twice(bits, rng):
+    ...     noise = rng.geometric(0.5) - rng.geometric(0.5)
+    ...     return bits.sum(axis=0) + noise
+    >>> report = audit_joint(bitsum_calls(promised, 2, implementation=twice), trials=500)
+    >>> [result.check for result in report.violations]
+    ['pairs of instances', 'summed privacy loss against a user who changes every call']
+    """
+    how = AuditOptions(**options)
+    level, detect = how.level, how.detect
+    budget = None if claim is None else Budget.of(claim, "claim")
+    names = list(whole.neighbours)
+    drawn = how.draw(whole.target, [whole.inputs, *(inputs for inputs, _ in whole.neighbours.values())])
+    sides = Sides(whole.laws)
+    tests = len(beforehand) + 2 + 2 * len(names)
+    each = level / tests
+    results = [*beforehand, _single(sides, drawn[0], each)]
+    if len(whole.laws) > 1:
+        results.append(_tied(sides, drawn[0], each))
+    for at, (name, sample) in enumerate(zip(names, drawn[1:], strict=True)):
+        loss = SummedLoss(whole.laws, whole.neighbours[name][1])
+        if loss.informative:
+            rng = block_generator(how.seed, _STREAM, at)
+            results += _direction(loss, name, (drawn[0], sample), budget, rng, each, detect)
+    decided = decide(results, level, power=POWER)
+    return AuditReport(
+        whole.name,
+        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        decided,
+        level,
+        how.trials,
+        how.seed,
+        limits=_limits(whole, decided),
+        diagnosis=tuple(
+            f"{result.evidence}."
+            for result in decided
+            if result.verdict is Verdict.VIOLATES and result.check in (_SINGLE, _TIED)
+        ),
+    )
+
+
+_SINGLE, _TIED = "each instance", "pairs of instances"
+
+
+def _found(check: StructureCheck, trials: int, fault: str, chance: float, tests: int, level: float) -> AuditResult:
+    """Return a check of many counts as a result; the fault makes some event happen in all runs or in none."""
+    shows = 2.0 * tests * chance**trials <= level
+    method = f"exact two-sided binomial tests of {tests:,} counts, union bound"
+    return AuditResult(check.name, check.p_value, trials, method, check.evidence, fault, 1.0 if shows else 0.0)
+
+
+def _single(sides: Sides, outputs: NDArray[np.float64], level: float) -> AuditResult:
+    count = len(sides.laws)
+    fault = f"one of {count:,} instances without its noise"
+    return _found(sides.single(outputs), len(outputs), fault, sides.constant, 2 * count, level)
+
+
+def _tied(sides: Sides, outputs: NDArray[np.float64], level: float) -> AuditResult:
+    fault = f"two of {len(sides.laws):,} instances whose noise always has one sign, or opposite ones"
+    return _found(sides.tied(outputs), len(outputs), fault, sides.agreement, sides.pairs, level)
+
+
+def _direction(
+    loss: SummedLoss,
+    name: str,
+    outputs: tuple[NDArray[np.float64], NDArray[np.float64]],
+    budget: Budget | None,
+    rng: np.random.Generator,
+    level: float,
+    detect: float,
+) -> list[AuditResult]:
+    """Test the summed loss on the dataset against its law, and the claim on it and the neighbour."""
+    here, there = loss.law(loss.first), loss.law(loss.second)
+    first, second = (loss.scores(rows) for rows in outputs)
+    results = [conforms(f"summed privacy loss against {name}", here, first, rng, level, detect)]
+    if budget is None:
+        return results
+    found = privacy_test(
+        first,
+        second,
+        likelihood_ratio_events(here, there, budget.epsilon, len(first)),
+        [(budget.epsilon, budget.delta)],
+        level=level,
+        power=POWER,
+        check=f"privacy of all instances against {name}",
+    )
+    smallest = found.details["smallest_detectable_epsilon"]
+    if smallest is not None:  # else no event of these laws can refute the claim, and the law's test answers for it
+        results.append(with_fault(found, f"epsilon {smallest:.4g} at delta {budget.delta:.3g}", POWER))
+    return results
+
+
+def _limits(whole: Whole, results: Sequence[AuditResult]) -> Limits:
+    def faults(begin: str) -> str:
+        return "; ".join(dict.fromkeys(r.fault for r in results if r.check.startswith(begin) and (r.power or 0) >= 0.5))
+
+    neighbours = ", ".join(whole.neighbours)
+    looks = [
+        Look("datasets", f"one, and its neighbours: {neighbours}"),
+        Look("instances", "each by itself", faults(_SINGLE)),
+        Look("instances", "each pair", faults(_TIED)),
+        Look("privacy loss", f"summed over all {len(whole.laws):,} instances", faults("summed")),
+    ]
+    missing = [
+        "datasets other than these, and neighbours that differ in another user",
+        "what three or more instances tell together, other than by the sum of their losses",
+        "single messages: their order, and whether users share their randomness",
+    ]
+    if any(result.check.startswith("privacy of all") for result in results):
+        looks.append(Look("neighbours", "events of the likelihood ratio of all instances", faults("privacy of all")))
+    else:
+        missing.append("a privacy claim: none was made, or no event of these laws is beyond it")
+    return Limits(tuple(looks), tuple(missing))
+
+
+def _target(implementation: Target | Callable[..., Any] | str, instances: int) -> Target:
+    if isinstance(implementation, Target):
+        return implementation
+    return Target(implementation, shape=(instances,))
+
+
+def bitsum_calls(
+    reference: BitsumProtocol,
+    calls: int,
+    *,
+    implementation: Target | Callable[..., Any] | str | None = None,
+) -> Whole:
+    """Return several calls of a binary sum, with the bits of half of the users set.
+
+    The neighbours change the last user's bit in all calls: up, or in every second call up and in the others down.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run.
+    calls : int
+        At least 1.
+    implementation : Target, callable or str, optional
+        What does run: `function(bits, rng)` with bits of shape (users, calls) returns the estimates, shape (calls,).
+    """
+    check_integer("calls", calls, low=1)
+    users = reference.users
+    bits = np.zeros((users, calls), dtype=np.int64)
+    bits[: users // 2] = 1
+    down = np.arange(calls) % 2 == 1
+    bits[-1, down] = 1  # the last user, who can go either way
+    mixed, up = bits.copy(), bits.copy()
+    mixed[-1] = 1 - bits[-1]
+    up[-1] = 1
+
+    @functools.cache
+    def law(ones: int) -> DiscreteLaw:
+        return claims_of(reference).estimate_law(reference, ones)
+
+    def laws(rows: NDArray[np.int64]) -> list[DiscreteLaw]:
+        return [law(int(ones)) for ones in rows.sum(axis=0)]
+
+    if implementation is None:
+        target = Target(functools.partial(_own_calls, reference), False, (calls,), f"{calls} calls of {reference!r}")
+    else:
+        target = _target(implementation, calls)
+    neighbours = {"a user who changes every call": (mixed, laws(mixed))}
+    if calls > 1:
+        neighbours["a user who changes every second call"] = (up, laws(up))
+    return Whole(target.name or "target", target, bits, laws(bits), neighbours)
+
+
+def _own_calls(reference: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    views = reference.sample_view(bits.sum(axis=0), rng)
+    return np.asarray(reference.analyze(views), dtype=np.float64)
+
+
+def density_instances(
+    reference: KernelDensityProtocol,
+    points: ArrayLike,
+    candidates: ArrayLike,
+    *,
+    implementation: Target | Callable[..., Any] | str | None = None,
+) -> Whole:
+    """Return all bitsums of a density estimator, with the public features fixed.
+
+    The neighbour moves the first user to the candidate whose outputs differ most: the largest expected summed loss.
+
+    Parameters
+    ----------
+    reference : KernelDensityProtocol
+        What is claimed to run.
+    points : array_like, shape (users, dimension)
+        The users' points; few users, for a law per number of ones is listed.
+    candidates : array_like, shape (candidates, dimension)
+        Where the first user may move to.
+    implementation : Target, callable or str, optional
+        What does run: `function(points, rng)` returns the published vector, `KernelDensity.published`, as one row of
+        instances times Q numbers.
+    """
+    features, bitsum = reference.features, reference.bitsum
+    x = features.family.accepted(points)
+    moves = check_vectors("candidates", candidates, dimension=features.family.dimension)
+    listed = [claims_of(bitsum).estimate_law(bitsum, ones) for ones in range(bitsum.users + 1)]
+
+    def laws(rows: NDArray[np.float64]) -> list[DiscreteLaw]:
+        chances = 0.5 + features.f(rows).reshape(len(rows), -1) / (2.0 * features.family.R)
+        return [_published(listed, column, bitsum.users, features.family.R) for column in chances.T]
+
+    here = laws(x)
+    found = []
+    for move in moves:
+        moved = x.copy()
+        moved[0] = move
+        there = laws(moved)
+        found.append((_divergence(here, there), moved, there))
+    _, moved, there = max(found, key=lambda entry: entry[0])
+    target = _target(
+        functools.partial(_own_density, reference) if implementation is None else implementation, len(here)
+    )
+    own = f"all {len(here)} instances of a density over {bitsum!r}"
+    return Whole(
+        own if implementation is None else target.name or "target",
+        target,
+        x,
+        here,
+        {f"the first user at {moved[0].tolist()}": (moved, there)},
+    )
+
+
+def _published(listed: Sequence[DiscreteLaw], chances: NDArray[np.float64], users: int, reach: float) -> DiscreteLaw:
+    """Return the law of a published number: of the estimate, mixed over the number of ones, on the kernel's scale."""
+    ones = functools.reduce(lambda pmf, chance: np.convolve(pmf, [1.0 - chance, chance]), chances, np.ones(1))
+    points = np.concatenate([law.points for law in listed])
+    masses = np.concatenate([chance * law.pmf for chance, law in zip(ones, listed, strict=True)])
+    outside = float(sum(chance * law.outside for chance, law in zip(ones, listed, strict=True)))
+    mixed = DiscreteLaw.of(points, np.maximum(masses, 0.0), min(1.0, outside))
+    return mixed.image(lambda estimate: (2.0 * estimate - users) * reach)
+
+
+def _divergence(first: Sequence[DiscreteLaw], second: Sequence[DiscreteLaw]) -> float:
+    """Return the expected summed loss; infinite losses count as large."""
+    loss = SummedLoss(first, second)
+    if not loss.informative:
+        return 0.0
+    total = 0.0
+    for p, q in zip(first, second, strict=True):
+        other = q.probabilities(p.points)
+        with np.errstate(divide="ignore"):
+            total += float(p.pmf @ np.minimum(np.log(p.pmf) - np.log(other), 1e3))
+    return total
+
+
+def _own_density(
+    reference: KernelDensityProtocol, points: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return np.asarray(reference.simulate(points, rng).published, dtype=np.float64).reshape(-1)

@@ -1,0 +1,228 @@
+"""Many independent instances at once: the law of the privacy loss summed over them, and what ties them together.
+
+A leak that no instance shows by itself, such as noise that two of them share, shows in their sum, or in how often two
+of them are on the same side of their medians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.events import likelihood_ratio_score
+from dpverify.statistics.structure import StructureCheck
+
+__all__ = ["Sides", "SummedLoss"]
+
+_FINENESS = 200
+"""Steps of the lattice in a standard deviation of the sum."""
+_REACH = 20 * _FINENESS
+"""No single score is larger: the privacy loss of outcomes that only one dataset has is infinite."""
+_CUT = 1e-18
+"""Less probable ends of the sum's law are left out, and counted as unlisted."""
+UNLISTED = 2.0**50
+"""The score of a run in which some instance's outcome is impossible: no sum is so large."""
+
+
+@dataclass(frozen=True, eq=False)
+class SummedLoss:
+    """The privacy loss of a row of independent outcomes, rounded per instance to a lattice; the law is exact.
+
+    Rounding costs a little power and nothing else: whatever scores are summed, their law is a convolution.
+
+    Parameters
+    ----------
+    first, second : sequence of DiscreteLaw
+        The laws of all instances on two neighbouring datasets: as many, of numbers.
+    """
+
+    first: Sequence[DiscreteLaw]
+    second: Sequence[DiscreteLaw]
+
+    def __post_init__(self) -> None:
+        if len(self.first) != len(self.second) or not self.first:
+            raise ValueError(
+                f"first and second hold {len(self.first)} and {len(self.second)} laws, but must hold as many, and at "
+                "least one."
+            )
+
+    @cached_property
+    def _tables(self) -> list[tuple[DiscreteLaw, NDArray[np.int64]]]:
+        """Return, per instance, all outcomes of either law and their scores."""
+        listed, losses = [], []
+        for p, q in zip(self.first, self.second, strict=True):
+            both = DiscreteLaw.of(np.concatenate([p.points, q.points]), np.concatenate([p.pmf, q.pmf]) / 2.0, 1.0)
+            listed.append(both)
+            losses.append(likelihood_ratio_score(p, q)(both.points))
+        variance = sum(_variance(both.pmf, loss) for both, loss in zip(listed, losses, strict=True))
+        step = max(variance**0.5 / _FINENESS, 1e-9)
+        scores = [np.rint(np.clip(loss / step, -_REACH, _REACH)).astype(np.int64) for loss in losses]
+        return list(zip(listed, scores, strict=True))
+
+    @property
+    def informative(self) -> int:
+        """How many instances have different laws on the two datasets."""
+        return sum(bool(scores.any()) for _, scores in self._tables)
+
+    def scores(self, outputs: ArrayLike) -> NDArray[np.float64]:
+        """Return the sum of each run's scores, whole numbers, shape (runs,); 2^50 where an outcome is not listed.
+
+        Parameters
+        ----------
+        outputs : array_like, shape (runs, instances)
+        """
+        rows = np.asarray(outputs)
+        if rows.ndim != 2 or rows.shape[1] != len(self.first):
+            raise ValueError(f"outputs has shape {rows.shape}, but must have shape (runs, {len(self.first)}).")
+        total, unlisted = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+        for (both, scores), column in zip(self._tables, rows.T, strict=True):
+            at = both.index(column)
+            total += scores[at]
+            unlisted |= at < 0
+        return np.where(unlisted, UNLISTED, total)
+
+    def law(self, laws: Sequence[DiscreteLaw]) -> DiscreteLaw:
+        """Return the exact law of the scores' sum if the instances are independent and have these laws."""
+        low, pmf, outside = 0, np.ones(1), 0.0
+        for (both, scores), law in zip(self._tables, laws, strict=True):
+            start = int(scores.min())
+            pmf = np.convolve(pmf, np.bincount(scores - start, weights=law.probabilities(both.points)))
+            kept = np.flatnonzero(pmf > _CUT)
+            first, last = int(kept[0]), int(kept[-1]) + 1
+            outside += law.outside + float(pmf[:first].sum() + pmf[last:].sum())
+            low, pmf = low + start + first, pmf[first:last]
+        return DiscreteLaw.of(low + np.arange(pmf.size), pmf, min(1.0, outside))
+
+
+def _variance(weights: NDArray[np.float64], losses: NDArray[np.float64]) -> float:
+    finite = np.isfinite(losses)
+    if not finite.any():
+        return 1.0
+    mean = np.average(losses[finite], weights=weights[finite])
+    return float(np.average((losses[finite] - mean) ** 2, weights=weights[finite]))
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Where the outcomes of each instance fall: above its median, and far from its mean.
+
+    Parameters
+    ----------
+    laws : sequence of DiscreteLaw
+        The laws of all instances, of numbers.
+    """
+
+    laws: Sequence[DiscreteLaw]
+
+    @cached_property
+    def _cuts(self) -> NDArray[np.float64]:
+        """Return, per instance, three cuts between outcomes: the median, and one standard deviation to either side."""
+        return np.array(
+            [
+                [_median(law), *(_between(law, law.mean + side * law.variance**0.5) for side in (-1, 1))]
+                for law in self.laws
+            ]
+        )
+
+    @cached_property
+    def _chances(self) -> NDArray[np.float64]:
+        """Return, per instance, the probabilities to be above the median's cut and beyond the others."""
+        found = []
+        for law, (middle, low, high) in zip(self.laws, self._cuts, strict=True):
+            far = (law.points < low) | (law.points > high)
+            found.append([law.pmf[law.points > middle].sum(), law.pmf[far].sum()])
+        return np.clip(np.array(found), 0.0, 1.0)
+
+    @property
+    def constant(self) -> float:
+        """The largest probability, over the instances, that a run falls where one without noise may always fall."""
+        return float(np.max(np.maximum(self._chances, 1.0 - self._chances).min(axis=1)))
+
+    @property
+    def agreement(self) -> float:
+        """The largest probability, over all pairs, that two instances are on the same side or on different ones."""
+        same = self._agree()
+        return float(np.max(np.maximum(same, 1.0 - same), initial=0.0))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of instances there are."""
+        return len(self.laws) * (len(self.laws) - 1) // 2
+
+    def _agree(self) -> NDArray[np.float64]:
+        above = self._chances[:, 0]
+        first, second = np.triu_indices(len(self.laws), 1)
+        return np.asarray(above[first] * above[second] + (1.0 - above[first]) * (1.0 - above[second]))
+
+    def single(self, outputs: NDArray[Any]) -> StructureCheck:
+        """Test each instance by itself: how often it is above its median, and how often far from its mean.
+
+        Parameters
+        ----------
+        outputs : ndarray, shape (runs, instances)
+        """
+        middle, low, high = self._cuts.T
+        seen = np.stack([outputs > middle, (outputs < low) | (outputs > high)], axis=2).sum(axis=0)
+        p_values = _binomial(seen, len(outputs), self._chances)
+        at = int(np.argmin(p_values.min(axis=1)))
+        kind = int(np.argmin(p_values[at]))
+        where = ("above the median", "farther than a standard deviation from the mean")[kind]
+        return StructureCheck(
+            "each instance",
+            min(1.0, p_values.size * float(p_values.min())),
+            f"instance {at} is {where} in {seen[at, kind]:,} of {len(outputs):,} runs, "
+            f"{len(outputs) * self._chances[at, kind]:,.1f} expected",
+        )
+
+    def tied(self, outputs: NDArray[Any]) -> StructureCheck:
+        """Test each pair of instances: how often both are on the same side of their medians.
+
+        Parameters
+        ----------
+        outputs : ndarray, shape (runs, instances), at least two instances
+        """
+        above = (outputs > self._cuts[:, 0]).astype(np.float64)
+        both = above.T @ above
+        ones = above.sum(axis=0)
+        first, second = np.triu_indices(len(self.laws), 1)
+        same = np.rint(len(outputs) - ones[first] - ones[second] + 2.0 * both[first, second])
+        p_values = _binomial(same, len(outputs), self._agree())
+        at = int(np.argmin(p_values))
+        return StructureCheck(
+            "pairs of instances",
+            min(1.0, p_values.size * float(p_values.min())),
+            f"instances {first[at]} and {second[at]} are on the same side of their medians in {same[at]:,.0f} of "
+            f"{len(outputs):,} runs, {len(outputs) * self._agree()[at]:,.1f} expected",
+        )
+
+
+def _median(law: DiscreteLaw) -> float:
+    """Return the cut between two outcomes that both sides are most equally likely of."""
+    if law.atoms == 1:
+        return float(law.points[0]) + 1.0
+    at = int(np.argmin(np.abs(np.cumsum(law.pmf)[:-1] - 0.5)))
+    return float(law.points[at] + law.points[at + 1]) / 2.0
+
+
+def _between(law: DiscreteLaw, value: float) -> float:
+    """Return a cut near a value that no outcome is near to: the middle of two outcomes, or beyond them all."""
+    at = int(np.searchsorted(law.points, value, side="right"))
+    if at == 0:
+        return float(law.points[0]) - 1.0
+    if at == law.atoms:
+        return float(law.points[-1]) + 1.0
+    return float(law.points[at - 1] + law.points[at]) / 2.0
+
+
+def _binomial(counts: NDArray[Any], trials: int, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return exact two-sided p-values: twice the smaller tail, at most 1."""
+    below = special.bdtr(counts, trials, chances)
+    above = np.where(counts > 0, special.bdtrc(np.maximum(counts - 1, 0), trials, chances), 1.0)
+    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))

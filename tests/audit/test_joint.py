@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.audit.bitsum import audit_bitsum
+from dpverify.audit.joint import Whole, audit_joint, bitsum_calls, density_instances
+from dpverify.audit.target import Target
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.family import Verdict
+from protocols.bitsum import CentralDiscreteLaplace, RandomizedResponse
+from protocols.kde import KernelDensityProtocol
+from protocols.lsq import GaussianFeatures
+
+CALLS = 6
+PROMISED = CentralDiscreteLaplace(20, 0.5)
+
+
+def laplace(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    return rng.geometric(0.5, count) - rng.geometric(0.5, count)
+
+
+def correct(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    return np.asarray(bits.sum(axis=0) + laplace(rng, CALLS))
+
+
+def common(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    return np.asarray(bits.sum(axis=0) + laplace(rng, 1))
+
+
+def opposite(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    noise = laplace(rng, CALLS)
+    noise[5] = -noise[2]
+    return np.asarray(bits.sum(axis=0) + noise)
+
+
+def one_quiet(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    noise = laplace(rng, CALLS)
+    noise[3] = 0
+    return np.asarray(bits.sum(axis=0) + noise)
+
+
+def test_own_calls_and_a_correct_one_are_consistent() -> None:
+    for implementation in (None, correct):
+        report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=implementation), (3, "1e-3"), trials=2000)
+        assert report.verdict is Verdict.CONSISTENT
+        assert len([look for look in report.limits.tested if look.fault]) >= 4
+
+
+@pytest.mark.parametrize(
+    ("implementation", "check"), [(common, "pairs"), (opposite, "pairs"), (one_quiet, "each instance")]
+)
+def test_faults_across_calls(implementation: Callable[..., Any], check: str) -> None:
+    report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=implementation), trials=1000)
+    assert report.verdict is Verdict.VIOLATES
+    assert any(result.check.startswith(check) for result in report.violations)
+    assert report.diagnosis
+
+
+def test_noise_that_calls_share_is_seen_by_no_audit_of_one_call() -> None:
+    def first(bits: NDArray[Any], rng: np.random.Generator) -> float:
+        return float(common(np.repeat(bits[:, np.newaxis], CALLS, axis=1), rng)[0])
+
+    assert audit_bitsum(PROMISED, implementation=first, trials=1000).verdict is not Verdict.VIOLATES
+
+
+def test_a_claim_that_the_calls_break_together() -> None:
+    # One call is ln 2; six of them are not 1, whatever each says.
+    report = audit_joint(bitsum_calls(PROMISED, CALLS), (1, "1e-3"), trials=2000)
+    assert [result.check for result in report.violations] == [
+        "privacy of all instances against a user who changes every call",
+        "privacy of all instances against a user who changes every second call",
+    ]
+
+
+def test_impossible_outcomes_are_refuted() -> None:
+    report = audit_joint(
+        bitsum_calls(PROMISED, 2, implementation=lambda bits, rng: bits.sum(axis=0) + laplace(rng, 2) + 1e-3),
+        trials=200,
+    )
+    assert report.verdict is Verdict.VIOLATES
+
+
+POINTS = np.linspace(-1.0, 1.0, 8)[:, np.newaxis]
+
+
+def density() -> KernelDensityProtocol:
+    return KernelDensityProtocol(RandomizedResponse(8, 0.2), GaussianFeatures(1).sample(12, np.random.default_rng(1)))
+
+
+def test_a_density_is_consistent_and_the_farthest_move_is_taken() -> None:
+    whole = density_instances(density(), POINTS, [[-1.0], [-0.9], [2.0]])
+    assert list(whole.neighbours) == ["the first user at [2.0]"]
+    assert audit_joint(whole, trials=1500, detect=0.2).verdict is Verdict.CONSISTENT
+
+
+def test_a_density_that_publishes_one_instance_without_noise() -> None:
+    protocol = density()
+
+    def leaky(points: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        published = np.array(protocol.simulate(points, rng).published).reshape(-1)
+        chances = 0.5 + protocol.features.f(points).reshape(len(points), -1) / (2.0 * protocol.features.family.R)
+        bits = rng.random(len(points)) < chances[:, 7]
+        published[7] = (2.0 * bits.sum() - len(points)) * protocol.features.family.R
+        return published
+
+    report = audit_joint(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=1000)
+    assert report.verdict is Verdict.VIOLATES
+
+
+def test_a_whole_of_the_callers_own() -> None:
+    coin = DiscreteLaw.from_mapping({0: 0.5, 1: 0.5})
+    heads = DiscreteLaw.from_mapping({0: 0.25, 1: 0.75})
+    target = Target(lambda chance, rng: (rng.random(4) < chance).astype(int), shape=(4,), name="coins")
+    whole = Whole("coins", target, np.array([0.5]), [coin] * 4, {"bent": (np.array([0.75]), [heads] * 4)})
+    assert audit_joint(whole, (5, 0), trials=2000).verdict is Verdict.CONSISTENT
+    with pytest.raises(ValueError, match="neighbours is empty"):
+        Whole("coins", target, np.array([0.5]), [coin] * 4, {})
+
+
+def test_one_call_has_no_pairs() -> None:
+    report = audit_joint(bitsum_calls(PROMISED, 1), trials=500)
+    assert [result.check for result in report.results][:1] == ["each instance"]
+    assert not any(result.check.startswith("pairs") for result in report.results)
