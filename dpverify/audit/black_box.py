@@ -19,6 +19,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.outputs import RowTarget, Samplers, WidthTarget
 from dpverify.audit.results import POWER
 from dpverify.audit.runner import Trials, run
+from dpverify.audit.sequential import StagedBets
 from dpverify.audit.target import Target
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.aspects import codes_of
@@ -112,6 +113,7 @@ def audit_mechanism(
     *,
     delta: float = 0.0,
     resolution: float | None = None,
+    anytime: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> MechanismReport:
     """Audit a mechanism whose law is not known, on neighbouring inputs.
@@ -135,6 +137,9 @@ def audit_mechanism(
     resolution : float, optional
         Positive: numbers are rounded to its multiples before they are looked at. Noise in floating point shows the
         input in the lowest bits; with this the audit looks past them, and says so.
+    anytime : bool
+        Whether to bet against the claim while outputs are drawn, and to stop as soon as it is refuted: after few draws
+        for a gross fault, after `trials` in any case.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
@@ -163,18 +168,77 @@ def audit_mechanism(
         check_real("resolution", resolution, low=0.0, low_open=True)
     pairs = input_pairs(inputs)
     given = target if isinstance(target, Target) else Target(target)
-    epsilon, at = (None, delta) if budget is None else (budget.epsilon, budget.delta)
+    at = delta if budget is None else budget.delta
     datasets, places = _distinct(pairs)
-    rows = how.draw(RowTarget.of(given, _width(given, datasets, how)), datasets)
-    if resolution is not None:
-        rows = [_rounded(outputs, resolution) for outputs in rows]
+    read = RowTarget.of(given, _width(given, datasets, how), resolution)
+    if not anytime:
+        return _report(given, budget, at, resolution, pairs, places, how.draw(read, datasets), how, how.level)
+    if budget is None:
+        raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
+    # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
+    bets = StagedBets(
+        places,
+        budget.epsilon,
+        budget.delta,
+        level=how.level / 2.0,
+        detect=how.detect,
+        seed=how.seed,
+    )
+    rows = how.draw(read, datasets, bets)
+    if bets.refuted_after is None:
+        return _report(given, budget, at, resolution, pairs, places, rows, how, how.level / 2.0)
+    return _refuted(given, budget, pairs, bets, how)
+
+
+def _refuted(
+    target: Target, budget: Budget, pairs: Sequence[InputPair], bets: StagedBets, how: AuditOptions
+) -> MechanismReport:
+    """Return the report of an audit that has stopped early: nothing is known then but that the claim is wrong."""
+    assert bets.refuted_after is not None
+    result = AuditResult(
+        "privacy of the output, anytime",
+        2.0 * math.exp(-bets.log_wealth),
+        bets.refuted_after,
+        "betting on events that earlier outputs have taught, anytime-valid",
+        f"epsilon > {budget.epsilon:.4g} at delta {budget.delta:.3g} with confidence {1.0 - how.level:.4g}, the claim; "
+        f"refuted after {bets.refuted_after:,} outputs on each input",
+        power=1.0,
+    )
+    return MechanismReport(
+        target.name or "target",
+        {"epsilon": budget.epsilon, "delta": budget.delta},
+        decide([result], how.level, power=POWER),
+        how.level,
+        bets.refuted_after,
+        how.seed,
+        limits=Limits((Look("inputs", "; ".join(pair.name for pair in pairs)), Look("outputs", _LOOKED_AT))),
+        diagnosis=_seen_in(bets.seen_in),
+        delta=budget.delta,
+        epsilon_lower=budget.epsilon,
+        confidence=1.0 - how.level,
+    )
+
+
+def _report(
+    target: Target,
+    budget: Budget | None,
+    delta: float,
+    resolution: float | None,
+    pairs: Sequence[InputPair],
+    places: Sequence[tuple[int, int]],
+    rows: Sequence[NDArray[np.float64]],
+    how: AuditOptions,
+    family_level: float,
+) -> MechanismReport:
+    """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
     level = min(how.level, 1.0 - POWER)  # of the figures: a pass needs this confidence
+    epsilon = None if budget is None else budget.epsilon
     found = [
         examine(
             rows[first],
             rows[second],
             epsilon=epsilon,
-            delta=at,
+            delta=delta,
             level=level / len(pairs),
             detect=how.detect,
             seed=how.seed,
@@ -183,20 +247,19 @@ def audit_mechanism(
         for pair, (first, second) in zip(pairs, places, strict=True)
     ]
     codes = [codes_of(outputs) for outputs in rows]
-    each = how.level / (len(pairs) + len(rows))
+    each = family_level / (len(pairs) + len(rows))
     calls = [result for place, entry in enumerate(codes) if (result := _repeats(entry, place, each)) is not None]
-    results = [*(one.result for one in found), *calls]
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
-        given.name or "target",
+        target.name or "target",
         None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-        decide(results, how.level, power=POWER),
+        decide([*(one.result for one in found), *calls], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(pairs, found, calls, how, epsilon, at, resolution),
+        limits=_limits(pairs, found, calls, how, epsilon, delta, resolution),
         diagnosis=_diagnosis(best, codes),
-        delta=at,
+        delta=delta,
         epsilon_lower=best.epsilon_lower,
         epsilon_upper=max(one.epsilon_upper for one in found),
         least_mass=max(one.least_mass for one in found),
@@ -214,6 +277,7 @@ def audit_samplers(
     *,
     delta: float = 0.0,
     resolution: float | None = None,
+    anytime: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> MechanismReport:
     """Audit a pair of samplers: one draws outputs on an input, the other on its neighbour.
@@ -222,7 +286,7 @@ def audit_samplers(
     ----------
     first, second : Target, callable or str
         `function(rng)` returns an output of any kind.
-    claim, delta, resolution, **options
+    claim, delta, resolution, anytime, **options
         See `audit_mechanism`.
 
     Examples
@@ -233,7 +297,7 @@ def audit_samplers(
     """
     pair = InputPair("the first sampler against the second", np.array([0]), np.array([1]))
     both = Samplers.of(first, second)
-    return audit_mechanism(both, claim, [pair], delta=delta, resolution=resolution, **options)
+    return audit_mechanism(both, claim, [pair], delta=delta, resolution=resolution, anytime=anytime, **options)
 
 
 def _distinct(pairs: Sequence[InputPair]) -> tuple[list[NDArray[Any]], list[tuple[int, int]]]:
@@ -258,14 +322,6 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     probed = Trials(WidthTarget.of(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
     widths = run(probed, executor=how.executor, timeout=how.timeout)
     return int(max(column.max() for column in widths))
-
-
-def _rounded(rows: NDArray[np.float64], resolution: float) -> NDArray[np.float64]:
-    plain = rows[:, :1] < 2.0**52
-    with np.errstate(over="ignore"):
-        near = np.rint(rows[:, 1:] / resolution) * resolution + 0.0  # no -0
-    near = np.where(np.isfinite(near), near, rows[:, 1:])
-    return np.concatenate([rows[:, :1], np.where(plain, near, rows[:, 1:])], axis=1)
 
 
 def _repeats(codes: NDArray[np.int64], place: int, level: float) -> AuditResult | None:
@@ -335,15 +391,20 @@ def _least_sure(trials: int, epsilon: float, delta: float, level: float) -> floa
     return least if least < 1.0 else None
 
 
+def _seen_in(name: str) -> tuple[str, ...]:
+    if not name:
+        return ()
+    found = f"The outputs on the two inputs differ most in {name}"
+    if not name.startswith(_LOWEST_BITS):
+        return (found,)
+    return (
+        found,
+        "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
+        "resolution=... looks past them",
+    )
+
+
 def _diagnosis(best: Examined, codes: Sequence[NDArray[np.int64]]) -> tuple[str, ...]:
-    found = []
-    if best.seen_in and best.result.p_value < 1.0:
-        found.append(f"The outputs on the two inputs differ most in {best.seen_in}")
-        if best.seen_in.startswith(_LOWEST_BITS):
-            found.append(
-                "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
-                "resolution=... looks past them"
-            )
-    if all((entry == entry[0]).all() for entry in codes):
-        found.append("Every output on an input is the same")
-    return tuple(found)
+    found = _seen_in(best.seen_in) if best.result.p_value < 1.0 else ()
+    constant = all((entry == entry[0]).all() for entry in codes)
+    return (*found, "Every output on an input is the same") if constant else found

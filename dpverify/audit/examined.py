@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dpverify.audit.results import POWER
 from dpverify.statistics.chosen import ChosenEvents, EventLimits, choose_events, event_limits
-from dpverify.statistics.events import Score
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.learned import learned_scores
 from dpverify.statistics.lower_bound import LowerCurve, claim_p_value
@@ -130,13 +129,14 @@ def examine(
     events = chosen_on(
         first[: 2 * held], second[: 2 * held], epsilon=epsilon, delta=delta, trials=trials, detect=detect, seed=seed
     )
-    a, b = first[2 * held :], second[2 * held :]
-    likely, other = (members.sum(axis=0) for members in events.pairs(a, b))
+    a, b = events.score(first[2 * held :]), events.score(second[2 * held :])
+    in_first, in_second = events.scored(a).sum(axis=0), events.scored(b).sum(axis=0)
+    likely = np.where(events.upward, in_first, in_second)
+    other = np.where(events.upward, in_second, in_first)
     limits = event_limits(likely, other, trials, level / 2.0)
     best = int(np.argmax(_lower(limits, delta)))
-    score = _score_of(events, best)
-    held_a, held_b = first[held : 2 * held], second[held : 2 * held]
-    band = tradeoff_band(score, tradeoff_thresholds(score, held_a, held_b), a, b, level / 2.0)
+    before = (events.score(rows[held : 2 * held])[:, best] for rows in (first, second))
+    band = tradeoff_band(tradeoff_thresholds(*before), a[:, best], b[:, best], level / 2.0)
     curve = LowerCurve(
         np.concatenate([limits.p_lower, band.lower.p_lower]),
         np.concatenate([limits.q_upper, band.lower.q_upper]),
@@ -175,11 +175,6 @@ def _plainest(events: ChosenEvents, lower: NDArray[np.float64]) -> str:
     order = sorted(range(len(events)), key=lambda k: -float(lower[k]))
     simple = [k for k in order if not events.names[k].endswith("classifier") and lower[k] >= 0.5 * lower[order[0]]]
     return events.names[[*simple, order[0]][0]] if lower[order[0]] > 0 else ""
-
-
-def _score_of(events: ChosenEvents, place: int) -> Score:
-    """Return the score of one event: the higher, the likelier the first input is."""
-    return lambda samples: np.asarray(events.score(samples)[:, place])
 
 
 def _result(

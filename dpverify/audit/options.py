@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.runner import Progress, Trials, run
+from dpverify.audit.runner import Enough, Progress, Trials, run
 from dpverify.audit.target import Target
 from protocols.validation import check_integer, check_real
 
@@ -71,8 +71,10 @@ class AuditOptions:
         check_real("level", self.level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
         check_real("detect", self.detect, low=0.0, low_open=True)
 
-    def draw(self, target: Target, datasets: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
-        """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset."""
+    def draw(
+        self, target: Target, datasets: Sequence[NDArray[Any]], enough: Enough | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Run all trials, or as many as are enough, and return the outputs: an array (trials, *shape) per dataset."""
         return run(
             Trials(target, datasets, self.trials, self.seed, self.block_size),
             workers=self.workers,
@@ -80,4 +82,5 @@ class AuditOptions:
             timeout=self.timeout,
             checkpoint=self.checkpoint,
             progress=self.progress,
+            enough=enough,
         )

@@ -119,6 +119,14 @@ def _rows(raw: Any, trials: int, width: int) -> NDArray[np.float64]:
     return rows
 
 
+def _rounded(rows: NDArray[np.float64], resolution: float) -> NDArray[np.float64]:
+    """Return rows with the numbers of plain outputs rounded; a hash tells what other outputs are made of."""
+    with np.errstate(over="ignore"):
+        near = np.rint(rows[:, 1:] / resolution) * resolution + 0.0  # no -0
+    near = np.where(np.isfinite(near), near, rows[:, 1:])
+    return np.concatenate([rows[:, :1], np.where(rows[:, :1] < _HASHED, near, rows[:, 1:])], axis=1)
+
+
 def _kind(output: Any) -> Any:
     return type(output), getattr(output, "dtype", None), getattr(output, "shape", None)
 
@@ -141,11 +149,12 @@ class RowTarget(Target):
     """A target with outputs of any kind, read as rows; see `RowTarget.of`."""
 
     inner: Target | None = None
+    resolution: float | None = None
 
     @classmethod
-    def of(cls, inner: Target, width: int) -> RowTarget:
-        """Return a target whose outputs have up to `width` numbers in them."""
-        return cls(inner.function, inner.batch, (1 + width,), inner.name, inner)
+    def of(cls, inner: Target, width: int, resolution: float | None = None) -> RowTarget:
+        """Return a target whose outputs have up to `width` numbers in them, rounded to multiples of `resolution`."""
+        return cls(inner.function, inner.batch, (1 + width,), inner.name, inner, resolution)
 
     @property
     def shown(self) -> str:
@@ -163,7 +172,7 @@ class RowTarget(Target):
 
     def identity(self) -> dict[str, str]:
         """Return what tells this target from others; see `Target`."""
-        return {**self._inner.identity(), "columns": str(self.shape)}
+        return {**self._inner.identity(), "columns": str(self.shape), "resolution": str(self.resolution)}
 
     def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
         """Return the rows of independent runs, shape (trials, columns).
@@ -183,7 +192,8 @@ class RowTarget(Target):
             ) from None
 
     def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
-        return _rows(raw, trials, self.shape[0] - 1)
+        rows = _rows(raw, trials, self.shape[0] - 1)
+        return rows if self.resolution is None else _rounded(rows, self.resolution)
 
 
 @dataclass(frozen=True)
@@ -191,8 +201,8 @@ class WidthTarget(RowTarget):
     """A target read as how many numbers are in each output, up to 4,096."""
 
     @classmethod
-    def of(cls, inner: Target, width: int = 0) -> WidthTarget:
-        """Return a target whose outputs are counted."""
+    def of(cls, inner: Target, width: int = 0, resolution: float | None = None) -> WidthTarget:
+        """Return a target whose outputs' numbers are counted."""
         return cls(inner.function, inner.batch, (), inner.name, inner)
 
     def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:

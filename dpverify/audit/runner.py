@@ -6,9 +6,9 @@ import hashlib
 import itertools
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,13 @@ from dpverify.audit.process import Processes, ProcessFailure
 from dpverify.audit.target import Target, TargetError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Trials", "block_generator", "run"]
+__all__ = ["Enough", "Trials", "block_generator", "run"]
 
 Progress = Callable[[int, int], object]
 """Called with the finished and all trials, after every block."""
+
+Enough = Callable[[list[NDArray[np.float64]]], bool]
+"""Called with the outputs so far, one array per dataset: whether they are enough."""
 
 
 def block_generator(seed: int, dataset: int, block: int) -> np.random.Generator:
@@ -69,8 +72,9 @@ class Trials:
 
     @property
     def blocks(self) -> list[Key]:
-        """All blocks, as (dataset, index)."""
-        return list(itertools.product(range(len(self.datasets)), range(-(-self.trials // self.block_size))))
+        """All blocks, as (dataset, index): the first ones of all datasets come first."""
+        indices = range(-(-self.trials // self.block_size))
+        return [(dataset, index) for index in indices for dataset in range(len(self.datasets))]
 
     def size(self, block: Key) -> int:
         """Return the number of runs of a block: the last one may be smaller."""
@@ -144,6 +148,7 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
+    enough: Enough | None = None,
 ) -> list[NDArray[np.float64]]:
     """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset.
 
@@ -167,6 +172,9 @@ def run(
         The least time between two writes.
     progress : callable, optional
         `progress(done, total)` in trials, after every block.
+    enough : callable, optional
+        Asked with the outputs so far, as many of each dataset, whenever there are more of them; the rest is not run
+        once it says so, and these outputs are returned.
 
     Raises
     ------
@@ -201,20 +209,42 @@ def run(
                 finished, saved = stored, len(stored)
             done, written = sum(map(trials.size, finished)), time.monotonic()
             left = [block for block in trials.blocks if block not in finished]
-            for block, outputs in _drawn(pool, ahead, trials, left):
-                finished[block] = outputs
-                done += len(outputs)
-                if progress is not None:
-                    progress(done, trials.trials * len(trials.datasets))
-                if keep is not None and time.monotonic() - written >= checkpoint_seconds:
-                    keep.save(finished)
-                    saved, written = len(finished), time.monotonic()
+            common = _common(trials, finished)
+            if enough is not None and common and enough(_joined(trials, finished, common)):
+                return _joined(trials, finished, common)
+            with closing(_drawn(pool, ahead, trials, left)) as drawn:
+                for block, outputs in drawn:
+                    finished[block] = outputs
+                    done += len(outputs)
+                    if progress is not None:
+                        progress(done, trials.trials * len(trials.datasets))
+                    if keep is not None and time.monotonic() - written >= checkpoint_seconds:
+                        keep.save(finished)
+                        saved, written = len(finished), time.monotonic()
+                    if enough is not None and (now := _common(trials, finished, common)) > common:
+                        common = now
+                        if enough(_joined(trials, finished, common)):
+                            return _joined(trials, finished, common)
     finally:
         # The processes have ended by now: after Ctrl-C they do not run on while a large file is written.
         if keep is not None and len(finished) > saved:
             keep.save(finished)
-    indices = range(-(-trials.trials // trials.block_size))
-    return [np.concatenate([finished[dataset, index] for index in indices]) for dataset in range(len(trials.datasets))]
+    return _joined(trials, finished, _common(trials, finished))
+
+
+def _common(trials: Trials, finished: Mapping[Key, NDArray[np.float64]], start: int = 0) -> int:
+    """Return how many of the first blocks are finished for every dataset; at least `start` are."""
+    datasets = range(len(trials.datasets))
+    return next(
+        index for index in itertools.count(start) if not all((dataset, index) in finished for dataset in datasets)
+    )
+
+
+def _joined(trials: Trials, finished: Mapping[Key, NDArray[np.float64]], blocks: int) -> list[NDArray[np.float64]]:
+    """Return the outputs of the first blocks, one array per dataset."""
+    return [
+        np.concatenate([finished[dataset, index] for index in range(blocks)]) for dataset in range(len(trials.datasets))
+    ]
 
 
 def _configuration(trials: Trials, wanted: bool) -> dict[str, str]:
@@ -249,7 +279,7 @@ def _check_stored(
 
 def _drawn(
     pool: Executor, ahead: int, trials: Trials, blocks: Sequence[Key]
-) -> Iterator[tuple[Key, NDArray[np.float64]]]:
+) -> Generator[tuple[Key, NDArray[np.float64]], None, None]:
     """Yield blocks and their outputs as they are finished."""
     left, running = iter(blocks), dict[Future[Any], Key]()
     try:

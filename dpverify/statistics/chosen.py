@@ -38,8 +38,8 @@ class ChosenEvents(Events):
     names : tuple of str, shape (events,)
         What each event looks at.
     resolved : ndarray of bool, shape (events,)
-        Whether its limits count in a pass: the event that seems to show most, and those whose loss fresh outputs
-        will tell to within the slack. Decided before these are drawn.
+        Whether its limits count in a pass: of the events whose loss fresh outputs will tell to within the slack, and of
+        one that seems to show more. Decided before these are drawn.
     """
 
     names: tuple[str, ...] = ()
@@ -52,7 +52,11 @@ class ChosenEvents(Events):
 
     def members(self, samples: ArrayLike) -> NDArray[np.bool_]:
         """Return which samples are in which event, shape (trials, events)."""
-        return np.asarray((self.score(np.asarray(samples)) > self.thresholds) == self.upward)
+        return self.scored(self.score(np.asarray(samples)))
+
+    def scored(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return `members` of samples whose scores, shape (trials, events), are known."""
+        return np.asarray((scores > self.thresholds) == self.upward)
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,10 @@ def choose_events(
         resolved = _resolves(p, q, delta, epsilon, trials, slack)
         wanted = [lower, np.where(resolved, lower, -np.inf)]
         best = int(np.argmax(lower))
-        resolved[best] = True  # a pass that left out what seems to show most would be worth nothing
+        # A pass that left out what seems to show most, by more than the slack, would be worth nothing.
+        margin = slack * max(lower[best] if epsilon is None else epsilon, _LEAST_SCALE)
+        if not resolved.any() or lower[best] > lower[resolved].max() + margin:
+            resolved[best] = True
         wanted.append(np.where(place == place[best], -np.inf, lower))  # the best that another score has to offer
         # Where the two inputs differ most surely, and where the claim is broken most surely.
         for grown, among in ((1.0, telling & resolved), (math.exp(epsilon or 0.0), telling)):

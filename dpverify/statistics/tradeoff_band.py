@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.statistics.chosen import EventLimits, event_limits
-from dpverify.statistics.events import Score
 from dpverify.statistics.lower_bound import LowerCurve
 
 __all__ = ["TradeoffBand", "tradeoff_band", "tradeoff_thresholds"]
@@ -54,31 +53,26 @@ class TradeoffBand:
         return tuple(dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True))
 
 
-def tradeoff_thresholds(score: Score, first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where the band has its points, from held-out outputs: quantiles of both, closer towards the tails."""
+def tradeoff_thresholds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where the band has its points: quantiles of held-out scores of both inputs, closer towards the tails."""
     share = np.concatenate([np.geomspace(1e-3, 0.5, _POINTS // 4), 1.0 - np.geomspace(1e-3, 0.5, _POINTS // 4)])
-    quantiles = [np.quantile(score(samples), share, method="lower") for samples in (first, second)]
-    return np.unique(np.concatenate(quantiles))
+    return np.unique(np.concatenate([np.quantile(scores, share, method="lower") for scores in (first, second)]))
 
 
 def tradeoff_band(
-    score: Score,
-    thresholds: NDArray[np.float64],
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    level: float,
+    thresholds: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], level: float
 ) -> TradeoffBand:
     """Return the band from fresh outputs, by Clopper-Pearson limits at all thresholds at once.
 
     Parameters
     ----------
-    score, thresholds
-        Fixed without looking at these outputs.
-    first, second : ndarray, shape (trials, columns)
-        As many of each.
+    thresholds : ndarray
+        Fixed, as the score was, without looking at these outputs.
+    first, second : ndarray, shape (trials,)
+        Their scores on the two inputs, as many of each.
     level : float
         The probability that some limit is wrong.
     """
     trials = len(first)
-    above = [trials - np.searchsorted(np.sort(score(samples)), thresholds, side="right") for samples in (first, second)]
+    above = [trials - np.searchsorted(np.sort(scores), thresholds, side="right") for scores in (first, second)]
     return TradeoffBand(event_limits(above[0], above[1], trials, level))

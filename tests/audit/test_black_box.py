@@ -249,3 +249,32 @@ def test_what_cannot_be_read_is_refused() -> None:
         audit_mechanism(lambda x, rng: 0, (1, 0), PAIR[:1])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="mixture"):
         audit_mechanism(lambda x, rng: 0, (1, 0), (neighbouring_inputs(2)[0], PAIR[0]))  # type: ignore[arg-type]
+
+
+def test_a_gross_fault_is_refuted_at_once(tmp_path: Any) -> None:
+    kept = {"trials": 50_000, "anytime": True, "resolution": 1e-6}
+    early = audited(second_column, **kept)
+    assert early.verdict is Verdict.VIOLATES
+    assert early.trials <= 2_000
+    assert early.epsilon_lower == 1.1
+    assert "refuted after" in early.statement
+    assert early.diagnosis
+    # A file of its draws, and where they run, change nothing.
+    target, file = Target("tests.audit.test_black_box:total", batch=True, name="total"), tmp_path / "draws.npz"
+    first = audit_mechanism(target, (1, 0), PAIR, trials=20_000, anytime=True, checkpoint=file, block_size=300)
+    again = audit_mechanism(target, (1, 0), PAIR, trials=20_000, anytime=True, checkpoint=file, block_size=300)
+    spread = audit_mechanism(target, (1, 0), PAIR, trials=20_000, anytime=True, workers=2, block_size=300)
+    assert first.to_dict() == again.to_dict() == spread.to_dict()
+    assert first.trials < 2_000
+
+
+def total(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[Any]:
+    return np.asarray(bits.sum() + rng.integers(0, 2, runs))
+
+
+def test_what_is_right_is_drawn_to_the_end() -> None:
+    report = audited(geometric, trials=60_000, anytime=True)
+    assert report.verdict is Verdict.CONSISTENT
+    assert report.trials == 60_000
+    with pytest.raises(ValueError, match="nothing to refute"):
+        audited(geometric, None, trials=100, anytime=True)

@@ -10,17 +10,13 @@ from dpverify.statistics.lower_bound import LowerCurve
 from dpverify.statistics.tradeoff_band import tradeoff_band, tradeoff_thresholds
 
 
-def value(rows: np.ndarray) -> np.ndarray:
-    return rows[:, 0]
-
-
 def test_the_band_covers_the_errors_of_a_gaussian() -> None:
     rng = np.random.default_rng(2)
     missed = 0
     for _ in range(100):
-        first, second = rng.normal(1, 1, (2_000, 1)), rng.normal(0, 1, (2_000, 1))
-        thresholds = tradeoff_thresholds(value, first[:400], second[:400])
-        band = tradeoff_band(value, thresholds, first[400:], second[400:], 0.2)
+        first, second = rng.normal(1, 1, 2_000), rng.normal(0, 1, 2_000)
+        thresholds = tradeoff_thresholds(first[:400], second[:400])
+        band = tradeoff_band(thresholds, first[400:], second[400:], 0.2)
         p, q = stats.norm.sf(thresholds - 1), stats.norm.sf(thresholds)
         limits = band.limits
         inside = (limits.p_lower <= p) & (p <= limits.p_upper) & (limits.q_lower <= q) & (q <= limits.q_upper)
@@ -45,8 +41,8 @@ def test_the_figures_of_a_curve() -> None:
 
 def test_rows_go_along_the_curve() -> None:
     rng = np.random.default_rng(2)
-    first, second = rng.normal(1, 1, (2_000, 1)), rng.normal(0, 1, (2_000, 1))
-    rows = tradeoff_band(value, tradeoff_thresholds(value, first, second), first, second, 0.1).rows()
+    first, second = rng.normal(1, 1, 2_000), rng.normal(0, 1, 2_000)
+    rows = tradeoff_band(tradeoff_thresholds(first, second), first, second, 0.1).rows()
     positives = [row["false_positive_lower"] for row in rows]
     negatives = [row["false_negative_lower"] for row in rows]
     assert positives == sorted(positives, reverse=True)

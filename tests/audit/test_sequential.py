@@ -1,0 +1,49 @@
+"""Bets on a black box: they refute what is wrong soon, and rarely what is right."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from dpverify.audit.sequential import StagedBets
+
+P = -np.expm1(-1.0)
+
+
+def rows(bit: int, rng: np.random.Generator, runs: int) -> np.ndarray:
+    return (bit + rng.geometric(P, runs) - rng.geometric(P, runs)).astype(float)[:, None]
+
+
+def bet(claim: float, seed: int, runs: int, level: float = 0.05, pairs: int = 1) -> StagedBets:
+    rng = np.random.default_rng(seed)
+    outputs = [rows(bit, rng, runs) for bit in (0, 1)]
+    bets = StagedBets([(0, 1), (1, 0)][:pairs], claim, 0.0, level=level, detect=0.1, seed=0)
+    for end in range(500, runs + 1, 500):
+        if bets([x[:end] for x in outputs]):
+            break
+    return bets
+
+
+def test_a_true_claim_is_rarely_refuted() -> None:
+    # Exactly at the boundary.
+    alarms = sum(bet(1.0, seed, 2_000, level=0.2).refuted_after is not None for seed in range(20))
+    assert alarms <= stats.binom.isf(1e-6, 20, 0.2)
+
+
+def test_a_wrong_claim_is_refuted_the_sooner_the_more_wrong_it_is() -> None:
+    soon = bet(0.2, 1, 64_000).refuted_after
+    later = bet(0.9, 1, 64_000, pairs=2).refuted_after
+    assert soon is not None
+    assert later is not None
+    assert soon <= 1_500 < later
+    assert bet(0.2, 1, 2_000).seen_in
+
+
+def test_the_stages_do_not_depend_on_the_blocks() -> None:
+    rng = np.random.default_rng(3)
+    outputs = [rows(bit, rng, 4_000) for bit in (0, 1)]
+    bets = [StagedBets([(0, 1)], 1.0, 0.0, level=0.05, detect=0.1, seed=0) for _ in range(2)]
+    bets[0](outputs)
+    for end in (700, 1_900, 4_000):
+        bets[1]([x[:end] for x in outputs])
+    assert bets[0].log_wealth == bets[1].log_wealth
