@@ -1,27 +1,40 @@
-"""The power of audits over the fault library, and their false alarms on correct implementations.
+"""The power of audits over the fault library, their false alarms on correct implementations, and what these pass.
 
-    python -m benchmarks.audit_faults faults [--messages 2000] [--views 20000] [--only PART]
-    python -m benchmarks.audit_faults correct [--audits 1000]
+    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART]
+    python -m benchmarks.audit_faults correct [--audits 2000] [--draws 1000]
+    python -m benchmarks.audit_faults slack [--audits 100] [--draws 200000]
 
-`faults` prints one line per fault; for one that is missed, the number of trials at which it is caught. `correct` counts
-false alarms, with the exact binomial bounds that they should be in.
+Each with `--store FILE` to go on where a run stopped, one JSON line per audit, and `--quick` for a look. `faults`
+counts what is found, missed and undecided by kind, and whether it can be found at all (`tests/faults/oracle.py`, and
+`BlackBox.detectable`): "early" faults were there while the tests were built, "late" ones were written afterwards.
+`correct` counts false alarms exactly at the boundary, with the bound that they should keep; `slack` the passes of
+correct mechanisms that are claimed 10 % more than they need.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from scipy import stats
 
+import dpverify
 from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.engine import audit
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.local import local_subject
+from dpverify.audit.means import mean_subject
+from dpverify.audit.rappor import rappor_subject
 from dpverify.audit.subject import Subject
-from dpverify.statistics.family import Verdict
 from protocols.bitsum import (
     BitsumProtocol,
+    CentralDiscreteGaussian,
     CentralDiscreteLaplace,
     NegativeBinomial,
     Poisson,
@@ -29,10 +42,19 @@ from protocols.bitsum import (
     RandomizedResponse,
     ThreeNB,
 )
-from tests.faults import CORRECT_OTHERS, FAULTS, Fault
+from protocols.local.baselines import CentralLaplaceMean
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+from protocols.local.one_bit import OneBitMean
+from protocols.local.randomized_response import RandomizedResponseMean
+from protocols.rappor.response import Rappor
+from protocols.shuffled_mean import ShuffledMean
+from tests.faults import BOXES, CORRECT_BOXES, CORRECT_OTHERS, FAULTS, LATE_FAULTS, BlackBox, CorrectBox, Fault
+from tests.faults.oracle import detectable
 
 LEVEL = 0.01
-MOST_TRIALS = 2_000_000
+SLACK = 1.1
+Record = dict[str, Any]
 
 CORRECT: tuple[BitsumProtocol, ...] = (
     RandomizedResponse(20, 0.25),
@@ -41,66 +63,193 @@ CORRECT: tuple[BitsumProtocol, ...] = (
     Poisson(20, 12.0),
     Pure(20, 0.6, 0.2, 2.0, 0.5),
     CentralDiscreteLaplace(20, 0.6),
+    CentralDiscreteGaussian(20, 2.0),
 )
+LOCAL = (LabelRandomizedResponse(5, 1.0), RandomizedResponseMean(1.0, 3), OneBitMean(1.0), DiscreteLaplaceMean(1.0))
+MEANS = (CentralLaplaceMean(9, 0.7, 2.0), ShuffledMean(12, 0.4))
 
 
-def audited(fault: Fault, trials: int, seed: int = 0) -> AuditReport:
-    return audit(fault.build(), trials=trials, level=LEVEL, seed=seed)
+@dataclass(frozen=True)
+class Work:
+    """One audit to be done: the key it is stored under, and what does it."""
+
+    key: str
+    fields: Record
+    audited: Callable[[], Any]
+    detectable: Callable[[], bool] | None = None
 
 
-def faults(messages: int, views: int, only: str) -> None:
-    start, caught = time.perf_counter(), 0
-    chosen = [fault for fault in FAULTS if only in fault.name]
-    print(f"{'fault':38} {'trials':>9}  {'verdict':10} {'p-value':>8}  check")
-    for fault in chosen:
-        trials = views if fault.build().target.batch else messages
-        report = audited(fault, trials)
-        found = report.verdict is Verdict.VIOLATES
-        caught += found
-        while report.verdict is not Verdict.VIOLATES and trials < MOST_TRIALS:
-            trials *= 2
-            report = audited(fault, trials)
-        first = report.violations[0] if report.violations else None
-        text = f"{first.p_value:8.2g}  {first.check}" if first else f"{'-':>8}  -"
-        missed = "" if found else "  (missed with the trials of the others)"
-        print(f"{fault.name:38} {trials:9,}  {report.verdict.value:10} {text}{missed}", flush=True)
-    seconds = time.perf_counter() - start
-    print(f"caught {caught} of {len(chosen)} ({caught / len(chosen):.1%}) at level {LEVEL:g}, {seconds:.0f} s in all")
+def done(works: Iterable[Work], store: Path | None) -> Iterator[Record]:
+    """Yield the record of each, from the store where it is there, and else after its audit."""
+    lines = store.read_text().splitlines() if store is not None and store.exists() else []
+    stored = {record["key"]: record for record in map(json.loads, lines)}
+    for work in works:
+        if work.key in stored:
+            yield stored[work.key]
+            continue
+        start = time.perf_counter()
+        try:
+            report = work.audited()
+            verdict = report.verdict.value
+            check = report.violations[0].check if report.violations else ""
+        except Exception as error:  # a fault that makes an audit fail is a finding about the audit
+            verdict, check = "error", f"{type(error).__name__}: {error}"[:200]
+        record = {"key": work.key, **work.fields, "verdict": verdict, "check": check}
+        record["seconds"] = round(time.perf_counter() - start, 2)
+        if work.detectable is not None:
+            record["detectable"] = verdict == "violates" or work.detectable()
+        if store is not None:
+            with store.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+        yield record
 
 
-def correct(audits: int) -> None:
-    start = time.perf_counter()
-    subjects: list[Callable[[], Subject]] = [
-        *(lambda protocol=protocol: bitsum_subject(  # type: ignore[misc]
-            protocol, implementation=Implementation.of(protocol, aggregated=True)
-        ) for protocol in CORRECT),
-        *CORRECT_OTHERS.values(),
-    ]  # fmt: skip
-    built = [subject() for subject in subjects]
-    alarms = 0
-    for number in range(audits):
-        report = audit(built[number % len(built)], trials=1000, level=LEVEL, seed=number)
-        alarms += report.verdict is Verdict.VIOLATES
-    # Holm's level is an upper bound, so only too many alarms speak against it.
-    most = int(stats.binom.ppf(1.0 - 1e-3, audits, LEVEL))
-    seconds = time.perf_counter() - start
-    print(f"{alarms} false alarms in {audits} audits at level {LEVEL:g}; at most {most} expected but for 1 in 1,000")
-    print(f"{seconds:.0f} s")
+def of_box(box: BlackBox | CorrectBox, claim: tuple[float, float], draws: int, seed: int = 0) -> Callable[[], Any]:
+    return lambda: dpverify.audit_mechanism(box.target, claim, box.pair, trials=draws, level=LEVEL, seed=seed)
 
 
-def main() -> None:
+def of_subject(build: Callable[[], Subject], draws: int, seed: int = 0) -> Callable[[], Any]:
+    return lambda: audit(build(), trials=draws, level=LEVEL, seed=seed)
+
+
+def fault_works(draws: int, messages: int, only: str) -> Iterator[Work]:
+    """Yield an audit of each fault; last, and with fewer draws, of what runs message by message."""
+    chosen = [(age, fault) for age, faults in (("late", LATE_FAULTS), ("early", FAULTS)) for fault in faults]
+    chosen = [(age, fault) for age, fault in chosen if only in fault.name]
+    batch = {fault.name: fault.build().target.batch for _, fault in chosen}
+    for age, fault in chosen:
+        if batch[fault.name]:
+            yield _fault_work(age, fault, draws)
+    for box in BOXES:
+        if only in box.name:
+            fields = {"name": box.name, "kind": box.kind, "age": "late", "draws": draws}
+            yield Work(
+                f"{box.name} {draws}",
+                fields,
+                of_box(box, box.claim, draws),
+                functools.partial(box.detectable, draws),
+            )
+    for age, fault in chosen:
+        if not batch[fault.name]:
+            yield _fault_work(age, fault, messages)
+
+
+def _fault_work(age: str, fault: Fault, draws: int) -> Work:
+    fields = {"name": fault.name, "kind": fault.protocol, "age": age, "draws": draws}
+    return Work(f"{fault.name} {draws}", fields, of_subject(fault.build, draws), lambda: detectable(fault))
+
+
+def faults(works: Iterable[Work], store: Path | None) -> None:
+    table: dict[tuple[str, str], list[Record]] = {}
+    for record in done(works, store):
+        table.setdefault((record["age"], record["kind"]), []).append(record)
+        missed = record["verdict"] != "violates"
+        remark = "" if not missed else "  missed" if record["detectable"] else "  cannot be found"
+        print(
+            f"{record['name']:34} {record['draws']:8,} {record['verdict']:10} {record['seconds']:6.1f} s  "
+            f"{record['check']}{remark}",
+            flush=True,
+        )
+    print(f"\n{'age':6} {'kind':30} {'faults':>6} {'found':>6} {'passed':>6} {'undec.':>6} {'cannot':>6} {'s':>6}")
+    for (age, kind), records in sorted(table.items()):
+        _count(age, kind, records)
+    for age in ("early", "late"):
+        _count(age, "all", [record for (of, _), records in table.items() if of == age for record in records])
+    _count("all", "all", list(itertools.chain(*table.values())))
+
+
+def _count(age: str, kind: str, records: list[Record]) -> None:
+    possible = [record for record in records if record["detectable"]]
+    found = [record for record in possible if record["verdict"] == "violates"]
+    passed = sum(record["verdict"] == "consistent" for record in possible)
+    share = f"  {len(found) / len(possible):.1%} of what can be found" if kind == "all" and possible else ""
+    print(
+        f"{age:6} {kind:30} {len(records):6} {len(found):6} {passed:6} {len(possible) - len(found) - passed:6} "
+        f"{len(records) - len(possible):6} {sum(record['seconds'] for record in records):6.0f}{share}"
+    )
+
+
+def _same(subject: Subject) -> Subject:
+    return subject
+
+
+def correct_works(audits: int, draws: int) -> Iterator[Work]:
+    """Yield audits of correct implementations in turn, black boxes at exactly what they keep."""
+    protocols = {
+        repr(protocol): bitsum_subject(protocol, implementation=Implementation.of(protocol, aggregated=True))
+        for protocol in CORRECT
+    }
+    others = {name: build() for name, build in CORRECT_OTHERS.items()}
+    local = {repr(reference): local_subject(reference) for reference in (*LOCAL, LaplaceMean(1.0))}
+    means = {repr(reference): mean_subject(reference) for reference in MEANS}
+    rappor = {"rappor": rappor_subject(Rappor(16, 2, cohorts=3, f=0.5, p=0.3, q=0.7, reports=5))}
+    known = [("known law", *entry) for entry in {**protocols, **others, **local, **means, **rappor}.items()]
+    turns = itertools.cycle([*known, *(("black box", box.name, box) for box in CORRECT_BOXES)])
+    for number, (kind, name, what) in zip(range(audits), turns, strict=False):
+        audited = (
+            of_box(what, (what.epsilon, what.delta), draws, number)
+            if isinstance(what, CorrectBox)
+            else of_subject(functools.partial(_same, what), draws, number)
+        )
+        yield Work(f"correct {name} {draws} {number}", {"name": name, "kind": kind, "draws": draws}, audited)
+
+
+def slack_works(audits: int, draws: int) -> Iterator[Work]:
+    for number, box in zip(range(audits), itertools.cycle(CORRECT_BOXES), strict=False):
+        claim = (SLACK * box.epsilon, box.delta)
+        fields = {"name": box.name, "kind": "black box", "draws": draws}
+        yield Work(f"slack {box.name} {draws} {number}", fields, of_box(box, claim, draws, number))
+
+
+def verdicts(works: Iterable[Work], store: Path | None) -> None:
+    """Print how many of correct implementations were refuted, passed, and left undecided, by name."""
+    table: dict[tuple[str, str], list[Record]] = {}
+    for record in done(works, store):
+        table.setdefault((record["kind"], record["name"]), []).append(record)
+    kinds: dict[str, list[Record]] = {}
+    for (kind, name), records in table.items():
+        kinds.setdefault(kind, []).extend(records)
+        _verdicts(f"{name[:60]}", records)
+    print()
+    for kind, records in kinds.items():
+        _verdicts(f"all, {kind}", records)
+    everything = [record for records in kinds.values() for record in records]
+    _verdicts("all", everything)
+    # A level is an upper bound, so only too many alarms speak against it.
+    most = int(stats.binom.ppf(1.0 - 1e-3, len(everything), LEVEL))
+    print(f"at level {LEVEL:g} more than {most} false alarms are found in 1 of 1,000 such runs at most")
+
+
+def _verdicts(name: str, records: list[Record]) -> None:
+    counts = dict.fromkeys(("violates", "consistent", "undecided", "error"), 0)
+    for record in records:
+        counts[record["verdict"]] += 1
+    seconds = sum(record["seconds"] for record in records) / len(records)
+    shown = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    print(f"{name:62} {len(records):5} audits: {shown}; {seconds:.2f} s each", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    library = commands.add_parser("faults")
-    library.add_argument("--messages", type=int, default=2000)
-    library.add_argument("--views", type=int, default=20_000)
-    library.add_argument("--only", default="")
-    commands.add_parser("correct").add_argument("--audits", type=int, default=1000)
-    arguments = parser.parse_args()
-    if arguments.command == "faults":
-        faults(arguments.messages, arguments.views, arguments.only)
+    for name, audits, draws in (("faults", 0, 200_000), ("correct", 2000, 1000), ("slack", 100, 200_000)):
+        command = commands.add_parser(name)
+        command.add_argument("--draws", type=int, default=draws)
+        command.add_argument("--store", type=Path, default=None)
+        command.add_argument("--quick", action="store_true", help="a few audits of few draws")
+        if name == "faults":
+            command.add_argument("--messages", type=int, default=2000)
+            command.add_argument("--only", default="")
+        else:
+            command.add_argument("--audits", type=int, default=audits)
+    given = parser.parse_args(arguments)
+    draws = min(given.draws, 2000) if given.quick else given.draws
+    if given.command == "faults":
+        works = fault_works(draws, 100 if given.quick else given.messages, given.only)
+        faults(itertools.islice(works, 0, None, 60) if given.quick else works, given.store)
     else:
-        correct(arguments.audits)
+        audits = min(given.audits, 5) if given.quick else given.audits
+        verdicts((correct_works if given.command == "correct" else slack_works)(audits, draws), given.store)
 
 
 if __name__ == "__main__":

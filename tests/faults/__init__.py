@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tests.faults.bitsums import BITSUM_FAULTS
 from tests.faults.black_box import BlackBox
-from tests.faults.box_correct import CORRECT_BOXES
+from tests.faults.box_correct import CORRECT_BOXES, CorrectBox
 from tests.faults.box_memory import MEMORY_BOXES
 from tests.faults.box_noise import NOISE_BOXES
 from tests.faults.box_reports import REPORT_BOXES
@@ -22,7 +22,7 @@ from tests.faults.late_local import LATE_LOCAL_FAULTS
 from tests.faults.learners import CORRECT_LEARNERS, LEARNER_FAULTS
 from tests.faults.noises import NOISE_FAULTS
 
-__all__ = ["BOXES", "CORRECT_BOXES", "CORRECT_OTHERS", "FAULTS", "LATE_FAULTS", "BlackBox", "Fault"]
+__all__ = ["BOXES", "CORRECT_BOXES", "CORRECT_OTHERS", "FAULTS", "LATE_FAULTS", "BlackBox", "CorrectBox", "Fault"]
 
 CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES, **CORRECT_LEARNERS}
 """Correct implementations of what is no bitsum, run through the same subjects as the faults."""
