@@ -13,6 +13,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.power import g_test_power
+from dpverify.statistics.rare import rare_events
 from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["CONTROL", "POWER", "checked", "conforms", "with_fault"]
@@ -21,15 +22,28 @@ POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
 CONTROL = 499
 """Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
+_RARE = 0.2
+"""The share of a conformance test's level that single outcomes and far tails have."""
 _CONTROL_LEVEL = 3.0 / (CONTROL + 1)
 
 
 def conforms(
     check: str, law: DiscreteLaw, sample: NDArray[Any], rng: np.random.Generator, level: float, detect: float
 ) -> AuditResult:
-    """Test whether a sample follows its law, with the power against one that is narrower by a share."""
-    bins = choose_bins(law, len(sample))
-    result = g_test(sample, bins, rng, simulations=int(3.0 / level), check=check)
+    """Test whether a sample follows its law, with the power against one that is narrower by a share.
+
+    The G-test on cells has most of the level. Single outcomes and far tails, which cells hide, have the rest: the sum
+    of both tests' levels bounds the chance that either refutes a correct sample. Outcomes that the law excludes are
+    judged with the cells.
+    """
+    bins, share = choose_bins(law, len(sample)), 1.0 - _RARE
+    result = g_test(sample, bins, rng, simulations=int(4.0 / level), check=check)
+    rare, event = rare_events(law, sample)
+    rare = min(1.0, (rare + len(sample) * law.outside) / _RARE)
+    p_value = min(1.0, result.p_value / share, rare)
+    shown = f"{result.evidence}; {event}" if rare <= level < result.p_value / share else result.evidence
+    result = replace(result, p_value=p_value, evidence=shown)
+    level *= share
     other = narrowed(law, detect)
     if other is None:
         return with_fault(result, "an outcome other than the only one", 1.0)
