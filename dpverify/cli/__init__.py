@@ -16,6 +16,7 @@ from dpverify.cli import (
     amplify,
     audit,
     budget,
+    canaries,
     certify,
     crowd,
     days,
@@ -55,7 +56,7 @@ def dpverify(
     """Design, calibrate and check shuffle-model differential-privacy protocols."""
 
 
-for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, certify, ledger, demo):
+for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, canaries, certify, ledger, demo):
     _group.register(app)
 spending.register(app, lambda words: _run(words))
 

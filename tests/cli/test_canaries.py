@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify import cli
+
+CODE = """
+def scores(secrets, rng):
+    return 2.0 * (secrets ^ (rng.random(secrets.size) < 0.1)) - 1.0
+
+
+def short(secrets, rng):
+    return secrets[1:]
+"""
+CLAIM = ["--claim-epsilon", "1", "--claim-delta", "0"]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    path = tmp_path / "mechanism.py"
+    path.write_text(CODE, encoding="utf-8")
+    return str(path)
+
+
+def test_a_leak_is_found_in_one_run(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["canaries", f"{target}:scores", *CLAIM]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1,000 canaries" in shown
+    assert "of 1,000 secret bits are read off the output" in shown
+
+
+def test_the_report_as_json(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["canaries", f"{target}:scores", "--claim-epsilon", "2.3", "--claim-delta", "1e-6", "--canaries", "200"]
+    assert cli.main([*words, "--repeat", "2", "--guesses", "300", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trials"] == 400
+    assert found["results"][0]["details"]["guesses"] == 300
+    assert found["limits"]["not_tested"]
+
+
+def test_mistakes_are_one_sentence(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        ([f"{target}:short", *CLAIM], "returned the shape"),
+        ([f"{target}:scores", *CLAIM, "--guesses", "1001"], "--guesses=1001 must be"),
+        ([f"{target}:scores", *CLAIM, "--level", "0"], "--level"),
+    ):
+        assert cli.main(["canaries", *words]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert len(error.strip().splitlines()) == 1
