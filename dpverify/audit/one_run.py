@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected
 from dpverify.statistics.events import likelihood_ratio_score
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
+from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_power
+from dpverify.statistics.one_run_curve import one_run_curve_p_value
 from protocols.validation import check_integer, check_real
 
 __all__ = ["OneRunReport", "audit_one_run", "local_canaries"]
@@ -59,6 +60,7 @@ def audit_one_run(
     detect: float = 0.5,
     seed: int = 0,
     timeout: float | None = None,
+    curve: Sequence[BudgetLike] = (),
 ) -> OneRunReport:
     """Audit a mechanism of unknown law in one run, by guessing the secret bits of many users.
 
@@ -87,6 +89,10 @@ def audit_one_run(
         Of the secrets and the runs.
     timeout : float, optional
         Seconds that one run may take; the target then runs in a process of its own.
+    curve : sequence of Budget or (epsilon, delta)
+        Further points of the claimed privacy curve, which all hold together with `claim`, such as those of a trade-off
+        function: fewer correct guesses refute them all than any one. The number of guesses must not depend on the
+        output then. Power is stated for `claim` alone.
 
     Returns
     -------
@@ -122,10 +128,11 @@ def audit_one_run(
     secrets = [block_generator(seed, _SECRETS, index).integers(0, 2, canaries) for index in range(runs)]
     scores = np.concatenate([found[0] for found in run(Trials(held, secrets, 1, seed), timeout=timeout)])
     if guesses is None:
-        guesses = total if budget.delta > 0.0 else int(np.count_nonzero(scores))
+        guesses = total if budget.delta > 0.0 or curve else int(np.count_nonzero(scores))
+    points = [budget, *(Budget.of(point, "curve") for point in curve)]
     surest = np.argsort(-np.abs(scores), kind="stable")[:guesses]
     correct = int(((scores >= 0.0) == np.concatenate(secrets))[surest].sum())
-    (result,) = decide([_result(correct, guesses, total, budget, level, detect)], level, power=POWER)
+    (result,) = decide([_result(correct, guesses, total, points, level, detect)], level, power=POWER)
     return OneRunReport(
         held.name or "target",
         {"epsilon": budget.epsilon, "delta": budget.delta},
@@ -138,14 +145,17 @@ def audit_one_run(
     )
 
 
-def _result(correct: int, guesses: int, total: int, budget: Budget, level: float, detect: float) -> AuditResult:
-    epsilon, delta = budget.epsilon, budget.delta
+def _result(
+    correct: int, guesses: int, total: int, points: Sequence[Budget], level: float, detect: float
+) -> AuditResult:
+    claims = [(point.epsilon, point.delta) for point in points]
+    epsilon, delta = claims[0]
     needed = guesses_needed(guesses, total, epsilon, delta, level)
     fault = (1.0 + detect) * epsilon
     lower = one_run_epsilon(correct, guesses, total, delta, level)
     return AuditResult(
         "privacy of the canaries",
-        one_run_p_value(correct, guesses, total, epsilon, delta),
+        one_run_curve_p_value(correct, guesses, total, claims),
         total,
         "largest probability under the claim of as many correct guesses; exact level, for any dependence",
         f"{correct:,} of {guesses:,} guesses are right: epsilon >= {lower:.4g} at delta {delta:.3g} with confidence "
@@ -197,7 +207,11 @@ def _diagnosis(result: AuditResult) -> tuple[str, ...]:
     if result.verdict is not Verdict.VIOLATES:
         return ()
     correct, guesses, needed = (result.details[name] for name in ("correct", "guesses", "needed"))
-    return (f"{correct:,} of {guesses:,} secret bits are read off the output; the claim allows fewer than {needed:,}.",)
+    if needed is None or correct < needed:  # refuted by the curve, where no single point is
+        allowed = f"as many have probability at most {result.p_value:.2g} under the claimed curve"
+    else:
+        allowed = f"the claim allows fewer than {needed:,}"
+    return (f"{correct:,} of {guesses:,} secret bits are read off the output; {allowed}.",)
 
 
 def local_canaries(

@@ -19,7 +19,7 @@ from dpverify.rounding import UNIT
 from dpverify.search import bisected, least_integer
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["guesses_needed", "one_run_epsilon", "one_run_p_value", "one_run_power"]
+__all__ = ["LARGEST_EPSILON", "guesses_needed", "one_run_epsilon", "one_run_p_value", "one_run_power"]
 
 _ROUNDING = 1e-11
 """Relative error charged for the incomplete beta function."""
@@ -27,7 +27,7 @@ _MESH, _MESHES = 129, 5
 """Values of the multiplier that are tried at a time, and how often the search is narrowed."""
 _SMALLEST = 1e-30
 """Where the search for it begins at the latest: rounding charges more."""
-_LARGEST_EPSILON = 40.0
+LARGEST_EPSILON = 40.0
 """No larger one is told from that of secrets that are published."""
 
 
@@ -63,7 +63,7 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
     tail = _binomial_tail(correct, guesses, epsilon)
     if delta == 0.0 or tail >= 1.0:
         return tail
-    if epsilon > _LARGEST_EPSILON:
+    if epsilon > LARGEST_EPSILON:
         return 1.0
     # Convex in the multiplier, so the least is beside the best of a mesh; whichever value is taken gives a bound.
     low, high, least = max(tail, _SMALLEST), 1.0, 1.0
@@ -126,10 +126,10 @@ def one_run_epsilon(correct: int, guesses: int, canaries: int, delta: float, lev
 
     if allowed(0.0):
         return 0.0
-    if not allowed(_LARGEST_EPSILON):
-        return _LARGEST_EPSILON
+    if not allowed(LARGEST_EPSILON):
+        return LARGEST_EPSILON
     # The last epsilon that is refuted: everything below it is too.
-    return bisected(allowed, 0.0, _LARGEST_EPSILON, relative=1e-4, absolute=1e-6)[0]
+    return bisected(allowed, 0.0, LARGEST_EPSILON, relative=1e-4, absolute=1e-6)[0]
 
 
 @lru_cache(maxsize=256)

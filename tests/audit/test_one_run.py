@@ -134,3 +134,17 @@ def test_bad_targets_are_named() -> None:
     short = local_canaries(LabelRandomizedResponse(4, 1.0), 10, implementation=lambda labels, rng: labels[1:])
     with pytest.raises(TargetError, match="one each"):
         audit_one_run(short, (1, 0), canaries=10)
+
+
+def test_a_curve_refutes_what_its_points_do_not() -> None:
+    # Sixty secrets of sixty: more than Gaussian privacy with mu = 1 allows, though each point of its curve allows it.
+    def scores(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        return flipped(secrets, rng, 0.0)
+
+    mu, epsilons = 1.0, np.arange(0.25, 4.1, 0.25)
+    below, above = stats.norm.cdf(mu / 2 - epsilons / mu), stats.norm.cdf(-mu / 2 - epsilons / mu)
+    points = [(float(e), float(d)) for e, d in zip(epsilons, below - np.exp(epsilons) * above, strict=True)]
+    p_values = [audit_one_run(scores, point, canaries=60).results[0].p_value for point in points]
+    together = audit_one_run(scores, points[0], canaries=60, curve=points[1:])
+    assert together.results[0].p_value < min(p_values) / 2.0
+    assert together.diagnosis[0].endswith("under the claimed curve.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.optimize import linprog
 from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
 
 
-def worst(canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
+def worst(canaries: int, guesses: int, correct: int, claims: Sequence[tuple[float, float]]) -> float:
     """Return the largest probability of so many correct guesses over all mechanisms, by a program that lists them."""
     secrets = list(itertools.product((0, 1), repeat=canaries))
     outputs = [row for row in itertools.product((-1, 0, 1), repeat=canaries) if sum(g >= 0 for g in row) == guesses]
@@ -24,12 +25,12 @@ def worst(canaries: int, guesses: int, correct: int, epsilon: float, delta: floa
     ]
     count = len(outputs)
     masses = len(secrets) * count
-    objective = np.zeros(masses + len(pairs) * count)
+    objective = np.zeros(masses + len(pairs) * len(claims) * count)
     for (a, s), (k, t) in itertools.product(enumerate(secrets), enumerate(outputs)):
         if sum(x == y for x, y in zip(s, t, strict=True)) >= correct:
             objective[a * count + k] = -1.0 / len(secrets)
     rows, limits = [], []
-    for at, (a, b) in enumerate(pairs):
+    for at, ((a, b), (epsilon, delta)) in enumerate(itertools.product(pairs, claims)):
         # excess(t) >= P_a(t) - e^epsilon P_b(t), and together at most delta
         start = masses + at * count
         total = np.zeros(objective.size)
@@ -52,7 +53,7 @@ def worst(canaries: int, guesses: int, correct: int, epsilon: float, delta: floa
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.1), (1.0, 0.02), (0.0, 0.05), (1.0, 0.0)])
 def test_it_is_the_largest_over_all_mechanisms(canaries: int, guesses: int, epsilon: float, delta: float) -> None:
     for correct in range(1, guesses + 1):
-        largest = worst(canaries, guesses, correct, epsilon, delta)
+        largest = worst(canaries, guesses, correct, [(epsilon, delta)])
         found = one_run_p_value(correct, guesses, canaries, epsilon, delta)
         assert largest - 1e-9 <= found <= largest + 1e-6 * largest
 
