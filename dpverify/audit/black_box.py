@@ -169,12 +169,12 @@ def audit_mechanism(
     pairs = input_pairs(inputs)
     given = target if isinstance(target, Target) else Target(target)
     at = delta if budget is None else budget.delta
+    if anytime and budget is None:
+        raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
     datasets, places = _distinct(pairs)
     read = RowTarget.of(given, _width(given, datasets, how), resolution)
-    if not anytime:
+    if not anytime or budget is None:
         return _report(given, budget, at, resolution, pairs, places, how.draw(read, datasets), how, how.level)
-    if budget is None:
-        raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
     # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
     bets = StagedBets(
         places,

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.black_box import audit_black_box
 from dpverify.cli.commands import made_by
-from dpverify.cli.options import exact, integer, number
-from dpverify.cli.output import AsJson, Users, console, print_result, write_figure
+from dpverify.cli.options import number
+from dpverify.cli.output import AsJson, Users
+from dpverify.cli.trials import (
+    ClaimDelta,
+    ClaimEpsilon,
+    Detect,
+    Level,
+    Plot,
+    Resume,
+    Seed,
+    Timeout,
+    Trials,
+    Workers,
+    carried_out,
+    claimed,
+)
 
 if TYPE_CHECKING:
-    from dpverify.guarantee import Budget
     from protocols.bitsum import BitsumProtocol
 
 __all__ = ["any_protocol", "register"]
-
-_INTERRUPTED = 130
-"""The exit status after Ctrl-C."""
 
 audit = typer.Typer(rich_markup_mode=None)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
+    audit.command("mechanism")(audit_black_box)
     app.add_typer(
         audit,
         name="audit",
@@ -36,11 +48,9 @@ def register(app: typer.Typer) -> None:
 
 def any_protocol(
     reference: Any,
-    claim_epsilon: Annotated[
-        str | None, exact(within="(0, inf)", help="Claimed epsilon of one instance, in nats.")
-    ] = None,
-    claim_delta: Annotated[str | None, exact(within="[0, 1)", help="Claimed delta of one instance, in {}.")] = None,
-    trials: Annotated[int, integer(within="[100, inf)", help="Runs per dataset, in {}.")] = 20_000,
+    claim_epsilon: ClaimEpsilon = None,
+    claim_delta: ClaimDelta = None,
+    trials: Trials = 20_000,
     target: Annotated[
         str | None,
         typer.Option(
@@ -48,27 +58,13 @@ def any_protocol(
             "processes of its own whose output goes to the standard error; our own protocol if omitted.",
         ),
     ] = None,
-    level: Annotated[
-        float,
-        number(
-            within="[0.0001, 1)",
-            help="Largest probability of a false alarm, over all tests together, in {}.",
-        ),
-    ] = 0.01,
-    detect: Annotated[
-        float,
-        number(within="(0, 1)", help="Relative size of the faults that a pass must exclude, in {}."),
-    ] = 0.1,
-    timeout: Annotated[
-        float,
-        number(within="(0, inf)", help="Seconds that the target may take for a block of up to 1,000 runs."),
-    ] = 120.0,
-    workers: Annotated[int, integer(within="[1, inf)", help="Processes; the outputs do not depend on it.")] = 1,
-    resume: Annotated[
-        Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")
-    ] = None,
-    seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")] = None,
+    level: Level = 0.01,
+    detect: Detect = 0.1,
+    timeout: Timeout = 120.0,
+    workers: Workers = 1,
+    resume: Resume = None,
+    seed: Seed = 0,
+    plot: Plot = None,
     fewer_users: Annotated[
         bool,
         typer.Option("--fewer-users", help="A binary sum that promises the same where fewer users take part."),
@@ -79,49 +75,25 @@ def any_protocol(
     from dpverify.audit.protocol import audit_protocol
     from dpverify.claims.bitsum.base import BitsumClaims
     from dpverify.claims.registry import mechanism_claims_of
-    from dpverify.report.audits import audit_figure, audit_table
-    from dpverify.report.plots import check_path
 
-    claim = _claim(claim_epsilon, claim_delta)
-    if plot is not None:
-        check_path(plot)  # before the work, not after it
+    claim = claimed(claim_epsilon, claim_delta)
     if fewer_users and not isinstance(mechanism_claims_of(reference), BitsumClaims):
         raise ValueError("--fewer-users must be omitted: only binary sums are audited with fewer users.")
     promised = {"fewer_users": True} if fewer_users else {}
-    try:
-        with console(stderr=True).status("running ...") as status:
-            report = audit_protocol(
-                reference,
-                claim,
-                implementation=target,
-                **promised,
-                trials=trials,
-                level=level,
-                detect=detect,
-                seed=seed,
-                workers=workers,
-                timeout=None if target is None else timeout,
-                checkpoint=resume,
-                progress=lambda done, total: status.update(f"{done:,} of {total:,} runs ..."),
-            )
-    except KeyboardInterrupt:
-        kept = "nothing was kept" if resume is None else f"finished runs are kept in {resume}"
-        typer.echo(f"Interrupted; {kept}.", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
-    print_result(report.to_dict(), audit_table(report), as_json)
-    if plot is not None:
-        write_figure("--plot", plot, lambda: audit_figure(report))
-    raise typer.Exit(report.exit_code)
-
-
-def _claim(epsilon: str | None, delta: str | None) -> Budget | None:
-    from dpverify.guarantee import Budget
-
-    if epsilon is None and delta is None:
-        return None
-    if epsilon is None or delta is None:
-        raise ValueError("--claim-epsilon and --claim-delta must be given together, or neither.")
-    return Budget(epsilon, delta)
+    audited = functools.partial(
+        audit_protocol,
+        reference,
+        claim,
+        implementation=target,
+        **promised,
+        trials=trials,
+        level=level,
+        detect=detect,
+        seed=seed,
+        workers=workers,
+        timeout=None if target is None else timeout,
+    )
+    carried_out(audited, resume, plot, as_json)
 
 
 def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
