@@ -23,10 +23,10 @@ from dpverify.guarantee import (
     Number,
     Side,
     ThreatModel,
-    enclosing_floats,
     exact_number,
 )
 from dpverify.planning.answers import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
+from dpverify.privacy_loss.bounds import largest_loss_within
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -373,7 +373,7 @@ def _least_error_or_pure(
     So less delta never costs more than none.
     """
     target = composed_epsilon.target
-    share = enclosing_floats(target.exact_epsilon / composed_epsilon.mechanisms)[0]
+    share = largest_loss_within(target.exact_epsilon, composed_epsilon.change)
     if composed_epsilon.delta == 0.0 or not claims.pure or share == 0.0:
         return _least_error(claims, users, composed_epsilon, max_messages_per_user)
     found: list[tuple[BitsumProtocol, float]] = []

@@ -12,12 +12,21 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dpverify.changes import Change, Full, L2Bounded
-from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.formulas.contexts import arb_context, enclosure, lower_float, nudged
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_floats
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["BestCurve", "BetweenCurves", "InfiniteLossCurve", "LargestLossCurve", "WorstCurve", "times", "total"]
+__all__ = [
+    "BestCurve",
+    "BetweenCurves",
+    "InfiniteLossCurve",
+    "LargestLossCurve",
+    "WorstCurve",
+    "largest_loss_within",
+    "times",
+    "total",
+]
 
 
 class LargestLossCurve:
@@ -199,6 +208,20 @@ def total(losses: Sequence[tuple[int, Interval]]) -> Interval:
         else:
             ends.append(enclosing_floats(sum((count * Fraction(loss) for count, loss in known), Fraction(0))))
     return Interval.proved(ends[0][0], ends[1][1])
+
+
+def largest_loss_within(epsilon: Fraction, change: Change) -> float:
+    """Return the largest loss of one instance's full change with which the largest of all is at most epsilon, > 0.
+
+    That of `_largest_joint_loss` solved for L, and rounded down; 0 where no loss that is a positive float will do.
+    """
+    if isinstance(change, Full):
+        return enclosing_floats(epsilon / change.instances)[0]
+    target, m = enclosing_floats(epsilon)[0], change.coordinates
+    with arb_context() as ctx:
+        t = ctx.sqrt(ctx.convert(change.squared_change) / m)
+        share = lower_float(ctx.log1p(ctx.expm1(ctx.convert(target) / m) / t))
+    return share and nudged(lambda loss: _largest_joint_loss(loss, change) <= target, share, 0.0)
 
 
 def _largest_joint_loss(loss: float, change: L2Bounded) -> float:

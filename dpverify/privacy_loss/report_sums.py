@@ -204,11 +204,11 @@ class ReportSums:
         Parameters
         ----------
         tail : float
-            The mass that may be cut at each side, in [1e-100, 0.5].
+            The mass that may be cut at each side, in [1e-290, 0.5]; masses below about 1e-250 may be lost in rounding.
         bins_per_deviation : float
             How many bins a standard deviation should have, positive.
         """
-        check_real("tail", tail, low=1e-100, high=0.5)
+        check_real("tail", tail, low=1e-290, high=0.5)
         check_real("bins_per_deviation", bins_per_deviation, low=0.0, low_open=True)
         width = max(1, int(self.deviation / bins_per_deviation))
         below, above = self._side(math.log(tail), -1.0), self._side(math.log(tail), 1.0)

@@ -195,3 +195,10 @@ def test_what_joint_changes_do_not_go_with_is_refused() -> None:
 def test_a_reason_names_the_protocol_that_was_asked_for(bitsum: str) -> None:
     with pytest.raises(InfeasibleBudgetError, match=rf"^epsilon=\S+ cannot be met by {bitsum} "):
         plan(bitsum, ("1e-100", "1e-200"), users=10, instances=8)
+
+
+def test_a_joint_change_at_a_tiny_delta_costs_no_more_than_at_none() -> None:
+    # The largest loss of all bits together is that of small changes of each, and not of each in full.
+    row = plan("central-discrete-laplace", ("0.02", "1e-200"), users=9, instances=228, squared_change=4.0)
+    found = account(row.protocol, instances=228, squared_change=4.0, delta="1e-200").epsilon
+    assert 0.019 <= found.upper <= 0.02

@@ -10,7 +10,14 @@ import pytest
 
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
-from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, InfiniteLossCurve, LargestLossCurve, WorstCurve
+from dpverify.privacy_loss.bounds import (
+    BestCurve,
+    BetweenCurves,
+    InfiniteLossCurve,
+    LargestLossCurve,
+    WorstCurve,
+    largest_loss_within,
+)
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
@@ -143,3 +150,11 @@ def test_the_worst_of_several_curves() -> None:
     worst = WorstCurve([_Says(0.1, 0.9), _Says(0.3, 0.4)])
     assert worst.epsilon(1e-6) == Interval(0.3, 0.9)
     assert worst.delta(1.0) == Interval(0.3, 0.9)
+
+
+@pytest.mark.parametrize("change", [Full(7), L2Bounded(7.0, 7), L2Bounded(2.5, 7), L2Bounded(1e-6, 300)])
+@pytest.mark.parametrize("epsilon", ["1e-9", "0.3", "600"])
+def test_the_largest_loss_within_an_epsilon_uses_all_of_it(change: Full | L2Bounded, epsilon: str) -> None:
+    loss = largest_loss_within(Fraction(epsilon), change)
+    largest = LargestLossCurve(Interval(loss, loss), change).epsilon(0.0).upper
+    assert float(epsilon) * (1.0 - 1e-12) <= largest <= float(epsilon)

@@ -30,7 +30,15 @@ import numpy as np
 from mpmath import fp
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import LEFT_OUT, BitsumClaims, CoinPairs, ComposedEpsilon, Pairs, normal_deviation
+from dpverify.claims.bitsum.base import (
+    LEFT_OUT,
+    BitsumClaims,
+    CoinPairs,
+    ComposedEpsilon,
+    Pairs,
+    negligible,
+    normal_deviation,
+)
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
@@ -57,10 +65,10 @@ _TAIL = 1e-42
 """Where binomials are cut, unless so little may be left out that this is too much."""
 _SHORT_TAIL = 1e-26
 """Where they are cut for many users, if that is nothing beside what may be left out: cells then have more coins."""
-_SMALL, _LEAST_TAIL = 1e-28, 1e-290
-"""What may be left out before the tails must be cut further out, and the least tail."""
-_MOST_LISTED = 10_000
-"""Up to so many users a small delta, which an inverted transform cannot resolve, has every cell listed."""
+_SMALL, _LEAST_TAIL, _LEAST_BINNED_TAIL = 1e-28, 1e-290, 1e-220
+"""What may be left out before the tails must be cut further out, the least tail, and that of masses in bins."""
+_MOST_LISTED, _MOST_CELLS_FAR_OUT = 10_000, 128
+"""Up to so many users each cell is listed for a small delta; and how many cells, whatever the users."""
 _MOST_CELLS = 512
 _FEW_CELLS = 8
 """For bounds that need not be sharp."""
@@ -188,11 +196,13 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             return RandomizedResponse(users, p)
 
         def rough(error: float) -> float:
-            return composed_epsilon(_extreme(users, at(error).flip_probability, _TAIL))
+            tail = _tail(tried := at(error), left_out)
+            return composed_epsilon(_extreme(users, tried.flip_probability, tail))
 
         def sharp(error: float) -> float:
             return self.guaranteed_epsilon(at(error), composed_epsilon)
 
+        left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
         start = min(normal_deviation(composed_epsilon, target), math.sqrt(users))
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
@@ -235,11 +245,12 @@ def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> D
 
 def _tail(protocol: RandomizedResponse, left_out: float) -> float:
     """Return the tails to cut: a small delta needs smaller ones, as entries that a cut could change are cut too."""
-    users = protocol.users
-    if left_out >= _SMALL or users > _MOST_LISTED:
-        many = users > _MOST_LISTED and users * protocol.flip_probability >= _MOST_LISTED_FLIPS
+    users, p = protocol.users, protocol.flip_probability
+    many = users > _MOST_LISTED and users * p >= _MOST_LISTED_FLIPS
+    if left_out >= _SMALL:
         return _SHORT_TAIL if many and left_out >= 1e6 * _SHORT_TAIL else _TAIL
-    return max(1e-20 * left_out * protocol.flip_probability, _LEAST_TAIL)
+    # Bins keep the digits of every mass, and of a law that is listed those that are 1e16 times what is cut.
+    return max(1e-14 * left_out, _LEAST_BINNED_TAIL) if many else max(1e-20 * left_out * p, _LEAST_TAIL)
 
 
 def _extreme(users: int, p: float, tail: float) -> Directions:
@@ -280,12 +291,14 @@ def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistr
     return [pair for k in sorted(ones) for pair in mixed_reports(users, k, p, tail)]
 
 
-def _cells_at_most(users: int, p: float, most_cells: int) -> int:
-    return min(most_cells, _MOST_LISTED_CELLS) if users * p < _FEWEST_FLIPS else most_cells
+def _cells_at_most(users: int, p: float, most_cells: int, tail: float) -> int:
+    if users * p < _FEWEST_FLIPS:
+        return min(most_cells, _MOST_LISTED_CELLS)
+    return min(most_cells, _MOST_CELLS_FAR_OUT) if tail < _TAIL and _listed(users, p, tail) else most_cells
 
 
 def _listed(users: int, p: float, tail: float) -> bool:
-    return users * p < _MOST_LISTED_FLIPS or tail < _TAIL
+    return users * p < _MOST_LISTED_FLIPS or (tail < _TAIL and users <= _MOST_LISTED)
 
 
 def _chorded(users: int, p: float, tail: float) -> bool:
@@ -295,7 +308,7 @@ def _chorded(users: int, p: float, tail: float) -> bool:
 def _note(users: int, p: float, most_cells: int, tail: float) -> str:
     if users <= 2:
         return "attained by all others, one at most"
-    cells = 2 * sum(1 for _ in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells)))
+    cells = 2 * sum(1 for _ in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells, tail)))
     chord = " and a chord between two pairs" if _chorded(users, p, tail) else ""
     return f"attained by all other users holding the same bit; every number of ones is covered by {cells} cells{chord}"
 
@@ -303,7 +316,7 @@ def _note(users: int, p: float, most_cells: int, tail: float) -> str:
 @functools.lru_cache(maxsize=4)
 def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_PER_DEVIATION) -> Pairs:
     crowds, least_missing, spans = [], 0.0, []
-    for first, unsure in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells)):
+    for first, unsure in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells, tail)):
         coins, missing = _surely(unsure, p, tail)
         least_missing = max(least_missing, missing)
         crowds.append((users - 1 - first - unsure, first, coins))
@@ -318,7 +331,7 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     single: list[PrivacyLossDistribution] = []
     binned: tuple[BinnedPairs, ...]
     if _listed(users, p, tail):
-        # So few reports are flipped that their sum is no bell, or so little may be left out: each cell is listed.
+        # So few reports are flipped that their sum is no bell, or so few sent and so little left out: each is listed.
         listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
         # Each dominates but for the chance of fewer coins.
         single = [replace(pair, missing_mass=pair.missing_mass + least_missing) for both in listed for pair in both]

@@ -256,6 +256,31 @@ def test_the_interval_is_narrow_with_few_flipped_reports(
 
 
 @pytest.mark.parametrize(
+    ("users", "p", "instances", "delta"),
+    [(10**6, 14e-6, 400, "1e-30"), (10**6, 0.1, 400, "1e-100"), (10**9, 0.3, 7, "1e-190")],
+)
+def test_epsilon_at_a_tiny_delta_is_narrow_for_many_users(users: int, p: float, instances: int, delta: str) -> None:
+    found = account(RandomizedResponse(users, p), instances=instances, delta=delta).epsilon
+    assert found.upper <= 1.002 * found.lower
+
+
+@pytest.mark.parametrize("exponent", [60, 180])
+def test_tiny_masses_of_many_users_contain_what_the_end_attains(exponent: int) -> None:
+    users, p, delta = 15_000, 0.02, 10.0**-exponent
+    found = account(RandomizedResponse(users, p), delta=delta).epsilon
+    assert found.upper <= 1.001 * found.lower
+    pair = RandomizedResponsePair(users, p)
+    least, most = (max(hockey_stick(pair, end, way).upper for way in Direction) for end in (found.lower, found.upper))
+    assert most <= delta <= least * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(("users", "instances"), [(1000, 8), (20_000, 8)])
+def test_a_plan_at_a_tiny_delta_is_not_that_at_none(users: int, instances: int) -> None:
+    row = plan("rr", ("1", "1e-60"), users=users, instances=instances)
+    assert account(row.protocol, instances=instances, delta="1e-60").epsilon.lower >= 0.995
+
+
+@pytest.mark.parametrize(
     ("users", "p", "square", "bits", "width"),
     [(1600, 0.05, 1.0, 384, 0.01), (1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],
 )
