@@ -253,6 +253,8 @@ def _sharpest(covers: Covers, square: float, delta: float, cut: float) -> Sequen
     ]
     totals = [total_loss([(pair, max(round(square), 1))]) for pair in choices[0]]
     _, tilt, deviation = max(total.saddle_point(delta) for total in totals)
+    # Next to all of the mass may lie at one loss.
+    deviation = max(deviation, _SMALLEST_STEP)
     contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2)
 
     def bound(pairs: Sequence[PrivacyLossDistribution]) -> float:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
+from dpverify.planning.account import account
 from dpverify.privacy_loss import change_rates
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
@@ -23,6 +24,7 @@ from dpverify.privacy_loss.pairs import (
     poisson,
     three_nb,
 )
+from protocols.bitsum import RandomizedResponse
 from tests.privacy_loss.joint_hunt import moves
 
 Floats = NDArray[np.float64]
@@ -306,3 +308,9 @@ def test_bad_arguments_are_named() -> None:
         joint.epsilon_upper(0.0)
     with pytest.raises(ValueError, match="epsilon=nan"):
         joint.delta_upper(math.nan)
+
+
+@pytest.mark.parametrize("p", [4.4e-18, 1e-300])
+def test_one_loss_that_has_all_of_the_mass_is_no_division_by_zero(p: float) -> None:
+    found = account(RandomizedResponse(3, p), instances=4, squared_change=1.0, delta=1e-7).epsilon
+    assert math.log((1.0 - p) / p) * (1.0 - 1e-6) <= found.lower <= found.upper <= 4.0 * math.log((1.0 - p) / p)
