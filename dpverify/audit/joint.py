@@ -6,13 +6,12 @@ exact. Noise that instances share is seen in it, and in their pairs, though each
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions
@@ -20,7 +19,6 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.results import POWER, conforms, with_fault
 from dpverify.audit.runner import block_generator
 from dpverify.audit.target import Target
-from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.events import likelihood_ratio_events
@@ -28,11 +26,8 @@ from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.instances import Sides, SummedLoss
 from dpverify.statistics.lower_bound import privacy_test
 from dpverify.statistics.structure import StructureCheck
-from protocols.bitsum import BitsumProtocol
-from protocols.kde import KernelDensityProtocol
-from protocols.validation import check_integer, check_vectors
 
-__all__ = ["Whole", "audit_joint", "bitsum_calls", "density_instances"]
+__all__ = ["Whole", "audit_joint"]
 
 _STREAM = 2**34
 """Where the generators of the tests begin, behind those of any dataset."""
@@ -79,7 +74,7 @@ def audit_joint(
     Parameters
     ----------
     whole : Whole
-        See `bitsum_calls` and `density_instances`, or state the laws of your own.
+        See `dpverify.audit.pipelines`, or state the laws of your own.
     claim : Budget or (epsilon, delta), optional
         Of all instances together.
     beforehand : sequence of AuditResult
@@ -91,6 +86,7 @@ def audit_joint(
     --------
     Two calls of a binary sum that use the same noise:
 
+    >>> from dpverify.audit.pipelines import bitsum_calls
     >>> from protocols.bitsum import CentralDiscreteLaplace
     >>> promised = CentralDiscreteLaplace(20, 0.5)
     >>> def twice(bits, rng):
@@ -205,142 +201,3 @@ def _limits(whole: Whole, results: Sequence[AuditResult]) -> Limits:
     else:
         missing.append("a privacy claim: none was made, or no event of these laws is beyond it")
     return Limits(tuple(looks), tuple(missing))
-
-
-def _target(implementation: Target | Callable[..., Any] | str, instances: int) -> Target:
-    if isinstance(implementation, Target):
-        return implementation
-    return Target(implementation, shape=(instances,))
-
-
-def bitsum_calls(
-    reference: BitsumProtocol,
-    calls: int,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-) -> Whole:
-    """Return several calls of a binary sum, with the bits of half of the users set.
-
-    The neighbours change the last user's bit in all calls: up, or in every second call up and in the others down.
-
-    Parameters
-    ----------
-    reference : BitsumProtocol
-        What is claimed to run.
-    calls : int
-        At least 1.
-    implementation : Target, callable or str, optional
-        What does run: `function(bits, rng)` with bits of shape (users, calls) returns the estimates, shape (calls,).
-    """
-    check_integer("calls", calls, low=1)
-    users = reference.users
-    bits = np.zeros((users, calls), dtype=np.int64)
-    bits[: users // 2] = 1
-    down = np.arange(calls) % 2 == 1
-    bits[-1, down] = 1  # the last user, who can go either way
-    mixed, up = bits.copy(), bits.copy()
-    mixed[-1] = 1 - bits[-1]
-    up[-1] = 1
-
-    @functools.cache
-    def law(ones: int) -> DiscreteLaw:
-        return claims_of(reference).estimate_law(reference, ones)
-
-    def laws(rows: NDArray[np.int64]) -> list[DiscreteLaw]:
-        return [law(int(ones)) for ones in rows.sum(axis=0)]
-
-    if implementation is None:
-        target = Target(functools.partial(_own_calls, reference), False, (calls,), f"{calls} calls of {reference!r}")
-    else:
-        target = _target(implementation, calls)
-    neighbours = {"a user who changes every call": (mixed, laws(mixed))}
-    if calls > 1:
-        neighbours["a user who changes every second call"] = (up, laws(up))
-    return Whole(target.name or "target", target, bits, laws(bits), neighbours)
-
-
-def _own_calls(reference: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
-    views = reference.sample_view(bits.sum(axis=0), rng)
-    return np.asarray(reference.analyze(views), dtype=np.float64)
-
-
-def density_instances(
-    reference: KernelDensityProtocol,
-    points: ArrayLike,
-    candidates: ArrayLike,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-) -> Whole:
-    """Return all bitsums of a density estimator, with the public features fixed.
-
-    The neighbour moves the first user to the candidate whose outputs differ most: the largest expected summed loss.
-
-    Parameters
-    ----------
-    reference : KernelDensityProtocol
-        What is claimed to run.
-    points : array_like, shape (users, dimension)
-        The users' points; few users, for a law per number of ones is listed.
-    candidates : array_like, shape (candidates, dimension)
-        Where the first user may move to.
-    implementation : Target, callable or str, optional
-        What does run: `function(points, rng)` returns the published vector, `KernelDensity.published`, as one row of
-        instances times Q numbers.
-    """
-    features, bitsum = reference.features, reference.bitsum
-    x = features.family.accepted(points)
-    moves = check_vectors("candidates", candidates, dimension=features.family.dimension)
-    listed = [claims_of(bitsum).estimate_law(bitsum, ones) for ones in range(bitsum.users + 1)]
-
-    def laws(rows: NDArray[np.float64]) -> list[DiscreteLaw]:
-        chances = 0.5 + features.f(rows).reshape(len(rows), -1) / (2.0 * features.family.R)
-        return [_published(listed, column, bitsum.users, features.family.R) for column in chances.T]
-
-    here = laws(x)
-    found = []
-    for move in moves:
-        moved = x.copy()
-        moved[0] = move
-        there = laws(moved)
-        found.append((_divergence(here, there), moved, there))
-    _, moved, there = max(found, key=lambda entry: entry[0])
-    target = _target(
-        functools.partial(_own_density, reference) if implementation is None else implementation, len(here)
-    )
-    own = f"all {len(here)} instances of a density over {bitsum!r}"
-    return Whole(
-        own if implementation is None else target.name or "target",
-        target,
-        x,
-        here,
-        {f"the first user at {moved[0].tolist()}": (moved, there)},
-    )
-
-
-def _published(listed: Sequence[DiscreteLaw], chances: NDArray[np.float64], users: int, reach: float) -> DiscreteLaw:
-    """Return the law of a published number: of the estimate, mixed over the number of ones, on the kernel's scale."""
-    ones = functools.reduce(lambda pmf, chance: np.convolve(pmf, [1.0 - chance, chance]), chances, np.ones(1))
-    points = np.concatenate([law.points for law in listed])
-    masses = np.concatenate([chance * law.pmf for chance, law in zip(ones, listed, strict=True)])
-    outside = float(sum(chance * law.outside for chance, law in zip(ones, listed, strict=True)))
-    mixed = DiscreteLaw.of(points, np.maximum(masses, 0.0), min(1.0, outside))
-    return mixed.image(lambda estimate: (2.0 * estimate - users) * reach)
-
-
-def _divergence(first: Sequence[DiscreteLaw], second: Sequence[DiscreteLaw]) -> float:
-    """Return the expected summed loss; infinite losses count as large."""
-    loss = SummedLoss(first, second)
-    if not loss.informative:
-        return 0.0
-    total = 0.0
-    for p, q in zip(first, second, strict=True):
-        other = q.probabilities(p.points)
-        with np.errstate(divide="ignore"):
-            total += float(p.pmf @ np.minimum(np.log(p.pmf) - np.log(other), 1e3))
-    return total
-
-
-def _own_density(
-    reference: KernelDensityProtocol, points: NDArray[Any], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return np.asarray(reference.simulate(points, rng).published, dtype=np.float64).reshape(-1)

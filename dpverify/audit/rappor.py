@@ -27,7 +27,7 @@ from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.rappor.response import PermanentResponse, Rappor
 
-__all__ = ["audit_rappor", "rappor_subject"]
+__all__ = ["audit_rappor", "count_law", "rappor_subject"]
 
 _TRIED = 64
 """Strings among which two are looked for whose patterns differ in as many bits as any can."""
@@ -91,7 +91,7 @@ class _Watch:
 
     def dataset(self, which: int) -> Dataset:
         """Return a user with the first or the second value."""
-        counts = [_count_law(self.protocol, held=held) for held in (False, True)]
+        counts = [count_law(self.protocol, held=held) for held in (False, True)]
         laws = [
             functools.reduce(np.convolve, [counts[side == which]] * len(self.own[side]), np.ones(1)) for side in (0, 1)
         ]
@@ -116,7 +116,7 @@ def _binomial(trials: int, chance: float) -> NDArray[np.float64]:
     return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, min(chance, 1.0)))
 
 
-def _count_law(protocol: PermanentResponse, *, held: bool) -> NDArray[np.float64]:
+def count_law(protocol: PermanentResponse, *, held: bool) -> NDArray[np.float64]:
     """Return the law of how many of the reports send a bit as 1, given the bit."""
     kept = 1.0 - 0.5 * protocol.f if held else 0.5 * protocol.f
     if not isinstance(protocol, Rappor):

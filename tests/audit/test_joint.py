@@ -8,13 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.audit.bitsum import audit_bitsum
-from dpverify.audit.joint import Whole, audit_joint, bitsum_calls, density_instances
+from dpverify.audit.joint import Whole, audit_joint
+from dpverify.audit.pipelines import bitsum_calls
 from dpverify.audit.target import Target
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import Verdict
-from protocols.bitsum import CentralDiscreteLaplace, RandomizedResponse
-from protocols.kde import KernelDensityProtocol
-from protocols.lsq import GaussianFeatures
+from protocols.bitsum import CentralDiscreteLaplace
 
 CALLS = 6
 PROMISED = CentralDiscreteLaplace(20, 0.5)
@@ -82,33 +81,6 @@ def test_impossible_outcomes_are_refuted() -> None:
         bitsum_calls(PROMISED, 2, implementation=lambda bits, rng: bits.sum(axis=0) + laplace(rng, 2) + 1e-3),
         trials=200,
     )
-    assert report.verdict is Verdict.VIOLATES
-
-
-POINTS = np.linspace(-1.0, 1.0, 8)[:, np.newaxis]
-
-
-def density() -> KernelDensityProtocol:
-    return KernelDensityProtocol(RandomizedResponse(8, 0.2), GaussianFeatures(1).sample(12, np.random.default_rng(1)))
-
-
-def test_a_density_is_consistent_and_the_farthest_move_is_taken() -> None:
-    whole = density_instances(density(), POINTS, [[-1.0], [-0.9], [2.0]])
-    assert list(whole.neighbours) == ["the first user at [2.0]"]
-    assert audit_joint(whole, trials=1500, detect=0.2).verdict is Verdict.CONSISTENT
-
-
-def test_a_density_that_publishes_one_instance_without_noise() -> None:
-    protocol = density()
-
-    def leaky(points: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        published = np.array(protocol.simulate(points, rng).published).reshape(-1)
-        chances = 0.5 + protocol.features.f(points).reshape(len(points), -1) / (2.0 * protocol.features.family.R)
-        bits = rng.random(len(points)) < chances[:, 7]
-        published[7] = (2.0 * bits.sum() - len(points)) * protocol.features.family.R
-        return published
-
-    report = audit_joint(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=1000)
     assert report.verdict is Verdict.VIOLATES
 
 
