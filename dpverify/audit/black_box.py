@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.examined import Examined, examine, held_out
+from dpverify.audit.examined import Examined, examine, held_out, two_calls
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.neighbours import InputPair, InputPairs, input_pairs
 from dpverify.audit.options import AuditKeywords, AuditOptions
@@ -247,13 +247,26 @@ def _report(
         for pair, (first, second) in zip(pairs, places, strict=True)
     ]
     codes = [codes_of(outputs) for outputs in rows]
-    each = family_level / (len(pairs) + len(rows))
+    together = [
+        two_calls(
+            rows[first],
+            rows[second],
+            epsilon=epsilon,
+            delta=delta,
+            level=level / len(pairs),
+            detect=how.detect,
+            seed=how.seed,
+            check=f"dependence of calls: privacy of two in a row, {pair.name}",
+        )
+        for pair, (first, second) in zip(pairs, places, strict=True)
+    ]
+    each = family_level / (2 * len(pairs) + len(rows))
     calls = [result for place, entry in enumerate(codes) if (result := _repeats(entry, place, each)) is not None]
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
         None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-        decide([*(one.result for one in found), *calls], family_level, power=POWER),
+        decide([*(one.result for one in found), *together, *calls], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
@@ -362,7 +375,7 @@ def _limits(
     missing = [
         "inputs other than these",
         "events that were not tried; no audit of a black box can exclude them",
-        "what several calls show together, but for repeated outputs",
+        "what several calls show together, but for repeated outputs and two calls in a row",
     ]
     if least is not None:
         missing.append(f"outcomes rarer than {least:.2g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from dpverify.statistics.learned import learned_scores
 from dpverify.statistics.lower_bound import LowerCurve, claim_p_value
 from dpverify.statistics.tradeoff_band import TradeoffBand, tradeoff_band, tradeoff_thresholds
 
-__all__ = ["Examined", "allowed", "chosen_on", "decisive", "examine", "held_out"]
+__all__ = ["Examined", "allowed", "chosen_on", "decisive", "examine", "held_out", "two_calls"]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -149,6 +149,41 @@ def examine(
     lower = curve.epsilon(delta)
     result = _result(check, p_value, trials, len(events), lower, upper, epsilon, delta, level, detect)
     return Examined(result, lower, upper, curve, band, mass, _plainest(events, _lower(limits, delta)))
+
+
+def two_calls(
+    first: Rows,
+    second: Rows,
+    *,
+    epsilon: float | None,
+    delta: float,
+    level: float,
+    detect: float,
+    seed: int,
+    check: str,
+) -> AuditResult:
+    """Test that two calls in a row show no more than two calls may: noise that they share would cancel.
+
+    Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015). A pass
+    asks no more of this test than limits: what one call shows is held against the claim by `examine`.
+
+    Parameters
+    ----------
+    first, second, epsilon, delta, level, detect, seed, check
+        See `examine`; the claim is that of one call.
+    """
+    pairs = [np.concatenate([rows[0 : len(rows) - 1 : 2], rows[1::2]], axis=1) for rows in (first, second)]
+    both = examine(
+        pairs[0],
+        pairs[1],
+        epsilon=None if epsilon is None else 2.0 * epsilon,
+        delta=delta * (2.0 - delta),
+        level=level,
+        detect=detect,
+        seed=seed,
+        check=check,
+    )
+    return replace(both.result, power=POWER)
 
 
 def _lower(limits: EventLimits, delta: float) -> NDArray[np.float64]:

@@ -28,6 +28,8 @@ _CLOSELY = 8
 _PAIRED = 5
 """Columns that are looked at two by two."""
 _COARSE = 6
+_MOST_BITS = 2
+"""Bits of whole numbers that are looked at: those whose frequencies differ most."""
 _EXACT = 2.0**53
 
 
@@ -74,7 +76,8 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
     """Yield codes whose frequencies may tell two inputs apart.
 
     Whole outputs and single values as they are; the exponent and the lowest bit of floats; signs; residues of the
-    integer part; cells of the fraction at decimal scales; of several columns also parities and cells of two together.
+    integer part, and the bits of whole numbers that differ most; cells of the fraction at decimal scales; of several
+    columns also parities and cells of two together.
 
     Parameters
     ----------
@@ -88,6 +91,8 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         whole = all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second))
         for aspect in _of_one(f"column {column}", whole):
             yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
+        if whole:
+            yield from _bits_of(column, first[:, column], second[:, column])
     if len(used) > 1:
         yield Aspect("the parity of all columns together", lambda rows: _residue(_parts(rows[:, used]).sum(axis=1), 2))
         yield Aspect("the signs of all columns together", lambda rows: _product_of_signs(rows[:, used]))
@@ -133,6 +138,17 @@ def _of_one(name: str, whole: bool) -> Iterator[Aspect]:
         yield Aspect(f"{name} mod {modulus}", lambda x, m=modulus: _residue(_parts(x), m))  # type: ignore[misc]
     for scale in () if whole else _SCALES:
         yield Aspect(f"the fraction of {scale:g} times {name}", lambda x, s=scale: _fraction(x, s))  # type: ignore[misc]
+
+
+def _bits_of(column: int, first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the single bits of a column of whole numbers whose frequencies differ most between the inputs."""
+    often = [np.array([_bit(x, bit).mean() for bit in range(53)]) for x in (first, second)]
+    for bit in np.argsort(-np.abs(often[0] - often[1]), kind="stable")[:_MOST_BITS].tolist():
+        yield Aspect(f"bit {bit} of column {column}", lambda rows, b=bit: _bit(rows[:, column], b))  # type: ignore[misc]
+
+
+def _bit(x: Rows, bit: int) -> NDArray[np.int64]:
+    return np.asarray(_parts(x).astype(np.int64) >> bit & 1)
 
 
 def _of_two(i: int, j: int, pooled: Rows) -> Iterator[Aspect]:

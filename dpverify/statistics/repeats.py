@@ -12,7 +12,8 @@ from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["repeats", "smallest_repeated_share"]
 
-_LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
+_LAGS = (*range(1, 9), 10, *(2**k for k in range(4, 13)), 100, 1000)
+"""Near ones, and those of counters that wrap around."""
 
 
 def repeats(codes: NDArray[np.int64]) -> StructureCheck:

@@ -145,6 +145,16 @@ def test_a_stale_cache_is_found() -> None:
     assert report.violations[0].check.startswith("repeated runs")
 
 
+def test_noise_that_two_calls_share_is_found() -> None:
+    def antithetic(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[Any]:
+        noise = np.repeat(rng.geometric(0.3, runs) - rng.geometric(0.3, runs), 2)[:runs]
+        return np.asarray(bits[0] + noise * np.where(np.arange(runs) % 2, -1, 1))
+
+    report = audit_mechanism(Target(antithetic, True), (1, 0), PAIR, trials=20_000)
+    assert report.verdict is Verdict.VIOLATES
+    assert any(result.check.startswith("dependence of calls") for result in report.violations)
+
+
 @pytest.mark.parametrize("claim", [1.0, 1.1, 1.5, 3.0])
 @pytest.mark.parametrize("right", [geometric, labels, laplace], ids=lambda right: right.__name__)
 def test_more_slack_makes_no_pass_harder(right: Outputs, claim: float) -> None:

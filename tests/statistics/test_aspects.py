@@ -21,6 +21,7 @@ NOISE = RNG.integers(0, 10**6, N).astype(float)
         ("the lowest bit of column 0", COIN + 0.5, COIN + 0.25),
         ("column 0 mod 2", 2 * NOISE, 2 * NOISE + 1),
         ("column 0 mod 100", 100 * NOISE + 10, 100 * NOISE + 60),
+        ("bit 17 of column 0", NOISE % 2**17 + 2**18 * COIN, NOISE % 2**17 + 2**18 * COIN + 2**17),
         ("the fraction of 1 times column 0", NOISE + 0.3, NOISE + 0.8),
         ("the fraction of 1 times column 0", NOISE, NOISE + 1e-8),
         ("the fraction of 1000 times column 0", NOISE + 0.0003, NOISE + 0.0008),

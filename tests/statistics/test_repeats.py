@@ -16,7 +16,7 @@ def cached(outputs: np.ndarray, share: float, lag: int, rng: np.random.Generator
     return outputs
 
 
-@pytest.mark.parametrize("lag", [1, 3, 8])
+@pytest.mark.parametrize("lag", [1, 3, 8, 100, 256])
 @pytest.mark.parametrize(("values", "share"), [(10**9, 0.01), (4, 0.2)])
 def test_repeats_are_found(values: int, share: float, lag: int) -> None:
     rng = np.random.default_rng(lag)
