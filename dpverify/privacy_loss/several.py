@@ -7,7 +7,8 @@ profiles is a pair that dominates each, and a product of dominating pairs domina
 in T be replaced by the supremum of itself and D. Any k instances are then dominated: those in T by what replaced them,
 and the others, one by one, by what replaced those of T that are not among them, as each dominates D. So T may be chosen
 by a guess; it costs nothing where what is in T dominates the rest, as where the days with the fewest users are taken.
-Fewer than k are dominated by k, as any instance dominates none.
+Fewer than k are dominated by k, as any instance dominates none; so k are dominated by all together, which is the lesser
+bound where few instances have losses of another kind than the rest.
 
 **Downward.** Pairs that some dataset attains, one for each instance, and any k instances: all choices are attained, as
 the datasets of different instances have nothing to do with each other.
@@ -16,8 +17,8 @@ the datasets of different instances have nothing to do with each other.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -85,15 +86,20 @@ class SeveralLaws:
         )
         listed = [part for part in parts if part[0].losses.size]
         self._tilt = total_loss(listed).saddle_point(reference_delta)[1] if listed else 0.0
+        self._reference = reference_delta
 
         def moment(pair: PrivacyLossDistribution) -> float:
             return LossMoments(pair.losses, np.log(pair.masses)).at(self._tilt)[0] if pair.losses.size else 0.0
+
+        def badness(pair: PrivacyLossDistribution) -> tuple[float, float]:
+            infinite = pair.infinite_mass * total
+            return infinite if infinite > reference_delta else 0.0, moment(pair)
 
         self._families = []
         for family in families:
             entries = family.likeliest(total, moment) if isinstance(family, Covers) else family
             self._families.append([pair.trimmed(cut) for entry in entries for pair in members(entry)])
-        self._moment = moment
+        self._attained = [[max(pairs, key=badness)] if pairs else [] for pairs in self._attained]
         # The step was chosen for one pair of each family; another one may lose far more.
         every = itertools.chain(*self._families, *self._attained)
         self.step = max(self.step, least_step(every))
@@ -101,50 +107,69 @@ class SeveralLaws:
 
     def _build(self) -> None:
         self._upper = [dominating_grid(family, self.step) for family in self._families]
-        self._lower = [
-            connect_the_dots(max(pairs, key=self._moment), self.step) if pairs else None for pairs in self._attained
-        ]
+        self._lower = [connect_the_dots(pairs[0], self.step) if pairs else None for pairs in self._attained]
 
     def coarser(self) -> None:
         """Put everything on a grid of four times the step."""
         self.step *= 4.0
         self._build()
 
-    def upper(self, counts: Sequence[int], most: int) -> Composition:
-        """Return what dominates any `most` of so many instances of each family."""
-        chosen, left = self._largest(self._upper, counts, most)
-        if left:
-            others = dominating_grid(left, self.step)
-            chosen = [(dominating_grid([grid, others], self.step), count) for grid, count in chosen]
-        return Composition(chosen, max_bytes=_MOST_BYTES)
+    def upper(self, counts: Sequence[int], most: int) -> list[Composition]:
+        """Return bounds each of which dominates any `most` of so many instances of each family."""
+        if most == sum(counts):
+            return [Composition(_worst(self._upper, counts, most, itertools.repeat(0))[0], max_bytes=_MOST_BYTES)]
+        found = self.upper(counts, sum(counts))
+        for ranks in self._rankings(self._upper, most):
+            chosen, left = _worst(self._upper, counts, most, ranks)
+            if left:
+                others = dominating_grid(left, self.step)
+                chosen = [(dominating_grid([grid, others], self.step), count) for grid, count in chosen]
+            found.append(Composition(chosen, max_bytes=_MOST_BYTES))
+        return found
 
-    def lower(self, counts: Sequence[int], most: int) -> Composition | None:
-        """Return what some datasets attain in `most` of so many instances of each; None where no pair is known."""
+    def lower(self, counts: Sequence[int], most: int) -> list[Composition]:
+        """Return what some datasets attain in `most` of so many instances of each; nothing where no pair is known."""
         known = [(grid, count) for grid, count in zip(self._lower, counts, strict=True) if grid is not None and count]
         if not known:
-            return None
+            return []
         # An instance that is left out, as nothing attained is known of it, would only add.
         grids, numbers = zip(*known, strict=True)
-        return Composition(self._largest(grids, numbers, min(most, sum(numbers)))[0], max_bytes=_MOST_BYTES)
+        most = min(most, sum(numbers))
+        rankings = self._rankings(grids, most) if most < sum(numbers) else [itertools.repeat(0)]
+        return [Composition(_worst(grids, numbers, most, ranks)[0], max_bytes=_MOST_BYTES) for ranks in rankings]
 
-    def _largest(
-        self, grids: Sequence[GridPrivacyLoss], counts: Sequence[int], most: int
-    ) -> tuple[list[tuple[GridPrivacyLoss, int]], list[GridPrivacyLoss]]:
-        """Return so many instances that look the worst, and the laws of those that are left."""
+    def _rankings(self, grids: Sequence[GridPrivacyLoss], most: int) -> list[list[tuple[float, float]]]:
+        """Return how bad each law looks, in two ways: neither is right for all, and both are only guesses.
 
-        def badness(part: tuple[GridPrivacyLoss, int]) -> tuple[float, float]:
-            grid = part[0]
-            return grid.infinite_mass, grid.moments.at(self._tilt)[0] if grid.indices.size else 0.0
+        By the loss that a share of delta exceeds, so that rare losses, however large, do not count where few instances
+        are met; and by the moments of all, as for many.
+        """
+        share = self._reference / most
+        tails, moments = list[tuple[float, float]](), list[tuple[float, float]]()
+        for grid in grids:
+            known = grid.indices.size > 0
+            infinite = grid.infinite_mass if grid.infinite_mass > share else 0.0
+            moment = grid.moments.at(self._tilt)[0] if known else 0.0
+            rarer = grid.infinite_mass + np.cumsum(grid.masses[::-1])
+            place = min(int(np.searchsorted(rarer, share)), grid.indices.size - 1)
+            tails.append((infinite, float(grid.losses[-1 - place]) if known else 0.0))
+            moments.append((infinite, moment))
+        return [tails, moments]
 
-        chosen, left = list[tuple[GridPrivacyLoss, int]](), list[GridPrivacyLoss]()
-        for grid, count in sorted(zip(grids, counts, strict=True), key=badness, reverse=True):
-            taken = min(count, most)
-            most -= taken
-            if taken:
-                chosen.append((grid, taken))
-            if taken < count:
-                left.append(grid)
-        return chosen, left
+
+def _worst(
+    grids: Sequence[GridPrivacyLoss], counts: Sequence[int], most: int, ranks: Iterable[Any]
+) -> tuple[list[tuple[GridPrivacyLoss, int]], list[GridPrivacyLoss]]:
+    """Return so many instances, of the highest ranks, and the laws of those that are left."""
+    chosen, left = list[tuple[GridPrivacyLoss, int]](), list[GridPrivacyLoss]()
+    for _, grid, count in sorted(zip(ranks, grids, counts, strict=False), key=lambda part: part[0], reverse=True):
+        taken = min(count, most)
+        most -= taken
+        if taken:
+            chosen.append((grid, taken))
+        if taken < count:
+            left.append(grid)
+    return chosen, left
 
 
 class SeveralComposition:
@@ -183,7 +208,7 @@ class SeveralComposition:
         self._attained = self._most if attained is None else check_integer("attained", attained, low=1, high=self._most)
         self._step = 0.0
 
-    def _ask(self, question: Callable[[Composition, Composition | None], Answer]) -> Answer:
+    def _ask(self, question: Callable[[list[Composition], list[Composition]], Answer]) -> Answer:
         """Ask, on coarser and coarser grids until the windows fit in memory."""
         while True:
             if self._step != self._laws.step:
@@ -200,7 +225,8 @@ class SeveralComposition:
         check_real("epsilon", epsilon)
         return self._ask(
             lambda upper, lower: Interval.proved(
-                0.0 if lower is None else lower.delta(epsilon).lower, upper.delta(epsilon).upper
+                max((each.delta(epsilon).lower for each in lower), default=0.0),
+                min(each.delta(epsilon).upper for each in upper),
             )
         )
 
@@ -208,6 +234,7 @@ class SeveralComposition:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
         return self._ask(
             lambda upper, lower: Interval.proved(
-                0.0 if lower is None else lower.epsilon(delta).lower, upper.epsilon_upper(delta)
+                max((each.epsilon(delta).lower for each in lower), default=0.0),
+                min(each.epsilon_upper(delta) for each in upper),
             )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from dpverify.claims.buckets import under_estimating
 from dpverify.planning.account import account
 from dpverify.planning.schedule import Schedule, ScheduleResult
-from protocols.bitsum import CentralGaussian, NegativeBinomial, Pure, RandomizedResponse
+from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
@@ -83,6 +84,26 @@ def test_at_most_so_many_days_are_those_with_the_fewest_users() -> None:
     assert found.lower == pytest.approx(few.lower, rel=1e-3)
     assert found.upper == pytest.approx(few.upper, rel=1e-2)
     assert found.upper >= few.lower
+
+
+def test_at_most_so_many_of_rare_large_losses_and_of_frequent_small_ones() -> None:
+    rare, frequent = ThreeNB(30, 0.9, 4.5, 0.97, 3.3), Poisson(30, 50.0)
+    days, delta = [(rare, 5), (frequent, 1)], 2e-3
+    one = account(frequent, delta=delta).epsilon
+    found = [account(days, delta=delta, at_most=most).epsilon for most in (1, 2, 4)]
+    assert one.upper == pytest.approx(found[0].upper, rel=1e-4)
+    assert all(end.upper < 1.01 * end.lower for end in found)
+    assert found[0].upper < found[1].lower < found[2].lower
+    # Two ways to guess the worst runs: here the other one is right.
+    large = account([(RandomizedResponse(3, 0.2), 2), (RandomizedResponse(99, 0.163), 3)], delta=1e-6, at_most=3)
+    assert large.epsilon.upper < 1.01 * large.epsilon.lower
+
+
+def test_an_infinite_loss_of_one_protocol_is_one_of_all() -> None:
+    bare, other = NegativeBinomial(5000, 1.5, 0.5), Poisson(100_000, 5500.0)
+    assert account([(bare, 2), (other, 5)], delta=1e-7).epsilon.lower == math.inf
+    found = account([(bare, 2), (other, 5)], epsilon=5).delta
+    assert account(bare, instances=2, epsilon=5).delta.lower * (1 - 1e-6) < found.lower
 
 
 def test_two_protocols_cost_more_than_either_and_less_than_both() -> None:

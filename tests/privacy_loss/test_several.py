@@ -54,15 +54,15 @@ def test_a_guess_of_the_worst_instances_that_is_wrong_stays_a_bound(monkeypatch:
     right = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
     worst = SeveralComposition(laws, [2, 0, 0], [2, 0, 0]).delta(0.5)
     assert worst.lower <= right.upper <= worst.upper * 1.001
-    choose = SeveralLaws._largest
-
-    def least(self: SeveralLaws, grids, counts, most):  # type: ignore[no-untyped-def]
-        chosen, left = choose(self, grids[::-1], counts[::-1], most)
-        return (chosen, left) if len(chosen) > 1 else ([(grids[-1], most)], list(grids[:-1]))
-
-    monkeypatch.setattr(SeveralLaws, "_largest", least)
+    monkeypatch.setattr(SeveralLaws, "_rankings", lambda self, grids, most: [list(range(len(grids)))])
     wrong = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
     assert wrong.upper >= worst.lower > wrong.lower
+    # All instances together bound any of them, whatever the guess.
+    rare = floats(([Fraction(1, 100), Fraction(99, 100)], [Fraction(1, 9900), Fraction(9899, 9900)]))
+    common = floats(([Fraction(3, 5), Fraction(2, 5)], [Fraction(2, 5), Fraction(3, 5)]))
+    mixed = SeveralLaws([[common], [rare]], [[common], [rare]], [1, 3])
+    whole = SeveralComposition(mixed, [1, 3], [1, 3]).delta(0.2)
+    assert SeveralComposition(mixed, [1, 3], [1, 3], 3).delta(0.2).upper <= whole.upper < 1.001 * whole.lower
 
 
 def test_what_is_left_out_of_a_lower_bound_only_adds() -> None:
