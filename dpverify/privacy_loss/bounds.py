@@ -48,9 +48,19 @@ class LargestLossCurve:
             self._largest = Interval.proved(in_full, _largest_joint_loss(loss.upper, change))
 
     def delta(self, epsilon: float) -> Interval:
-        """Return 0 from the largest loss on, and nothing but [0, 1] below it."""
+        """Return 0 from the largest loss m on, and at most `(e^m - e^epsilon) / (e^m + 1)` below it.
+
+        Of an event of masses p and q the losses, in both directions, say `q >= e^-m p` and `q >= 1 - e^m (1 - p)`.
+        Of what either leaves of `p - e^epsilon q`, the first grows with p and the second falls: it is at most what
+        both give where they are equal, `p = e^m / (e^m + 1)`.
+        """
         check_real("epsilon", epsilon, low=0.0)
-        return Interval(0.0, 0.0) if epsilon >= self._largest.upper else Interval(0.0, 1.0)
+        largest = self._largest.upper
+        if epsilon >= largest:
+            return Interval(0.0, 0.0)
+        # A difference, two of exp's family, a sum and a quotient, each off by two units at most; the last may be tiny.
+        bound = -math.expm1(epsilon - largest) / (1.0 + math.exp(-largest)) * (1.0 + 16.0 * UNIT)
+        return Interval(0.0, min(1.0, math.nextafter(bound, math.inf)))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the largest loss: exactly what is asked for at delta = 0, and an upper bound elsewhere."""

@@ -181,3 +181,9 @@ def test_a_joint_change_that_may_be_full_in_all_bits_costs_a_full_change(
     joint = account(protocol, instances=instances, squared_change=instances, epsilon=epsilon).delta
     assert full.lower * (1.0 - 1e-3) <= joint.upper <= full.upper * (1.0 + 1e-2)
     assert joint.lower <= full.upper
+
+
+def test_reports_that_say_next_to_nothing_have_a_delta_of_next_to_nothing() -> None:
+    # Its masses are known up to more than its divergence; its largest loss is not.
+    found = account(RandomizedResponse(4, 0.5 - 2.0**-48), epsilon=0).delta
+    assert 0.0 < found.lower < found.upper < 1e-13

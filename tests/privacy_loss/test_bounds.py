@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -28,7 +29,14 @@ def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() ->
     assert found.width < 1e-14
     assert curve.epsilon(1e-9) == Interval(0.0, found.upper)
     assert curve.delta(found.upper) == Interval(0.0, 0.0)
-    assert curve.delta(found.lower).upper == 1.0
+    assert 0.0 < curve.delta(found.lower).upper < 1e-14
+    # Attained by a report that is flipped with a probability of 1/(1 + e^m), and by nothing that is more.
+    for loss, epsilon in ((0.5, 0.0), (3.0, 1.0), (2.0**-40, 2.0**-41), (700.0, 0.0), (1e-320, 0.0), (5e-324, 0.0)):
+        bound = Fraction(LargestLossCurve(Interval(loss, loss), Full(1)).delta(epsilon).upper)
+        with mpmath.workdps(800):
+            exact = (mpmath.exp(loss) - mpmath.exp(epsilon)) / (mpmath.exp(loss) + 1)
+            assert exact <= mpmath.mpf(bound.numerator) / bound.denominator <= exact * (1 + 1e-14) + 1e-323
+    assert LargestLossCurve(Interval(math.inf, math.inf), Full(2)).delta(1.0).upper == 1.0
     assert LargestLossCurve(Interval(math.inf, math.inf), Full(2)).epsilon(0.0).lower == math.inf
 
 
