@@ -6,8 +6,9 @@ exact. Noise that instances share is seen in it, and in their pairs, though each
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
@@ -93,25 +94,26 @@ def audit_joint(
     ...     noise = rng.geometric(0.5) - rng.geometric(0.5)
     ...     return bits.sum(axis=0) + noise
     >>> report = audit_joint(bitsum_calls(promised, 2, implementation=twice), trials=500)
-    >>> [result.check for result in report.violations]
-    ['pairs of instances', 'summed privacy loss against a user who changes every call']
+    >>> report.violations[0].check
+    'pairs of instances'
     """
     how = AuditOptions(**options)
     level, detect = how.level, how.detect
     budget = None if claim is None else Budget.of(claim, "claim")
     names = list(whole.neighbours)
     drawn = how.draw(whole.target, [whole.inputs, *(inputs for inputs, _ in whole.neighbours.values())])
-    sides = Sides(whole.laws)
-    tests = len(beforehand) + 2 + 2 * len(names)
-    each = level / tests
-    results = [*beforehand, _single(sides, drawn[0], each)]
-    if len(whole.laws) > 1:
-        results.append(_tied(sides, drawn[0], each))
+    each = level / (len(beforehand) + 2 + 5 * len(names))
+    results = [*beforehand, *_instances("", whole.laws, drawn[0], each)]
+    inferred = []
     for at, (name, sample) in enumerate(zip(names, drawn[1:], strict=True)):
-        loss = SummedLoss(whole.laws, whole.neighbours[name][1])
+        laws = whole.neighbours[name][1]
+        results += _instances(f", {name}", laws, sample, each)
+        loss = SummedLoss(whole.laws, laws)
         if loss.informative:
             rng = block_generator(how.seed, _STREAM, at)
-            results += _direction(loss, name, (drawn[0], sample), budget, rng, each, detect)
+            direction = _Direction(name, loss, (drawn[0], sample))
+            results += direction.results(budget, rng, each, detect)
+            inferred.append(direction.membership)
     decided = decide(results, level, power=POWER)
     return AuditReport(
         whole.name,
@@ -120,11 +122,11 @@ def audit_joint(
         level,
         how.trials,
         how.seed,
-        limits=_limits(whole, decided),
+        limits=_limits(whole, decided, inferred),
         diagnosis=tuple(
             f"{result.evidence}."
             for result in decided
-            if result.verdict is Verdict.VIOLATES and result.check in (_SINGLE, _TIED)
+            if result.verdict is Verdict.VIOLATES and result.check.startswith((_SINGLE, _TIED))
         ),
     )
 
@@ -132,55 +134,78 @@ def audit_joint(
 _SINGLE, _TIED = "each instance", "pairs of instances"
 
 
-def _found(check: StructureCheck, trials: int, fault: str, chance: float, tests: int, level: float) -> AuditResult:
-    """Return a check of many counts as a result; the fault makes some event happen in all runs or in none."""
-    shows = 2.0 * tests * chance**trials <= level
-    method = f"exact two-sided binomial tests of {tests:,} counts, union bound"
-    return AuditResult(check.name, check.p_value, trials, method, check.evidence, fault, 1.0 if shows else 0.0)
+def _instances(
+    where: str, laws: Sequence[DiscreteLaw], outputs: NDArray[np.float64], level: float
+) -> Iterator[AuditResult]:
+    """Yield the tests of each instance and of each pair, whose faults make some event happen in all runs or in none."""
+    sides, count = Sides(laws), len(laws)
+
+    def result(check: StructureCheck, fault: str, chance: float, tests: int) -> AuditResult:
+        power = 1.0 if 2.0 * tests * chance ** len(outputs) <= level else 0.0
+        method = f"exact two-sided binomial tests of {tests:,} counts, union bound"
+        name = f"{check.name}{where}"
+        return AuditResult(name, check.p_value, len(outputs), method, check.evidence, fault, power)
+
+    quiet = f"one of {count:,} instances without its noise"
+    yield result(sides.single(outputs), quiet, sides.constant, 2 * count)
+    if count > 1:
+        tied = f"two of {count:,} instances whose noise always has one sign, or opposite ones"
+        yield result(sides.tied(outputs), tied, sides.agreement, sides.pairs)
 
 
-def _single(sides: Sides, outputs: NDArray[np.float64], level: float) -> AuditResult:
-    count = len(sides.laws)
-    fault = f"one of {count:,} instances without its noise"
-    return _found(sides.single(outputs), len(outputs), fault, sides.constant, 2 * count, level)
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """The dataset against one neighbour, with the outputs of both."""
+
+    name: str
+    loss: SummedLoss
+    outputs: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    @cached_property
+    def laws(self) -> tuple[DiscreteLaw, DiscreteLaw]:
+        """The exact laws of the summed loss."""
+        return self.loss.law(self.loss.first), self.loss.law(self.loss.second)
+
+    @cached_property
+    def scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The summed losses of the outputs."""
+        return self.loss.scores(self.outputs[0]), self.loss.scores(self.outputs[1])
+
+    @property
+    def membership(self) -> Look:
+        """How often the best guess which of the two datasets it was is right: here, and by the laws."""
+        here, there = self.laws
+        exact = 0.5 * float(here.pmf[here.points > 0].sum() + there.pmf[there.points <= 0].sum())
+        seen = 0.5 * float((self.scores[0] > 0).mean() + (self.scores[1] <= 0).mean())
+        return Look(
+            "membership",
+            f"the likelihood ratio guesses the dataset or {self.name} rightly in {100 * seen:.1f} % of the runs, "
+            f"{100 * exact:.1f} % by the laws",
+        )
+
+    def results(
+        self, budget: Budget | None, rng: np.random.Generator, level: float, detect: float
+    ) -> Iterator[AuditResult]:
+        """Yield the tests of the summed loss against its law on both datasets, and of the claim."""
+        places = ("against", "on")
+        for place, law, scores in zip(places, self.laws, self.scores, strict=True):
+            yield conforms(f"summed privacy loss {place} {self.name}", law, scores, rng, level, detect)
+        if budget is None:
+            return
+        found = privacy_test(
+            *self.scores,
+            likelihood_ratio_events(*self.laws, budget.epsilon, len(self.scores[0])),
+            [(budget.epsilon, budget.delta)],
+            level=level,
+            power=POWER,
+            check=f"privacy of all instances against {self.name}",
+        )
+        smallest = found.details["smallest_detectable_epsilon"]
+        if smallest is not None:  # else no event of these laws can refute the claim: the law's test answers for it
+            yield with_fault(found, f"epsilon {smallest:.4g} at delta {budget.delta:.3g}", POWER)
 
 
-def _tied(sides: Sides, outputs: NDArray[np.float64], level: float) -> AuditResult:
-    fault = f"two of {len(sides.laws):,} instances whose noise always has one sign, or opposite ones"
-    return _found(sides.tied(outputs), len(outputs), fault, sides.agreement, sides.pairs, level)
-
-
-def _direction(
-    loss: SummedLoss,
-    name: str,
-    outputs: tuple[NDArray[np.float64], NDArray[np.float64]],
-    budget: Budget | None,
-    rng: np.random.Generator,
-    level: float,
-    detect: float,
-) -> list[AuditResult]:
-    """Test the summed loss on the dataset against its law, and the claim on it and the neighbour."""
-    here, there = loss.law(loss.first), loss.law(loss.second)
-    first, second = (loss.scores(rows) for rows in outputs)
-    results = [conforms(f"summed privacy loss against {name}", here, first, rng, level, detect)]
-    if budget is None:
-        return results
-    found = privacy_test(
-        first,
-        second,
-        likelihood_ratio_events(here, there, budget.epsilon, len(first)),
-        [(budget.epsilon, budget.delta)],
-        level=level,
-        power=POWER,
-        check=f"privacy of all instances against {name}",
-    )
-    smallest = found.details["smallest_detectable_epsilon"]
-    if smallest is not None:  # else no event of these laws can refute the claim, and the law's test answers for it
-        results.append(with_fault(found, f"epsilon {smallest:.4g} at delta {budget.delta:.3g}", POWER))
-    return results
-
-
-def _limits(whole: Whole, results: Sequence[AuditResult]) -> Limits:
+def _limits(whole: Whole, results: Sequence[AuditResult], inferred: Sequence[Look]) -> Limits:
     def faults(begin: str) -> str:
         return "; ".join(dict.fromkeys(r.fault for r in results if r.check.startswith(begin) and (r.power or 0) >= 0.5))
 
@@ -188,8 +213,9 @@ def _limits(whole: Whole, results: Sequence[AuditResult]) -> Limits:
     looks = [
         Look("datasets", f"one, and its neighbours: {neighbours}"),
         Look("instances", "each by itself", faults(_SINGLE)),
-        Look("instances", "each pair", faults(_TIED)),
+        *([Look("instances", "each pair", faults(_TIED))] if len(whole.laws) > 1 else []),
         Look("privacy loss", f"summed over all {len(whole.laws):,} instances", faults("summed")),
+        *inferred,
     ]
     missing = [
         "datasets other than these, and neighbours that differ in another user",

@@ -94,6 +94,32 @@ def test_a_whole_of_the_callers_own() -> None:
         Whole("coins", target, np.array([0.5]), [coin] * 4, {})
 
 
+def test_membership_is_inferred_as_well_as_the_laws_say() -> None:
+    report = audit_joint(bitsum_calls(PROMISED, 2), trials=20_000)
+    (look, _) = (look for look in report.limits.tested if look.aspect == "membership")
+    # The best guess between two products of laws is right with (1 + their total variation distance) / 2.
+    steps = np.arange(-60, 61)
+    noise = 0.5 ** np.abs(steps) / 3.0
+    first = np.multiply.outer(noise, noise)
+    second = np.roll(np.roll(first, 1, axis=0), -1, axis=1)
+    exact = 50.0 + 25.0 * float(np.abs(first - second).sum())
+    assert f"{exact:.1f} % by the laws" in look.where
+    seen = float(look.where.partition(" rightly in ")[2].split()[0])
+    assert abs(seen - exact) < 100.0 * 5.0 * (0.25 / 40_000) ** 0.5
+
+
+def test_a_fault_on_the_neighbour_alone_is_found() -> None:
+    def clips(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        noise = laplace(rng, CALLS)
+        return np.asarray(bits.sum(axis=0) + (0 if bits[-1].all() else noise))
+
+    report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=clips), trials=500)
+    assert {result.check.rpartition(", ")[2] for result in report.violations} >= {
+        "a user who changes every second call"
+    }
+    assert not any(result.check == "each instance" for result in report.violations)
+
+
 def test_one_call_has_no_pairs() -> None:
     report = audit_joint(bitsum_calls(PROMISED, 1), trials=500)
     assert [result.check for result in report.results][:1] == ["each instance"]
