@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify.audit.black_box import audit_mechanism
 from dpverify.audit.libraries import library_target, takes_the_value_alone
 from dpverify.audit.own_law import audit_law
 from dpverify.audit.target import Target, TargetError
@@ -65,29 +68,81 @@ def test_the_name_is_told_in_messages() -> None:
 GEOMETRIC = DiscreteLaw.from_integer_law(noise.discrete_laplace(1.0))
 
 
-def geometric(library: str) -> Any:
-    """Return the integer mechanism of a library for epsilon 1 and sensitivity 1; skip where it is not installed."""
+def installed(module: str) -> Any:
+    package = module.split(".")[0]
+    return pytest.importorskip(module, reason=f"{package} is not installed (pip install '.[peers]')")
+
+
+def laplace(library: str, kind: type) -> Any:
+    """Return a library's Laplace noise for epsilon 1 and sensitivity 1, on integers or on floats."""
     if library == "opendp":
-        prelude = pytest.importorskip("opendp.prelude", reason="opendp is not installed (pip install '.[peers]')")
+        prelude = installed("opendp.prelude")
         prelude.enable_features("contrib")
-        domain = prelude.atom_domain(T=int), prelude.absolute_distance(T=int)
-        return prelude.m.make_laplace(*domain, scale=1.0)
-    mechanisms = pytest.importorskip(
-        "diffprivlib.mechanisms", reason="diffprivlib is not installed (pip install '.[peers]')"
-    )
-    return mechanisms.Geometric(epsilon=1.0, sensitivity=1)
+        domain = prelude.atom_domain(T=int) if kind is int else prelude.atom_domain(T=float, nan=False)
+        return prelude.m.make_laplace(domain, prelude.absolute_distance(T=kind), scale=1.0)
+    if library == "pydp":
+        return installed("pydp.algorithms.numerical_mechanisms").LaplaceMechanism(epsilon=1.0, sensitivity=1.0)
+    mechanisms = installed("diffprivlib.mechanisms")
+    return (mechanisms.Geometric if kind is int else mechanisms.Laplace)(epsilon=1.0, sensitivity=1)
+
+
+def pydp_gaussian() -> Any:
+    numerical = installed("pydp.algorithms.numerical_mechanisms")
+    return numerical.GaussianMechanism(epsilon=1.0, delta=1e-3, sensitivity=1.0)
 
 
 @pytest.mark.parametrize("library", ["opendp", "diffprivlib"])
 def test_integer_noise_of_a_library_follows_its_law(library: str) -> None:
     cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
     # Drawn anew each time: a false alarm once in 10^4 runs, and an ordinary number of trials.
-    report = audit_law(library_target(geometric(library)), cases, ("1.05", 0), trials=4_000, level=1e-4)
+    report = audit_law(library_target(laplace(library, int)), cases, ("1.05", 0), trials=4_000, level=1e-4)
     assert report.verdict is not Verdict.VIOLATES
 
 
 @pytest.mark.parametrize("library", ["opendp", "diffprivlib"])
 def test_too_small_a_claim_of_a_library_is_refuted(library: str) -> None:
     cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
-    report = audit_law(library_target(geometric(library)), cases, ("0.5", 0), trials=4_000, level=1e-4)
+    report = audit_law(library_target(laplace(library, int)), cases, ("0.5", 0), trials=4_000, level=1e-4)
     assert any(result.check.startswith("privacy of output") for result in report.violations)
+
+
+BOX = {"trials": 4_000, "level": 1e-4}
+"""Drawn anew each time, from the libraries' own entropy: a false alarm once in 10^4 runs."""
+ENDS = np.array(0.0), np.array(1.0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [(lambda: laplace("diffprivlib", float), (1, 0)), (pydp_gaussian, (1, 1e-3))],
+    ids=["diffprivlib Laplace", "pydp Gaussian"],
+)
+def test_float_noise_that_shows_its_input_in_the_lowest_bits_is_found(mechanism: Any, claim: Any) -> None:
+    noisy = mechanism()
+    report = audit_mechanism(library_target(noisy), claim, ENDS, **BOX)
+    assert report.verdict is Verdict.VIOLATES
+    assert any("lowest bits" in sentence for sentence in report.diagnosis)
+    # A second method: exact denominators. 1 plus a float is a multiple of 2^-53 wherever it is below 1/2.
+    finer = [
+        sum(float(given(noisy, value)).as_integer_ratio()[1] > 2**53 for _ in range(2_000)) for value in (0.0, 1.0)
+    ]
+    assert finer[0] > 50
+    assert finer[1] == 0
+    coarse = audit_mechanism(library_target(noisy), claim, ENDS, resolution=1e-6, **BOX)
+    assert coarse.verdict is not Verdict.VIOLATES
+
+
+@pytest.mark.parametrize("library", ["opendp", "pydp"])
+def test_noise_on_a_grid_is_not_accused(library: str) -> None:
+    report = audit_mechanism(library_target(laplace(library, float)), (1, 0), ENDS, **BOX)
+    assert report.verdict is not Verdict.VIOLATES
+
+
+def test_the_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    installed("diffprivlib.mechanisms")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "audits_of_libraries.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL):
+        exec(compile(code, "audits_of_libraries.md", "exec"), names)
+    black_box, own_law = capsys.readouterr().out.splitlines()
+    assert black_box.startswith("Violates: privacy of the output, ")
+    assert not own_law.startswith("Violates")
