@@ -70,7 +70,8 @@ GEOMETRIC = DiscreteLaw.from_integer_law(noise.discrete_laplace(1.0))
 
 def installed(module: str) -> Any:
     package = module.split(".")[0]
-    return pytest.importorskip(module, reason=f"{package} is not installed (pip install '.[peers]')")
+    why = f"{package} is not installed (pip install '.[peers]')"
+    return pytest.importorskip(module, reason=why, exc_type=ImportError)
 
 
 def laplace(library: str, kind: type) -> Any:
