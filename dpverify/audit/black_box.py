@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -24,7 +24,7 @@ from dpverify.audit.target import Target
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.aspects import codes_of
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.repeats import repeats, smallest_repeated_share
+from dpverify.statistics.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
 from protocols.validation import check_probability, check_real
 
 __all__ = ["MechanismReport", "audit_mechanism", "audit_samplers"]
@@ -260,8 +260,8 @@ def _report(
         )
         for pair, (first, second) in zip(pairs, places, strict=True)
     ]
-    each = family_level / (2 * len(pairs) + len(rows))
-    calls = [result for place, entry in enumerate(codes) if (result := _repeats(entry, place, each)) is not None]
+    each = family_level / (2 * len(pairs) + 2 * len(rows))
+    calls = [result for place, entry in enumerate(codes) for result in _calls(rows[place], entry, place, each)]
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
@@ -337,20 +337,21 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     return int(max(column.max() for column in widths))
 
 
-def _repeats(codes: NDArray[np.int64], place: int, level: float) -> AuditResult | None:
+def _calls(rows: NDArray[np.float64], codes: NDArray[np.int64], place: int, level: float) -> Iterator[AuditResult]:
+    """Yield the tests of whether runs on one input depend on each other; none where outputs are equal anyway."""
+    method = "Fisher's exact test of near against far pairs, union bound over lags"
     smallest = smallest_repeated_share(codes, level, power=POWER)
     check = repeats(codes)
-    if smallest is None and check.p_value > level:
-        return None  # outputs are equal too often anyway
-    return AuditResult(
-        f"{check.name}, input {place}",
-        check.p_value,
-        len(codes),
-        "Fisher's exact test of near against far pairs, union bound over lags",
-        check.evidence,
-        "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat one up to 32 before",
-        POWER,
-    )
+    where = f"input {place}"
+    if smallest is not None or check.p_value <= level:
+        fault = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
+        yield AuditResult(
+            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
+        )
+    check = alike_runs(rows[:, 1:])
+    off = smallest_deviation(len(codes), level, power=POWER)
+    fault = f"runs at some lag that are alike {100 * off:.2g} % more or less often than others"
+    yield AuditResult(f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER)
 
 
 def _limits(
@@ -371,16 +372,16 @@ def _limits(
     ]
     if least is not None:
         tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))
-    tested += [Look("calls", f"of input {place}", result.fault) for place, result in enumerate(calls) if result.fault]
+    tested += [Look("calls", fault) for fault in dict.fromkeys(result.fault for result in calls if result.fault)]
     missing = [
         "inputs other than these",
         "events that were not tried; no audit of a black box can exclude them",
-        "what several calls show together, but for repeated outputs and two calls in a row",
+        "what several calls show together, but for two in a row, repeated outputs and the sides of their medians",
     ]
     if least is not None:
         missing.append(f"outcomes rarer than {least:.2g}")
-    if not calls:
-        missing.append("whether runs are independent: outputs are equal too often anyway")
+    if not any(result.check.startswith("repeated") for result in calls):
+        missing.append("whether outputs are repeated: they are equal too often anyway")
     if resolution is not None:
         missing.append(f"what rounding to multiples of {resolution:g} hides, such as the lowest bits of floats")
     return Limits(tuple(tested), tuple(missing))

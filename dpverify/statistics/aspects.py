@@ -21,7 +21,9 @@ Rows = NDArray[np.float64]
 """Outputs, shape (trials, columns)."""
 
 _MODULI = (2, 3, 5, 7, 10, 16, 100, 256)
-_SCALES = (1.0, 10.0, 100.0, 1000.0)
+_SEARCHED = 128
+"""Residues of integers are searched up to here, too."""
+_SCALES = tuple(10.0**digits for digits in range(10))
 _CELLS = 32
 _CLOSELY = 8
 """Columns that are looked at bit by bit: those that differ most between the two inputs."""
@@ -89,7 +91,7 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
     close = _differing(first, second, used)[:_CLOSELY]
     for column in close:
         whole = all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second))
-        for aspect in _of_one(f"column {column}", whole):
+        for aspect in _of_one(f"column {column}", whole, first[:, column], second[:, column]):
             yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
         if whole:
             yield from _bits_of(column, first[:, column], second[:, column])
@@ -129,12 +131,16 @@ def _differing(first: Rows, second: Rows, used: list[int]) -> list[int]:
     return [used[k] for k in np.argsort(-moved, kind="stable")]
 
 
-def _of_one(name: str, whole: bool) -> Iterator[Aspect]:
+def _of_one(name: str, whole: bool, first: Rows, second: Rows) -> Iterator[Aspect]:
     """Yield the codes of one column of numbers."""
     yield Aspect(f"values of {name}", _bits)
     yield Aspect(f"the sign of {name}", lambda x: np.signbit(x).astype(np.int64))
     yield Aspect(f"the lowest bit of {name}", _grid)
-    for modulus in _MODULI:
+    integers = _parts(first), _parts(second)
+    telling = _best(
+        range(2, _SEARCHED + 1), lambda m: tuple(np.bincount(_residue(x, m), minlength=m) for x in integers)
+    )
+    for modulus in dict.fromkeys((*_MODULI, *telling)):
         yield Aspect(f"{name} mod {modulus}", lambda x, m=modulus: _residue(_parts(x), m))  # type: ignore[misc]
     for scale in () if whole else _SCALES:
         yield Aspect(f"the fraction of {scale:g} times {name}", lambda x, s=scale: _fraction(x, s))  # type: ignore[misc]
@@ -149,6 +155,18 @@ def _bits_of(column: int, first: Rows, second: Rows) -> Iterator[Aspect]:
 
 def _bit(x: Rows, bit: int) -> NDArray[np.int64]:
     return np.asarray(_parts(x).astype(np.int64) >> bit & 1)
+
+
+def _best(candidates: range, counted: Callable[[int], tuple[NDArray[np.int64], ...]]) -> list[int]:
+    """Return the two candidates whose cells differ most, by chi-square less its mean, in its standard deviations."""
+
+    def excess(candidate: int) -> float:
+        a, b = counted(candidate)
+        cells = max(1, int(np.count_nonzero(a + b)) - 1)
+        chi = float(np.sum((a - b) ** 2 / np.maximum(a + b, 1)))
+        return (chi - cells) / float(np.sqrt(2.0 * cells))
+
+    return sorted(candidates, key=excess, reverse=True)[:2]
 
 
 def _of_two(i: int, j: int, pooled: Rows) -> Iterator[Aspect]:

@@ -1,27 +1,37 @@
-"""Do runs repeat earlier ones more often than by chance? Without knowing the law of the outputs."""
+"""Are runs independent of each other? Near runs against runs far apart, without knowing the law of the outputs.
+
+Independent runs of one law are alike with one probability, however far apart. Near pairs are taken from one part of the
+runs, far pairs from another, and no run is in two pairs that are compared: given how many of all are alike, the near
+ones among them are hypergeometric (Fisher's exact test). All comparisons share the level.
+"""
 
 from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.search import bisected
+from dpverify.statistics.dependence import lags_up_to
 from dpverify.statistics.intervals import upper_limit
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["repeats", "smallest_repeated_share"]
+__all__ = ["alike_runs", "repeats", "smallest_deviation", "smallest_repeated_share"]
 
-_LAGS = (*range(1, 9), 10, *(2**k for k in range(4, 13)), 100, 1000)
-"""Near ones, and those of counters that wrap around."""
+_ROUND = (100, 1000)
+"""Lags of counters that wrap around, besides the powers of two."""
+_COLUMNS = 4
+"""Columns whose runs are compared, each with each."""
+_CROSSED = 8
+"""Lags up to which two different columns are compared."""
 
 
 def repeats(codes: NDArray[np.int64]) -> StructureCheck:
     """Test whether runs that are near to each other are equal more often than runs far apart.
-
-    Independent runs of one law are equal with one probability, however far apart. Near pairs are taken from the first
-    half, `lag` apart, far pairs from the second, and no run is in two pairs that are compared: given how many of all
-    are equal, the near ones among them are hypergeometric (Fisher's exact test). The lags share the level.
 
     Parameters
     ----------
@@ -31,22 +41,76 @@ def repeats(codes: NDArray[np.int64]) -> StructureCheck:
     near, far = codes[: len(codes) // 2], codes[len(codes) // 2 :]
     pairs = len(far) // 2
     equal_far = int(np.count_nonzero(far[:pairs] == far[pairs : 2 * pairs]))
-    best, found = 1.0, "near runs are equal no more often than others"
-    for lag in _LAGS:
-        start = np.arange(len(near) - lag)
-        start = start[(start // lag) % 2 == 0]
-        if not start.size:
-            continue
+    best, found, comparisons = 1.0, "near runs are equal no more often than others", 0
+    for lag, start in _stretches(len(near)):
+        comparisons += 1
         equal = int(np.count_nonzero(near[start] == near[start + lag]))
-        p_value = len(_LAGS) * float(stats.hypergeom.sf(equal - 1, start.size + pairs, equal + equal_far, start.size))
+        p_value = float(stats.hypergeom.sf(equal - 1, start.size + pairs, equal + equal_far, start.size))
         if p_value < best:
             best = p_value
             found = f"of {start.size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
-    return StructureCheck("repeated runs", best, found)
+    return StructureCheck("repeated runs", min(1.0, best * max(1, comparisons)), found)
+
+
+def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
+    """Test whether near runs are more or less often on the same side of a threshold than runs far apart.
+
+    The threshold of a column is the median of its first tenth, which is not compared. Two different columns are
+    compared as well: the one may show what the other was, a few runs before.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (trials, columns)
+        The outputs, in the order of the runs; the first four that change are looked at.
+    """
+    tenth = len(columns) // 10
+    changing = np.flatnonzero((columns != columns[:1]).any(axis=0))[:_COLUMNS]
+    sides = columns[tenth:, changing] > np.median(columns[:tenth, changing], axis=0)
+    half = len(sides) // 2
+    near, far = sides[:half], sides[half:]
+    pairs = len(far) // 2
+    best, found, comparisons = 1.0, "near runs are alike as often as others", 0
+    for i, j in itertools.product(range(len(changing)), repeat=2):
+        alike_far = int(np.count_nonzero(far[:pairs, i] == far[pairs : 2 * pairs, j]))
+        for lag, start in _stretches(half):
+            if i != j and lag > _CROSSED:
+                break
+            comparisons += 1
+            alike = int(np.count_nonzero(near[start, i] == near[start + lag, j]))
+            law = stats.hypergeom(start.size + pairs, alike + alike_far, start.size)
+            p_value = 2.0 * float(min(law.sf(alike - 1), law.cdf(alike)))
+            if p_value < best:
+                best = p_value
+                found = (
+                    f"of {start.size} pairs of runs {lag} apart {alike} are on the same side of the median, of {pairs} "
+                    f"far apart {alike_far}"
+                )
+    return StructureCheck("dependence of runs", min(1.0, best * max(1, comparisons)), found)
+
+
+def _stretches(runs: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield lags and the first runs of disjoint pairs: of every second stretch of `lag` runs, and of the others."""
+    first = np.arange(runs)
+    for lag in sorted({*lags_up_to(runs).tolist(), *(lag for lag in _ROUND if lag <= runs // 100)}):
+        for stretch in (0, 1):
+            start = first[: runs - lag][(first[: runs - lag] // lag) % 2 == stretch]
+            if start.size:
+                yield lag, start
+
+
+def smallest_deviation(trials: int, level: float, *, power: float = 0.95) -> float:
+    """Return about the least change of how often runs at a lag are alike, to be seen by `alike_runs` with some power.
+
+    An estimate, for two columns.
+    """
+    pairs = max(1.0, 0.9 * trials / 4.0)
+    comparisons = 4.0 * lags_up_to(trials // 2).size
+    wide = float(stats.norm.isf(level / (2.0 * comparisons)) + stats.norm.isf(1.0 - power))
+    return min(1.0, wide * math.sqrt(0.5 / pairs))
 
 
 def smallest_repeated_share(codes: NDArray[np.int64], level: float, *, power: float = 0.95) -> float | None:
-    """Return about the least share of runs that repeat one of those shortly before, to be seen with some power.
+    """Return about the least share of runs that repeat one shortly before, to be seen with some power.
 
     An estimate, from how often outputs are equal anyway; None if not even half of all are seen.
 
@@ -62,9 +126,9 @@ def smallest_repeated_share(codes: NDArray[np.int64], level: float, *, power: fl
     middle = len(codes) // 2
     equal = int(np.count_nonzero(codes[middle : middle + pairs] == codes[middle + pairs : middle + 2 * pairs]))
     collision = float(upper_limit(equal, pairs, 0.1))
+    each = level / (2.0 * lags_up_to(middle).size)
     # Twice the variance of a known collision rate: the far pairs are as uncertain.
-    needed = pairs * collision + stats.norm.isf(level / len(_LAGS)) * np.sqrt(2.0 * pairs * collision)
-    needed += float(-np.log(level / len(_LAGS))) / np.log(2.0)
+    needed = pairs * collision + stats.norm.isf(each) * math.sqrt(2.0 * pairs * collision) - math.log2(each)
 
     def seen(share: float) -> bool:
         return float(stats.binom.sf(needed, pairs, collision + share * (1.0 - collision))) >= power

@@ -155,6 +155,15 @@ def test_noise_that_two_calls_share_is_found() -> None:
     assert any(result.check.startswith("dependence of calls") for result in report.violations)
 
 
+def test_calls_that_depend_on_each_other_are_found() -> None:
+    def cancelling(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
+        noise = np.rint(rng.laplace(0, 5, runs // 2))
+        return bit + np.stack([noise, -noise], axis=1).ravel()
+
+    report = audited(cancelling, trials=4_000)
+    assert report.violations[0].check.startswith("dependence of runs")
+
+
 @pytest.mark.parametrize("claim", [1.0, 1.1, 1.5, 3.0])
 @pytest.mark.parametrize("right", [geometric, labels, laplace], ids=lambda right: right.__name__)
 def test_more_slack_makes_no_pass_harder(right: Outputs, claim: float) -> None:
