@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dpverify.changes import Change, Full, L2Bounded
-from dpverify.formulas.contexts import arb_context, enclosure, lower_float, nudged
+from dpverify.formulas.contexts import arb_context, enclosure, lower_float
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_floats
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
@@ -230,8 +230,7 @@ def largest_loss_within(epsilon: Fraction, change: Change) -> float:
     target, m = enclosing_floats(epsilon)[0], change.coordinates
     with arb_context() as ctx:
         t = ctx.sqrt(ctx.convert(change.squared_change) / m)
-        share = lower_float(ctx.log1p(ctx.expm1(ctx.convert(target) / m) / t))
-    return share and nudged(lambda loss: _largest_joint_loss(loss, change) <= target, share, 0.0)
+        return lower_float(ctx.log1p(ctx.expm1(ctx.convert(target) / m) / t))
 
 
 def _largest_joint_loss(loss: float, change: L2Bounded) -> float:
