@@ -93,7 +93,7 @@ def test_a_timeout_is_for_a_block_and_keeps_the_others(tmp_path: Path) -> None:
     file = tmp_path / "audit.npz"
     with pytest.raises(TargetError, match=r"in trials \[0, 40\) of dataset 1\.$"):
         run(trials("hangs_on_the_second_dataset"), timeout=5.0, checkpoint=file)
-    assert np.load(file)["keys"].tolist() == [[0, 0], [0, 1]]
+    assert np.load(file)["keys"].tolist() == [[0, 0]]
 
 
 def test_an_executor_that_breaks_is_named() -> None:
@@ -162,7 +162,7 @@ def test_what_a_target_prints_is_no_json() -> None:
     words = [*COMMAND, "--trials", "100", "--target", f"{NASTY}:prints"]
     result = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
     assert json.loads(result.stdout)["trials"] == 100
-    assert result.stderr.count("printed") == result.stderr.count("written") == 500
+    assert result.stderr.count("printed") == result.stderr.count("written") == 700
 
 
 def _descendants(process: int) -> list[int]:
@@ -225,4 +225,4 @@ def test_an_end_by_signal_ends_the_workers_and_keeps_blocks(sent: int, status: i
     if sent == signal.SIGINT:
         assert err.splitlines()[-1] == "Interrupted; finished runs are kept in kept.npz."
         assert "Traceback" not in err
-        assert np.load(file)["keys"].tolist() == [[0, 0], [0, 1]]
+        assert np.load(file)["keys"].tolist() == [[0, 0]]
