@@ -43,8 +43,9 @@ class ProtocolEvent(ShuffleEvent):
 def to_event(days: Sequence[Any]) -> dp_accounting.DpEvent:
     """Return a schedule as an event for dp-accounting, replace-one adjacency.
 
-    A Gaussian sum becomes a `GaussianDpEvent`, for any of its accountants, all else a `ProtocolEvent`, for
-    `dpverify.privacy_loss.interop.ShuffleAccountant`.
+    A Gaussian sum becomes a `GaussianDpEvent`, for its `PLDAccountant`, all else a `ProtocolEvent`, for
+    `dpverify.privacy_loss.interop.ShuffleAccountant`. Its `RdpAccountant` accepts replace-one adjacency but takes such
+    an event as if one value were added or removed, and so says half of what replacing one costs (version 0.6).
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import pytest
 dp_accounting = pytest.importorskip("dp_accounting", reason="the optional dependency dp-accounting is not installed")
 
 from dp_accounting.pld import PLDAccountant  # noqa: E402
+from dp_accounting.rdp import RdpAccountant  # noqa: E402
 
 from dpverify.planning.account import account  # noqa: E402
 from dpverify.planning.events import from_event, to_event  # noqa: E402
@@ -66,3 +67,10 @@ def test_what_is_not_exact_is_not_translated(event: Any) -> None:
 def test_nothing_is_no_schedule() -> None:
     with pytest.raises(ValueError, match="schedule is empty"):
         from_event(dp_accounting.NoOpDpEvent())
+
+
+def test_moments_elsewhere_take_no_heed_of_what_is_replaced() -> None:
+    """Why the page on spending warns: once this fails, the warning can go."""
+    event = to_event([(CentralGaussian(9, 1.0), 1)])
+    theirs = RdpAccountant(neighboring_relation=REPLACED).compose(event).get_epsilon(1e-6)
+    assert theirs < 0.5 * account(CentralGaussian(9, 1.0), delta=1e-6).epsilon.lower

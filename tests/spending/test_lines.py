@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import filelock
@@ -113,3 +114,24 @@ def test_where_nothing_can_be_written_nothing_is_left_or_waited_for(
     with pytest.raises(OSError, match="No space left"):
         create(tmp_path / "spent", {"kind": "budget"})
     assert sorted(file.name for file in tmp_path.iterdir()) == ["link"]
+
+
+def test_what_is_not_whole_on_the_disk_is_not_said_to_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, write, content = Lines.read(path), os.write, path.read_bytes()
+
+    def full(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, locked(path):
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            known.append(path, {"kind": "spend"})
+    path.write_bytes(content)
+    with monkeypatch.context() as patched, locked(path):
+        patched.setattr(os, "write", lambda file, line: write(file, line[:9]))
+        with pytest.raises(OSError, match="only a part of a line"):
+            known.append(path, {"kind": "spend"})
+    with pytest.raises(TornLineError):
+        Lines.read(path)
+    assert repair(path) == '{"hash":"'
+    assert Lines.read(path) == known
