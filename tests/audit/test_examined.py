@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.audit.examined import Examined, allowed, decisive, examine, held_out
+from dpverify.audit.examined import Examined, _weights, allowed, decisive, examine, held_out
+from dpverify.statistics.chosen import ChosenEvents
 
 
 def examined(first: np.ndarray, second: np.ndarray, epsilon: float | None = 1.0, delta: float = 0.0) -> Examined:
@@ -50,3 +51,13 @@ def test_what_shows_it_is_named_plainly() -> None:
     noise = 2 * rng.integers(0, 1000, (2, 10_000))
     assert examined(noise[0], noise[1] + 1).seen_in == "column 0 mod 2"
     assert examined(*noise).seen_in == ""
+
+
+def test_the_surest_event_has_half_of_the_level() -> None:
+    def score(rows: np.ndarray) -> np.ndarray:
+        return rows
+
+    expected = np.array([[0.5, 0.4], [0.5, 0.1], [0.01, 0.001]])
+    events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, ("a", "b", "c"))
+    weights = _weights(events, 1.0, 0.0)
+    assert weights.tolist() == [0.25, 0.5, 0.25]
