@@ -25,7 +25,7 @@ def amplify(
     users: Users,
     delta: Annotated[str, exact(within="(0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")],
     epsilon0: Annotated[
-        float | None, number(within="(0, 300]", help="The privacy of one report, in nats, in {}.")
+        float | None, number(within="[1e-12, 300]", help="The privacy of one report, in nats, in {}.")
     ] = None,
     epsilon: Annotated[
         float | None, number(within="(0, inf)", help="Instead: find the largest epsilon0 that keeps this, in {}.")
@@ -41,9 +41,11 @@ def amplify(
     delta0: Annotated[
         float, number(within="[0, 1)", help="any: one report is (epsilon0, delta0)-private, in {}.")
     ] = 0.0,
-    classes: Annotated[int, integer(within="[2, inf)", help="k-rr: the number of values, in {}.")] = 3,
+    classes: Annotated[
+        int | None, integer(within="[2, inf)", help="k-rr: the number of values, in {}; 3 by default.")
+    ] = None,
     sigma: Annotated[
-        float | None, number(within="[0.01, 500]", help="gaussian: the noise's standard deviation, in {}.")
+        float | None, number(within="[0.05, 500]", help="gaussian: the noise's standard deviation, in {}.")
     ] = None,
     rounds: Annotated[int, integer(within="[1, inf)", help="In so many, each user reports afresh.")] = 1,
     as_json: AsJson = False,

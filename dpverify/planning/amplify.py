@@ -25,6 +25,7 @@ RANDOMIZERS = ("any", "adaptive", "k-rr", "laplace", "gaussian")
 
 _TAIL = 1e-5
 """Of delta: what noise on the line may leave out."""
+_LEAST_TAIL = 1e-280
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,36 @@ def _needed(name: str, value: Any, randomizer: str) -> Any:
 
 
 def _curve(
-    randomizer: str, users: int, delta: float, epsilon0: float | None, delta0: float, classes: int, sigma: float | None
+    randomizer: str,
+    users: int,
+    delta: float,
+    epsilon0: float | None,
+    delta0: float,
+    classes: int | None,
+    sigma: float | None,
 ) -> tuple[Amplification, dict[str, float]]:
     if randomizer != "any" and delta0 > 0.0:
         raise ValueError(
             f"delta0={delta0!r} must be 0 for the randomizer {randomizer!r}: only 'any' takes another one."
         )
+    for name, value, taken in (
+        ("epsilon0", epsilon0, randomizer != "gaussian"),
+        ("classes", classes, randomizer == "k-rr"),
+        ("sigma", sigma, randomizer == "gaussian"),
+    ):
+        if value is not None and not taken:
+            raise ValueError(f"{name}={value!r} must not be given for the randomizer {randomizer!r}.")
+    tail = max(delta * _TAIL, _LEAST_TAIL)
     if randomizer == "gaussian":
-        sigma = check_real("sigma", _needed("sigma", sigma, randomizer), low=0.01, high=500.0)
-        return noisy_reports(sigma * math.sqrt(2.0), 2.0, users, tail=max(delta * _TAIL, 1e-100)), {"sigma": sigma}
-    epsilon0 = check_real("epsilon0", _needed("epsilon0", epsilon0, randomizer), low=0.0, high=300.0, low_open=True)
+        sigma = check_real("sigma", _needed("sigma", sigma, randomizer), low=0.05, high=500.0)
+        return noisy_reports(sigma * math.sqrt(2.0), 2.0, users, tail=tail), {"sigma": sigma}
+    epsilon0 = check_real("epsilon0", _needed("epsilon0", epsilon0, randomizer), low=1e-12, high=300.0)
     if randomizer == "laplace":
         check_real("epsilon0", epsilon0, low=1e-3, high=100.0)
-        curve = noisy_reports(1.0 / epsilon0, 1.0, users, tail=max(delta * _TAIL, 1e-100))
+        curve = noisy_reports(1.0 / epsilon0, 1.0, users, tail=tail)
     elif randomizer == "k-rr":
-        matrix = amplification.randomized_response(epsilon0, check_integer("classes", classes, low=2))
+        classes = 3 if classes is None else classes
+        matrix = amplification.merged_response(epsilon0, classes)
         return amplification.reports(matrix, users), {"epsilon0": epsilon0, "classes": classes}
     elif randomizer == "adaptive":
         curve = amplification.adaptive(epsilon0, users)
@@ -135,7 +151,7 @@ def amplify(
     delta: Number,
     epsilon0: float | None = None,
     delta0: float = 0.0,
-    classes: int = 3,
+    classes: int | None = None,
     sigma: float | None = None,
     rounds: int = 1,
 ) -> Amplified:
@@ -152,13 +168,13 @@ def amplify(
     delta : int, float, Fraction, Decimal or decimal string
         In (0, 1).
     epsilon0 : float, optional
-        The privacy of one report, in nats, in (0, 300]; for all but "gaussian".
+        The privacy of one report, in nats, in [1e-12, 300] ("laplace": [0.001, 100]); for all but "gaussian".
     delta0 : float
         In [0, 1), for "any" only.
-    classes : int
-        k, at least 2, for "k-rr".
+    classes : int, optional
+        k, at least 2, for "k-rr": 3 when omitted.
     sigma : float, optional
-        The standard deviation of the noise, in [0.01, 500], for "gaussian".
+        The standard deviation of the noise, in [0.05, 500], for "gaussian".
     rounds : int
         At least 1: in each all users report afresh. The lower end is then that of one round.
 
@@ -167,7 +183,7 @@ def amplify(
     TypeError, ValueError
         For an argument out of range or missing.
     CapacityError
-        If noise hides so little that its law is out of reach.
+        If there are more than 2^52 users.
 
     Examples
     --------
@@ -204,7 +220,13 @@ def amplify(
 
 
 def largest_epsilon0(
-    epsilon: float, *, users: int, delta: float, randomizer: str = "any", delta0: float = 0.0, classes: int = 3
+    epsilon: float,
+    *,
+    users: int,
+    delta: float,
+    randomizer: str = "any",
+    delta0: float = 0.0,
+    classes: int | None = None,
 ) -> Interval:
     """Return the largest epsilon0 of a local mechanism with which the shuffled reports are (epsilon, delta)-DP.
 
@@ -249,10 +271,10 @@ def largest_epsilon0(
 
 def _largest(meets: Callable[[float], bool], start: float, most: float) -> tuple[float, float]:
     """Return two epsilon0 next to each other, the first of which meets the target, and the second does not."""
-    low, high = start, min(2.0 * start + 1.0, most)
+    low, high = start, min(4.0 * start, most)
     while meets(high):
         if high == most:
             return most, most
-        low, high = high, min(2.0 * high, most)
+        low, high = high, min(4.0 * high, most)
     missed, met = bisected(lambda point: meets(-point), -high, -low, absolute=1e-6 * high)
     return -met, -missed

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.hidden_report import HiddenReport
 from dpverify.rounding import UNIT
-from dpverify.search import crossing
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "adaptive",
     "approximate",
     "clones",
+    "merged_response",
     "pure",
     "randomized_response",
     "reports",
@@ -43,7 +43,8 @@ _GAP = 1e-6
 _FINE, _ROUGH = 3e-4, 0.03
 _MOST_INPUTS = 12
 """With more extreme inputs than this, lower bounds look at some of the datasets only."""
-_LARGEST = 300.0
+_SMALLEST, _LARGEST = 1e-12, 300.0
+_NEXT_TO = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +61,12 @@ class Amplification:
         An upper bound on the loss of one report, which that of the view never exceeds; it may be inf.
     least : float
         A lower bound on the largest loss of a view, over the class.
-    seen, replaced : float
-        What is added to an upper bound on delta: `seen + (1 + e^epsilon) replaced`.
     """
 
     covers: tuple[Cover, ...]
     attained: tuple[HiddenReport, ...]
     largest: float = math.inf
     least: float = 0.0
-    seen: float = 0.0
-    replaced: float = 0.0
 
     @property
     def users(self) -> int:
@@ -83,7 +80,8 @@ class Amplification:
         First-order theory: with n users, epsilon is about that of a normal law with sensitivity 1 and deviation
         `index sqrt(n)`. The band collapses where the two agree.
         """
-        low = max(min(report.index for report in cover) for cover in self.covers)
+        shuffled = [cover for cover in self.covers if cover[0].users == self.users]
+        low = max(min(report.index for report in cover) for cover in shuffled)
         high = min(report.index for report in self.attained)
         return Interval(min(low, high), max(low, high))
 
@@ -98,39 +96,24 @@ class Amplification:
 
     def meets(self, epsilon: float, delta: float, *, leading: bool = False) -> bool:
         """Return whether a cover proves delta at an epsilon >= 0, or might, by its leading pair alone."""
-        added = self._added(epsilon)
         if epsilon >= self.largest:
-            return added <= delta
+            return True
         chosen = (cover[:1] if leading else cover for cover in self.covers)
-        return any(
-            all((report.delta(epsilon).upper + added) * (1.0 + 8.0 * UNIT) <= delta for report in pairs)
-            for pairs in chosen
-        )
-
-    def _added(self, epsilon: float) -> float:
-        if self.replaced == 0.0:
-            return self.seen
-        return self.seen + (1.0 + math.exp(min(epsilon, _LARGEST))) * self.replaced
+        return any(all(report.delta(epsilon).upper <= delta for report in pairs) for pairs in chosen)
 
     def delta_upper(self, epsilon: float) -> float:
         """Return an upper bound on delta at an epsilon >= 0."""
-        inside = 0.0
-        if epsilon < self.largest:
-            inside = min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)
-        return min((inside + self._added(epsilon)) * (1.0 + 8.0 * UNIT), 1.0)
+        if epsilon >= self.largest:
+            return 0.0
+        return min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta in [0, 1)."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
         if delta == 0.0:
-            return Interval.proved(self.least, math.inf if self.seen or self.replaced else self.largest)
-        lower = self.epsilon_lower(delta)
-        if self.seen + 2.0 * self.replaced >= delta:
-            return Interval(lower, math.inf)
+            return Interval.proved(self.least, self.largest)
         upper = min(self._highest(cover, delta) for cover in self.covers)
-        if self.seen == self.replaced == 0.0:
-            upper = min(upper, self.largest)
-        return Interval.proved(lower, upper)
+        return Interval.proved(self.epsilon_lower(delta), min(upper, self.largest))
 
     def epsilon_lower(self, delta: float) -> float:
         """Return a lower bound on epsilon at a delta in (0, 1)."""
@@ -142,24 +125,14 @@ class Amplification:
         return found
 
     def _highest(self, cover: Cover, delta: float) -> float:
-        """Return an epsilon at which no pair of the cover exceeds delta, what is added included."""
-
-        def above(epsilon: float) -> float:
-            if epsilon >= self.largest:
-                return 0.0
-            return max((report.delta(epsilon).upper for report in cover[1:]), default=0.0)
-
+        """Return an epsilon at which no pair of the cover exceeds delta."""
         found = cover[0].epsilon_upper(delta)
-        if self.seen == self.replaced == 0.0:
-            if above(found) <= delta:
-                return found
-            return max(report.epsilon_upper(delta) for report in cover)
-
-        def profile(epsilon: float) -> float:
-            inside = max(report.delta(epsilon).upper for report in cover) if epsilon < self.largest else 0.0
-            return (inside + self._added(epsilon)) * (1.0 + 8.0 * UNIT)
-
-        return crossing(profile, delta, found, slope=lambda epsilon: 10.0 / found, above=True, scale=1e-3 * found)
+        if found >= self.largest or all(report.delta(found).upper <= delta for report in cover[1:]):
+            return found
+        if found >= _NEXT_TO * self.largest:
+            # There the expectations are the hardest, and little is to be gained.
+            return self.largest
+        return max(found, *(report.epsilon_upper(delta) for report in cover[1:]))
 
 
 def _array(*entries: float) -> NDArray[np.float64]:
@@ -203,35 +176,50 @@ def _cover(p: float, q: float, total_variation: float, users: int) -> Cover:
     return tuple(pairs)
 
 
-def _check_users(users: int) -> int:
-    return check_integer("users", users, low=1)
-
-
 def clones(epsilon0: float, users: int, *, kept: float = 1.0) -> HiddenReport:
     """Return the pair of feldman2021 for every epsilon0-LDP mechanism: each other user is a coin with e^-epsilon0.
 
     Parameters
     ----------
     epsilon0 : float
-        In (0, 300].
+        In [1e-12, 300].
     users : int
         n, at least 1.
     kept : float
         A factor of that probability, in (0, 1].
     """
-    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    check_real("epsilon0", epsilon0, low=_SMALLEST, high=_LARGEST)
     high, low = 1.0 / (1.0 + math.exp(-epsilon0)), 1.0 / (1.0 + math.exp(epsilon0))
     check_real("kept", kept, low=0.0, high=1.0, low_open=True)
-    return _two(_check_users(users), high, low, 0.5 * kept * math.exp(-epsilon0))
+    return _two(check_integer("users", users, low=1), high, low, 0.5 * kept * math.exp(-epsilon0))
 
 
 def randomized_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
     """Return the probability of every report given every input, k-ary randomized response, shape (classes, classes)."""
-    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    check_real("epsilon0", epsilon0, low=_SMALLEST, high=_LARGEST)
     check_integer("classes", classes, low=2)
     other = 1.0 / (math.exp(epsilon0) + classes - 1.0)
     matrix = np.full((classes, classes), other)
     np.fill_diagonal(matrix, math.exp(epsilon0) * other)
+    return matrix
+
+
+def merged_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
+    """Return randomized response as any three of its values see it, all further reports taken together.
+
+    Any two inputs make every further report alike, so that nothing is lost; and all inputs are alike, so that three say
+    what holds for all.
+
+    Returns
+    -------
+    ndarray of float64, shape (min(classes, 3), min(classes, 4))
+    """
+    check_integer("classes", classes, low=2)
+    matrix = randomized_response(epsilon0, min(classes, 4))[:3]
+    if classes > 4:
+        power = math.exp(epsilon0)
+        matrix *= (power + 3.0) / (power + (classes - 1.0))
+        matrix[:, 3] *= classes - 3.0
     return matrix
 
 
@@ -291,7 +279,7 @@ def reports(
     ValueError
         For a matrix that holds no laws, or all inputs' reports of which have no report in common.
     """
-    _check_users(users)
+    check_integer("users", users, low=1)
     if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0.0).any():
         raise ValueError(f"matrix of shape {matrix.shape} must hold the probabilities of reports, two inputs or more.")
     check_real("outside", outside, low=0.0, high=0.5)
@@ -338,7 +326,7 @@ def pure(epsilon0: float, users: int) -> Amplification:
     Parameters
     ----------
     epsilon0 : float
-        In (0, 300].
+        In [1e-12, 300].
     users : int
         n, at least 1: how many take part and follow the protocol.
 
@@ -347,8 +335,8 @@ def pure(epsilon0: float, users: int) -> Amplification:
     TypeError, ValueError
         For an argument out of range.
     """
-    _check_users(users)
-    check_real("epsilon0", epsilon0, low=0.0, high=_LARGEST, low_open=True)
+    check_integer("users", users, low=1)
+    check_real("epsilon0", epsilon0, low=_SMALLEST, high=_LARGEST)
     p = math.exp(epsilon0)
     cover = _cover(p, p, (p - 1.0) / (p + 1.0), users)
     responses = (reports(randomized_response(epsilon0, classes), users) for classes in (2, 3))
@@ -362,7 +350,7 @@ def adaptive(epsilon0: float, users: int) -> Amplification:
     Parameters
     ----------
     epsilon0 : float
-        In (0, 300]: what every one of these mechanisms keeps, whatever was reported before.
+        In [1e-12, 300]: what every one of these mechanisms keeps, whatever was reported before.
     users : int
         n, at least 1.
     """
@@ -376,7 +364,7 @@ def approximate(epsilon0: float, delta0: float, users: int) -> Amplification:
     Parameters
     ----------
     epsilon0 : float
-        In (0, 300].
+        In [1e-12, 300].
     delta0 : float
         In [0, 1).
     users : int
@@ -385,10 +373,12 @@ def approximate(epsilon0: float, delta0: float, users: int) -> Amplification:
     check_probability("delta0", delta0, high_open=True)
     if delta0 == 0.0:
         return pure(epsilon0, users)
+    moved = (users - 1) * delta0 * math.exp(-epsilon0) * (1.0 + 8.0 * UNIT)
     clone = clones(epsilon0, users, kept=(1.0 - delta0) * (1.0 - 4.0 * UNIT))
-    replaced = (users - 1) * delta0 * math.exp(-epsilon0) * (1.0 + 8.0 * UNIT)
-    attained = pure(epsilon0, users).attained
-    return Amplification(((clone,),), attained, seen=delta0, replaced=replaced, least=math.inf)
+    hidden = replace(clone, missing=delta0, replaced=moved)
+    # Her report alone, which is post-processed to the view, needs no one moved.
+    alone = replace(clone, users=1, missing=delta0)
+    return Amplification(((hidden,), (alone,)), pure(epsilon0, users).attained, least=math.inf)
 
 
 def variation_ratio(ratio: float, total_variation: float, blanket_ratio: float, users: int) -> Amplification:
@@ -419,7 +409,7 @@ def variation_ratio(ratio: float, total_variation: float, blanket_ratio: float, 
             f"blanket_ratio={blanket_ratio!r} must be at least 2 p beta / (p - 1) = {2.0 * beta * p / (p - 1.0):.6g}: "
             "two laws at this distance have more than 1 in common otherwise."
         )
-    cover = _cover(p, q, beta, _check_users(users))
+    cover = _cover(p, q, beta, check_integer("users", users, low=1))
     # A mechanism of the class: its total variation is no more than beta, whatever the rounding of this.
     share = beta / (p - 1.0) * (p + 1.0) * (1.0 - 16.0 * UNIT)
     gap = max(1.0 - share, _GAP * 0.01)

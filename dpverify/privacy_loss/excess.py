@@ -40,8 +40,8 @@ _NEGLIGIBLE = 34.0
 _MOST_SMOOTHING = 0.01
 """The largest kappa in units of 1 / tilt."""
 _MOST_NODES = 2**22
-_MOST_TERMS = 2**26
-"""So many pairs of a node and a value, in seconds."""
+_MOST_TERMS = 2**24
+"""So many pairs of a node and a value, in about a second."""
 _AT_ONCE = 2**13
 _SHORTEST = 64
 _APART = 0.05
@@ -133,6 +133,8 @@ class _Contour:
 def _saddle(variable: Variable, copies: int) -> tuple[float, float]:
     """Return a tilt where the tilted mean is about 0, but not less than one over the deviation; and the deviation."""
     mean, variance = variable.moments(0.0)
+    if not variance > 0.0:
+        raise CapacityError("a sum of constants, but for rounding, is not evaluated.")
     deviation = math.sqrt(copies * variance)
     steepest = _STEEPEST / float(np.abs(variable.values).max())
     tilt = 0.0

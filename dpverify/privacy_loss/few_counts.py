@@ -81,6 +81,9 @@ def counted_excess(variable: Values, copies: int) -> Interval | None:
     mean = copies * chance
     # A first look without any law: the counts up to far above the mean.
     reach = min(copies, int(mean + 20.0 * math.sqrt(mean) + 60.0))
+    if parts == 0 and variable.complete:
+        only, off = copies * float(values[base]), copies * float(offs[base])
+        return Interval(max(only - off, 0.0) * (1.0 - 4.0 * UNIT), max(only + off, 0.0) * (1.0 + 4.0 * UNIT))
     if parts == 0 or reach > _MOST_RARE or math.comb(reach + parts, parts) > _MOST_COUNTS:
         return None
     law = laws.binomial(copies, min(chance, 1.0), _TAIL)
@@ -104,4 +107,7 @@ def counted_excess(variable: Values, copies: int) -> Interval | None:
     upper = float(np.sum(chances * np.exp(2.0 * spread) * np.maximum(sums + off, 0.0)))
     cut = (law.tail_below + law.tail_above) * copies * float(np.abs(values).max())
     rounding = summation_error(_MOST_COUNTS) + 8.0 * UNIT
-    return Interval.proved(lower * (1.0 - rounding), upper * (1.0 + rounding) + 2.0 * cut + SUBNORMAL)
+    # A rest that is 0 for rounding may be one of so much: it moves each copy with that probability.
+    moved = 0.0 if variable.complete or rest > 0.0 else 2.0 * (variable.weight_error + 8.0 * UNIT)
+    cut += moved * copies * float(np.max(np.abs(values) + offs))
+    return Interval.proved(max(lower * (1.0 - rounding) - cut, 0.0), upper * (1.0 + rounding) + 2.0 * cut + SUBNORMAL)

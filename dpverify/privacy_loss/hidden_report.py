@@ -9,6 +9,14 @@ others' law is the mean of `first[j] / others[j]` over them. As `P(m of n-1) / (
 
 over n independent copies (balle2019, Lemma 5.3, for any law of the others). What she reports with a probability that
 the others do not have is seen to be hers, and is added.
+
+Two simpler bounds stand beside it, as where the expectation is out of reach. The view is post-processing of her report
+and of the others', so that `H_eps <= sum (first - e^eps second)+`. That any report of a set T was made has at least the
+probability `first(T)` under the one law, and at most `second(T) + (n - 1) others(T)` under the other:
+
+    H_eps >= sum (first[j] - e^eps (second[j] + (n - 1) others[j]))+.
+
+For n = 1 they agree.
 """
 
 from __future__ import annotations
@@ -50,6 +58,8 @@ class HiddenReport:
         The probability of each of her reports, given the one input and the other.
     missing : float
         Bound on the probability that she reports anything else, given either input: it counts as seen in upper bounds.
+    replaced : float
+        Bound on the distance of the views from those described: upper bounds on delta get `(1 + e^epsilon)` times it.
     seen : float
         The probability of reports that nobody else makes, where the first law exceeds the second to any extent (the
         second has none): it is added to both bounds.
@@ -69,6 +79,7 @@ class HiddenReport:
     seen: float = 0.0
     complete: bool = False
     error: float = field(default=4.0 * UNIT, kw_only=True)
+    replaced: float = field(default=0.0, kw_only=True)
     smoothing: float = field(default=3e-4, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -119,25 +130,37 @@ class HiddenReport:
         if epsilon > 700.0:
             return Interval(0.0, 1.0)
         power = math.exp(epsilon)
-        values = (self.first - power * self.second) / self.others
-        off = (2.0 * self.error + 8.0 * UNIT) * (self.first + power * self.second) / self.others
-        beyond = self.missing + self.seen * (1.0 + self.error)
+        beyond = self.missing + self.seen * (1.0 + self.error) + (1.0 + power) * self.replaced
         below = self.seen * (1.0 - self.error)
-        if self.users == 1:
-            gain = np.maximum(values, 0.0)
-            least = float(np.sum(np.maximum(gain - off, 0.0) * self.others)) * (1.0 - 1e-12)
-            most = float(np.sum(np.where(values + off > 0.0, gain + off, 0.0) * self.others)) * (1.0 + 1e-12)
-            return Interval.proved(min(least + below, 1.0), min(most + beyond, 1.0))
-        if float(np.max(values - off)) <= 0.0:
-            # What is above 0 for rounding alone is at most that.
-            slack = float(np.sum(np.where(values + off > 0.0, 2.0 * off * self.others, 0.0)))
-            return Interval(min(below, 1.0), min(slack + beyond, 1.0))
-        found = expected_excess(
-            Variable(self.others, values, self.error, off, self.complete), self.users, smoothing=self.smoothing
-        )
-        lower = found.lower / self.users * (1.0 - 4.0 * UNIT) + below * (1.0 - 4.0 * UNIT)
-        upper = (found.upper / self.users + beyond) * (1.0 + 8.0 * UNIT) + SUBNORMAL
+        found = self._told(power)
+        if self.users > 1 and found.upper > 0.0:
+            hidden = self._hidden(power)
+            found = Interval.proved(max(found.lower, hidden.lower), min(found.upper, hidden.upper))
+        lower = (found.lower + below) * (1.0 - 4.0 * UNIT)
+        upper = (found.upper + beyond) * (1.0 + 8.0 * UNIT) + SUBNORMAL
         return Interval.proved(min(lower, 1.0), min(upper, 1.0))
+
+    def _told(self, power: float) -> Interval:
+        """Return the two simple bounds: for a report that is known to be hers, and for reports in a set."""
+        unit = 2.0 * self.error + 8.0 * UNIT
+        with np.errstate(over="ignore"):
+            gain, off = self.first - power * self.second, unit * (self.first + power * self.second)
+            crowd = power * (self.users - 1.0) * self.others * (1.0 + unit)
+            least = float(np.sum(np.maximum(gain - off - crowd, 0.0))) * (1.0 - 1e-12)
+        most = float(np.sum(np.where(gain + off > 0.0, np.maximum(gain, 0.0) + off, 0.0))) * (1.0 + 1e-12)
+        return Interval(least, max(least, most))
+
+    def _hidden(self, power: float) -> Interval:
+        """Return the expectation over n; nothing, from 0 to 1, where it is out of reach."""
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                values = (self.first - power * self.second) / self.others
+                off = (2.0 * self.error + 8.0 * UNIT) * (self.first + power * self.second) / self.others
+                variable = Variable(self.others, values, self.error, off, self.complete)
+                found = expected_excess(variable, self.users, smoothing=self.smoothing)
+        except (CapacityError, FloatingPointError, OverflowError):
+            return Interval(0.0, 1.0)
+        return Interval.proved(found.lower / self.users * (1.0 - 2.0 * UNIT), found.upper / self.users)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the least epsilon >= 0 at which the divergence is at most delta, in (0, 1)."""
@@ -154,6 +177,8 @@ class HiddenReport:
 
     def _crossing(self, delta: float, profile: Callable[[float], float], guess: float | None, *, above: bool) -> float:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if above and self.missing + self.seen * (1.0 - self.error) + 2.0 * self.replaced >= delta:
+            return math.inf
         deviation = math.sqrt(self._spread / self.users)
         if deviation == 0.0:
             # Equal laws, but for what only one of them reports.

@@ -9,7 +9,8 @@ Z of Lemma 1 is linear in r (docs/amplification.md), whatever epsilon is, and th
 
 **Below.** All others hold 0. A report is told by its cell only: post-processing.
 
-What lies outside of all cells is known to be hers (above), or not counted (below).
+What lies outside of all cells is known to be hers (above), or not counted (below). So is a cell with a mass that is
+next to nothing, or not known well.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from protocols.validation import check_integer, check_real
 __all__ = ["noisy_reports"]
 
 _BITS = 192
+_LEAST_MASS, _ACCURATE = 1e-300, 53
+"""Of what is listed of a cell, and how many bits of it are right."""
+_LEAST_HIDDEN = 1e-30
+"""Noise beyond 1/2 that is rarer than this hides nothing."""
 
 
 class _Noise:
@@ -56,13 +61,13 @@ def noisy_reports(
     ----------
     scale : float
         Of the noise, in units of the distance of the two inputs, in [0.01, 1000]: b of the Laplace law at power 1,
-        and sqrt(2) sigma of the normal law at power 2.
+        and sqrt(2) sigma of the normal law at power 2. The noise must be beyond 1/2 with a probability above 1e-30.
     power : float
         In [1, 10].
     users : int
         n, at least 1.
     tail : float
-        About the mass that is cut and counts as seen, in [1e-100, 0.01]: little of the delta that is asked for.
+        About the mass that is cut and counts as seen, in [1e-280, 0.01]: little of the delta that is asked for.
     cells : int
         How many cells each half of the line has.
     smoothing : float
@@ -76,10 +81,12 @@ def noisy_reports(
     check_real("scale", scale, low=0.01, high=1000.0)
     check_real("power", power, low=1.0, high=10.0)
     check_integer("users", users, low=1)
-    check_real("tail", tail, low=1e-100, high=0.01)
+    check_real("tail", tail, low=1e-280, high=0.01)
     check_integer("cells", cells, low=2)
     with ctx.workprec(_BITS):
         noise = _Noise(scale, power)
+        if not noise.above(arb(0.5)) > _LEAST_HIDDEN:
+            raise ValueError(f"scale={scale!r} must be larger at power={power!r}: such noise hides nothing.")
         reach = 1.0
         while not noise.above(arb(reach)) < tail:
             reach *= 1.05
@@ -91,20 +98,25 @@ def noisy_reports(
         mine = [noise.above(edge) for edge in edges]
         hers = [noise.above(edge - 1) for edge in edges]
         ratios = [noise.log_ratio(edge).exp() for edge in edges]
+        beyond = mine[-1] + hers[-1]
         spread: list[tuple[float, float]] = []
         lumps: list[tuple[float, float]] = []
         for j in range(len(edges) - 1):
             mass, other = mine[j] - mine[j + 1], hers[j] - hers[j + 1]
             low, high = ratios[j], ratios[j + 1]
-            lumps.append((float(mass), float(other)))
             if power == 1.0 and edges[j] >= 1:
-                spread.append((float(mass), float(other)))
-                continue
-            right = (other - low * mass) / (high - low)
-            spread += [(float(part), float(part * ratio)) for part, ratio in ((mass - right, low), (right, high))]
-        missing = upper_float(mine[-1] + hers[-1])
-    common, raised = np.array([entry for entry in spread if min(entry) > 0.0]).T
-    mass, other = np.array([entry for entry in lumps if min(entry) > 0.0]).T
+                atoms = [(mass, other)]
+            else:
+                right = (other - low * mass) / (high - low)
+                atoms = [(part, part * ratio) for part, ratio in ((mass - right, low), (right, high))]
+            if all(entry > _LEAST_MASS and entry.rel_accuracy_bits() >= _ACCURATE for atom in atoms for entry in atom):
+                lumps.append((float(mass), float(other)))
+                spread += [(float(part), float(more)) for part, more in atoms]
+            else:
+                beyond += mass + other
+        missing = upper_float(beyond)
+    common, raised = np.array(spread).T
+    mass, other = np.array(lumps).T
     error = 8.0 * UNIT
     above = HiddenReport(
         users,

@@ -41,7 +41,7 @@ def test_infinity_is_a_string(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     for more, said in (
-        (["--epsilon0", "0"], "--epsilon0='0' must be a finite number in (0, 300]."),
+        (["--epsilon0", "0"], "--epsilon0='0' must be a finite number in [1e-12, 300]."),
         (["--epsilon0", "1", "--epsilon", "2"], "must not both be given"),
         ([], "--epsilon0=None must be given for the randomizer 'any'."),
         (["--randomizer", "gaussian"], "--sigma=None must be given"),

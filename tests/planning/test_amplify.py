@@ -51,8 +51,8 @@ def test_it_shows_itself() -> None:
     assert "curve" not in repr(found)
 
 
-@pytest.mark.parametrize(("randomizer", "classes"), [("any", 3), ("k-rr", 5), ("laplace", 3)])
-def test_the_inverse_meets_its_target(randomizer: str, classes: int) -> None:
+@pytest.mark.parametrize(("randomizer", "classes"), [("any", None), ("k-rr", 5), ("laplace", None)])
+def test_the_inverse_meets_its_target(randomizer: str, classes: int | None) -> None:
     found = largest_epsilon0(0.05, users=10_000, delta=1e-6, randomizer=randomizer, classes=classes)
 
     def at(epsilon0: float) -> Amplified:
@@ -71,6 +71,33 @@ def test_many_users_hide_whatever_is_asked() -> None:
 
 def test_few_users_leave_epsilon0_nearly_as_it_is() -> None:
     assert largest_epsilon0(1.0, users=1, delta=1e-9).lower == pytest.approx(1.0, abs=1e-5)
+
+
+def test_small_targets_are_found_as_sharply_as_large_ones() -> None:
+    found = largest_epsilon0(1e-6, users=2, delta=1e-12)
+    assert 1e-6 <= found.lower < found.upper <= 1.00001e-6
+
+
+@pytest.mark.parametrize(
+    ("users", "delta", "epsilon0", "least"), [(1000, 1e-12, 5.0, 4.999), (10**12, 1e-6, 300.0, 272.0)]
+)
+def test_hard_requests_are_answered_by_the_largest_loss(
+    users: int, delta: float, epsilon0: float, least: float
+) -> None:
+    found = amplify(users=users, delta=delta, epsilon0=epsilon0).epsilon
+    assert least < found.lower < found.upper <= epsilon0
+
+
+def test_the_privacy_of_one_report_needs_no_crowd() -> None:
+    assert amplify(users=1000, delta=1e-6, epsilon0=4.0, delta0=1e-7).epsilon.upper <= 4.0 + 1e-9
+
+
+def test_many_classes_cost_no_more_than_few() -> None:
+    for classes in (4, 7):
+        found = amplify("k-rr", users=5, delta=0.1, epsilon0=1.0, classes=classes).curve.delta(0.2)
+        listed = reports(randomized_response(1.0, classes), 5).delta(0.2)
+        assert (found.lower, found.upper) == pytest.approx((listed.lower, listed.upper), rel=1e-9)
+    assert amplify("k-rr", users=10_000, delta=1e-6, epsilon0=4.0, classes=10**12).epsilon.upper < 0.01
 
 
 def test_delta0_may_be_too_much() -> None:
@@ -93,6 +120,12 @@ def test_bad_arguments_are_told() -> None:
         amplify(users=10, delta="1", epsilon0=1.0)
     with pytest.raises(ValueError, match=r"delta0=0\.1 must be 0 for the randomizer 'k-rr'"):
         amplify("k-rr", users=10, delta=0.1, epsilon0=1.0, delta0=0.1)
+    with pytest.raises(ValueError, match="classes=5 must not be given for the randomizer 'any'"):
+        amplify(users=10, delta=0.1, epsilon0=1.0, classes=5)
+    with pytest.raises(ValueError, match=r"epsilon0=1\.0 must not be given for the randomizer 'gaussian'"):
+        amplify("gaussian", users=10, delta=0.1, epsilon0=1.0, sigma=1.0)
+    with pytest.raises(ValueError, match="epsilon0=1e-300 must be"):
+        amplify(users=10, delta=0.1, epsilon0=1e-300)
     with pytest.raises(ValueError, match="users=0"):
         amplify(users=0, delta=0.1, epsilon0=1.0)
 

@@ -184,3 +184,17 @@ def test_bad_arguments_are_told() -> None:
         reports(np.eye(2), 10)
     with pytest.raises(ValueError, match="nothing to hide"):
         reports(np.full((2, 2), 0.5), 10)
+
+
+@pytest.mark.parametrize("users", [2, 5])
+def test_a_report_that_others_always_make(users: int) -> None:
+    """One input is always reported as it is: the others' report is a constant where all hold it."""
+    matrix = np.array([[0.0, 1.0], [0.75, 0.25]])
+    found = reports(matrix, users)
+    for epsilon in (0.0, 0.5):
+        crowds = [[rationals(matrix[z])] * (users - 1) for z in (0, 1)]
+        for x, y in ((0, 1), (1, 0)):
+            worst = max(
+                divergence([rationals(matrix[x]), *crowd], [rationals(matrix[y]), *crowd], epsilon) for crowd in crowds
+            )
+            assert worst <= found.delta(epsilon).upper

@@ -47,6 +47,22 @@ def test_a_rare_rest_has_the_error_of_all_weights(side: float) -> None:
     assert exact(moved, values) in found
 
 
+def test_a_rest_that_rounding_hides_is_charged() -> None:
+    slip = 2.0**-12
+    weights, values = np.array([1.0 - 2.0**-20, 2.0**-20]), np.array([-1.0, 1.0])
+    found = counted_excess(Values(weights, values, slip, np.zeros(2)), 2)
+    assert found is not None
+    assert exact([float(weights[0]) * (1.0 - slip), float(weights[1])], values.tolist(), 2) in found
+
+
+@pytest.mark.parametrize(("value", "excess"), [(0.5, 1.5), (-0.5, 0.0)])
+def test_a_constant_is_its_own_excess(value: float, excess: float) -> None:
+    found = counted_excess(values_of([1.0], [value]), 3)
+    assert found is not None
+    assert excess in found
+    assert found.width <= 1e-12
+
+
 def test_what_the_windows_cut_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(few_counts, "_TAIL", 1e-2)
     weights, values = CASES[0]

@@ -68,6 +68,29 @@ def test_reports_that_only_she_makes_are_added() -> None:
     assert missing.lower == pytest.approx(found.lower - 0.25)
 
 
+@pytest.mark.parametrize("law", [*LAWS, ([2.0**-20, 2.0**-20], [0.75, 0.25], [0.25, 0.75])])
+@pytest.mark.parametrize("users", [1, 2, 5])
+def test_simple_bounds_stand_where_the_expectation_is_out_of_reach(
+    users: int, law: tuple[list[float], list[float], list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise CapacityError("too many nodes.")
+
+    monkeypatch.setattr("dpverify.privacy_loss.hidden_report.expected_excess", refuse)
+    for epsilon in EPSILONS:
+        found, truth = hidden(users, *law).delta(epsilon), exact(users, *law, epsilon)
+        assert truth in found
+        if law not in LAWS:
+            assert found.width <= 2e-5
+
+
+def test_moved_views_are_charged_for_both_laws() -> None:
+    plain, moved = (hidden(3, *LAWS[0], replaced=moved).delta(1.0) for moved in (0.0, 1e-3))
+    assert moved.upper - plain.upper == pytest.approx(1e-3 * (1.0 + math.e))
+    assert moved.lower == plain.lower
+    assert hidden(3, *LAWS[0], replaced=1e-3).epsilon_upper(1.9e-3) == math.inf
+
+
 def test_epsilon_is_where_delta_is_crossed() -> None:
     report = hidden(1000, *LAWS[1])
     found = report.epsilon(1e-5)

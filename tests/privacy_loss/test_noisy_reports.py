@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
-from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.amplification import pure
 from dpverify.privacy_loss.noisy_reports import noisy_reports
 from tests.privacy_loss.shuffling import divergence, rationals
@@ -56,9 +55,24 @@ def test_laplace_reports_hide_better_than_the_worst_of_their_class() -> None:
     assert found.upper < pure(2.0, 10**4).epsilon(1e-6).upper
 
 
-def test_what_hardly_hides_is_refused_or_answered_by_the_largest_loss() -> None:
-    with pytest.raises(CapacityError):
-        noisy_reports(0.4, 2.0, 100, cells=20).epsilon(1e-6)
+def test_what_hardly_hides_has_the_bound_of_one_report_alone() -> None:
+    alone, many = (noisy_reports(0.4, 2.0, users, cells=20).epsilon(1e-6) for users in (1, 100))
+    assert 0.0 < many.lower < many.upper <= alone.upper * (1.0 + 1e-9) < 30.0
+
+
+@pytest.mark.parametrize(("scale", "power"), [(0.6, 10.0), (0.36, 4.0), (0.07, 2.0)])
+def test_reports_whose_density_is_no_float_are_seen(scale: float, power: float) -> None:
+    """Her likely reports have a density below 1e-308 under the other input: nothing may be lost of them."""
+    found = noisy_reports(scale, power, 1)
+    pair = found.covers[0][0]
+    for law in (pair.first, pair.second):
+        assert float(law.sum()) + pair.missing >= 1.0 - 1e-12
+    noise = stats.gennorm(power, scale=scale)
+    epsilon = 20.0
+    crossing = optimize.brentq(lambda y: noise.logpdf(y) - noise.logpdf(y - 1.0) - epsilon, 0.0, 0.5)
+    truth = noise.cdf(crossing) - math.exp(epsilon) * noise.cdf(crossing - 1.0)
+    assert found.delta(epsilon).lower <= truth <= found.delta(epsilon).upper + 1e-12
+    assert found.delta(epsilon).upper <= min(truth + 1e-2 + pair.missing, 1.0)
 
 
 def test_bad_arguments_are_told() -> None:
@@ -66,3 +80,5 @@ def test_bad_arguments_are_told() -> None:
         noisy_reports(1.0, 0.5, 10)
     with pytest.raises(ValueError, match="scale=0"):
         noisy_reports(0.0, 1.0, 10)
+    with pytest.raises(ValueError, match="hides nothing"):
+        noisy_reports(0.03, 2.0, 10)
