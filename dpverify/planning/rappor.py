@@ -126,7 +126,7 @@ def plan_rappor(
     Parameters
     ----------
     epsilon_one : int, float, Fraction, Decimal or decimal string
-        The largest loss of one report, in nats, in (0, epsilon_limit).
+        The largest loss of one report, in nats, in [1e-12, epsilon_limit).
     epsilon_limit : int, float, Fraction, Decimal or decimal string
         That of any number of reports on one value: pure differential privacy in the local model.
     users, candidates : int
@@ -154,8 +154,8 @@ def plan_rappor(
     one, limit = exact_number("epsilon_one", epsilon_one), exact_number("epsilon_limit", epsilon_limit)
     if not 0 < limit <= _MOST:
         raise ValueError(f"epsilon_limit={epsilon_limit!r} must be in (0, {_MOST}].")
-    if not 0 < one < limit:
-        raise ValueError(f"epsilon_one={epsilon_one!r} must be in (0, epsilon_limit={epsilon_limit!r}).")
+    if not _LEAST <= one < limit:
+        raise ValueError(f"epsilon_one={epsilon_one!r} must be in [{_LEAST}, epsilon_limit={epsilon_limit!r}).")
     check_integer("users", users, low=1)
     check_integer("candidates", candidates, low=1)
     if not hashes:
@@ -180,6 +180,8 @@ def plan_rappor(
     return RapporPlan(one, limit, users, candidates, tuple(rows))
 
 
+_LEAST = 1e-12
+"""For a smaller epsilon p and q are next to the same float."""
 _MOST = 1000
 """Beyond such an epsilon f, which is about e^(-epsilon / 2h), nears the smallest floats."""
 

@@ -74,8 +74,9 @@ def test_what_reports_reveal_rises_to_the_limit() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon_one": 2}, "epsilon_one=2 must be in (0, epsilon_limit=2)."),
-        ({"epsilon_one": 0}, "epsilon_one=0 must be in (0, epsilon_limit=2)."),
+        ({"epsilon_one": 2}, "epsilon_one=2 must be in [1e-12, epsilon_limit=2)."),
+        ({"epsilon_one": 0}, "epsilon_one=0 must be in [1e-12, epsilon_limit=2)."),
+        ({"epsilon_one": 1e-15}, "epsilon_one=1e-15 must be in [1e-12, epsilon_limit=2)."),
         ({"epsilon_limit": 1001}, "epsilon_limit=1001 must be in (0, 1000]."),
         ({"users": 0}, "users=0 must be an integer in [1, inf)."),
         ({"candidates": 0}, "candidates=0 must be an integer in [1, inf)."),
