@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.diagnosis import likely_parameters
-from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.parameters import exact_result
+from dpverify.audit.parameters import audit_reference
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.bitsum import claims_of
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
@@ -275,10 +274,5 @@ def audit_bitsum(
     >>> report.statement.startswith("Violates: privacy of the parameters")
     True
     """
-    budget = None if claim is None else Budget.of(claim, "claim")
-    return audit(
-        bitsum_subject(reference, implementation=implementation, fewer_users=fewer_users),
-        claim=None if budget is None else (budget.epsilon, budget.delta),
-        beforehand=() if budget is None else (exact_result(reference, budget),),
-        **options,
-    )
+    subject = bitsum_subject(reference, implementation=implementation, fewer_users=fewer_users)
+    return audit_reference(subject, reference, claim, **options)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.parameters import exact_result
+from dpverify.audit.parameters import audit_reference
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.target import Target
 from dpverify.claims.central import CentralClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import BudgetLike
 
 __all__ = ["audit_central", "central_subject"]
 
@@ -65,10 +64,5 @@ def audit_central(
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
     """
-    budget = None if claim is None else Budget.of(claim, "claim")
-    return audit(
-        central_subject(reference, implementation=implementation),
-        claim=None if budget is None else (budget.epsilon, budget.delta),
-        beforehand=() if budget is None else (exact_result(reference, budget),),
-        **options,
-    )
+    subject = central_subject(reference, implementation=implementation)
+    return audit_reference(subject, reference, claim, **options)

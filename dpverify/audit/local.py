@@ -9,15 +9,14 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.parameters import exact_result
+from dpverify.audit.parameters import audit_reference
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.target import ReadTarget, Target
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import BudgetLike
 
 __all__ = ["audit_local", "local_subject"]
 
@@ -79,10 +78,5 @@ def audit_local(
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
     """
-    budget = None if claim is None else Budget.of(claim, "claim")
-    return audit(
-        local_subject(reference, implementation=implementation),
-        claim=None if budget is None else (budget.epsilon, budget.delta),
-        beforehand=() if budget is None else (exact_result(reference, budget),),
-        **options,
-    )
+    subject = local_subject(reference, implementation=implementation)
+    return audit_reference(subject, reference, claim, **options)

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.engine import audit
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.parameters import exact_result
+from dpverify.audit.parameters import audit_reference
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.target import Target
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.rappor.response import PermanentResponse, Rappor
 
@@ -186,10 +185,5 @@ def audit_rappor(
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
     """
-    budget = None if claim is None else Budget.of(claim, "claim")
-    return audit(
-        rappor_subject(reference, implementation=implementation),
-        claim=None if budget is None else (budget.epsilon, budget.delta),
-        beforehand=() if budget is None else (exact_result(reference, budget),),
-        **options,
-    )
+    subject = rappor_subject(reference, implementation=implementation)
+    return audit_reference(subject, reference, claim, **options)
