@@ -16,7 +16,8 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.amplification import AMPLIFICATION
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.privacy_loss.amplification import Amplification, reports
+from dpverify.privacy_loss.amplification import reports
+from dpverify.privacy_loss.amplified_curve import Amplification
 from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
 from protocols.shuffled import ShuffledReports
 

@@ -11,7 +11,7 @@ from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones
 from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import InfeasibleBudgetError, Interval, Number, PrivacyCurve, enclosing_floats, exact_number
 from dpverify.privacy_loss import amplification
-from dpverify.privacy_loss.amplification import Amplification
+from dpverify.privacy_loss.amplified_curve import Amplification
 from dpverify.privacy_loss.noisy_reports import noisy_reports
 from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
 from dpverify.search import bisected

@@ -21,7 +21,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
-from dpverify.privacy_loss.amplification import Amplification
+from dpverify.privacy_loss.amplified_curve import Amplification
 from dpverify.privacy_loss.hidden_report import HiddenReport
 from dpverify.rounding import UNIT
 from protocols.validation import check_integer, check_real

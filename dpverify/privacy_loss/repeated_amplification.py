@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.amplification import Amplification
+from dpverify.privacy_loss.amplified_curve import Amplification
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.profile_pair import pair_above
 from dpverify.search import galloped

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.black_box import MechanismReport, audit_mechanism, audit_samplers
+from dpverify.audit.black_box import audit_mechanism, audit_samplers
+from dpverify.audit.mechanism_report import MechanismReport
 from dpverify.audit.neighbours import neighbouring_inputs
 from dpverify.audit.target import Target, TargetError
 from dpverify.guarantee import Budget
