@@ -48,10 +48,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpverify.audit.anytime import audit_anytime
     from dpverify.audit.bitsum import audit_bitsum
-    from dpverify.audit.black_box import audit_mechanism
+    from dpverify.audit.black_box import audit_mechanism, audit_samplers
     from dpverify.audit.density import audit_density
+    from dpverify.audit.joint import audit_joint
     from dpverify.audit.local import audit_local
     from dpverify.audit.means import audit_mean
+    from dpverify.audit.one_run import audit_one_run
     from dpverify.audit.protocol import audit_protocol
     from dpverify.audit.rappor import audit_rappor
     from dpverify.certificates.enclosure import hockey_stick
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         ThreatModel,
     )
     from dpverify.planning.account import account
+    from dpverify.planning.amplify import amplify, largest_epsilon0
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
@@ -151,18 +154,23 @@ __all__ = [
     "ThreeNBPair",
     "VectorSum",
     "account",
+    "amplify",
     "audit_anytime",
     "audit_bitsum",
     "audit_density",
+    "audit_joint",
     "audit_local",
     "audit_mean",
     "audit_mechanism",
+    "audit_one_run",
     "audit_protocol",
     "audit_rappor",
+    "audit_samplers",
     "compare",
     "compose",
     "crowd",
     "hockey_stick",
+    "largest_epsilon0",
     "ledger",
     "manipulation",
     "per_instance_budget",
@@ -177,10 +185,12 @@ __all__ = [
 _HOMES = {
     "dpverify.audit.anytime": ("audit_anytime",),
     "dpverify.audit.bitsum": ("audit_bitsum",),
-    "dpverify.audit.black_box": ("audit_mechanism",),
+    "dpverify.audit.black_box": ("audit_mechanism", "audit_samplers"),
     "dpverify.audit.density": ("audit_density",),
     "dpverify.audit.local": ("audit_local",),
+    "dpverify.audit.joint": ("audit_joint",),
     "dpverify.audit.means": ("audit_mean",),
+    "dpverify.audit.one_run": ("audit_one_run",),
     "dpverify.audit.protocol": ("audit_protocol",),
     "dpverify.audit.rappor": ("audit_rappor",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
@@ -211,6 +221,7 @@ _HOMES = {
     "dpverify.planning.account": ("account",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
+    "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),
     "dpverify.planning.rappor": ("plan_rappor",),
     "dpverify.spending.ledger": ("BudgetExceededError", "PrivacyLedger"),
     "protocols.bitsum": (
