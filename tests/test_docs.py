@@ -22,7 +22,10 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:24])
-    assert blocks(first_screen, "sh") == ["pip install . && dpverify demo\n", "pip install '.[test]' && pytest -n auto\n"]
+    assert blocks(first_screen, "sh") == [
+        "pip install . && dpverify demo\n",
+        "pip install '.[test]' && pytest -n auto\n",
+    ]
 
 
 def test_the_five_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
