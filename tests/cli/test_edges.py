@@ -75,18 +75,19 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
         # One command's calls apart: which of the others are drawn does not depend on it.
         # Those of files have their own tests.
         if (
-            path[0] in ("demo", "audit", "ledger", "spend", "spent")
+            path[0] in ("demo", "audit", "canaries", "ledger", "spend", "spent")
             or path[-1] == "days"
             or (path[0] == "budget") != of_budget
         ):
             continue
-        typed = {parameter.name: parameter.opts[0] for parameter in command.params}
+        options = [parameter for parameter in command.params if parameter.opts[0].startswith("--")]
+        typed = {parameter.name: parameter.opts[0] for parameter in options}
         usual = {typed[name]: value for name, value in USUAL.items() if name in typed}
         if path[0] == "account":
             del usual["--epsilon"]
         if path[0] == "plan":
             usual["--bitsum"] = "3nb"
-        flags = {parameter.opts[0] for parameter in command.params if parameter.is_flag}
+        flags = {parameter.opts[0] for parameter in options if parameter.is_flag}
         for option in typed.values():
             if option in flags:  # which take no value
                 continue

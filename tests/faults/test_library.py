@@ -72,7 +72,7 @@ def test_the_oracle_knows_how_many_draws_a_fault_takes(name: str, draws: int, ex
 def test_black_boxes_are_found_with_few_draws(name: str) -> None:
     fault = BY_NAME[name]
     assert isinstance(fault, BlackBox)
-    report = audit_mechanism(fault.target, fault.claim, fault.pair, trials=20_000, level=0.01)
+    report = audit_mechanism(fault.target, fault.claim, fault.pair, trials=40_000, level=0.01)
     assert report.verdict is Verdict.VIOLATES
 
 
