@@ -223,7 +223,7 @@ def _privacy(
             check=f"privacy of {name}, {first.name} against {second.name}",
         )
         where = f"privacy loss of {name}, {first.name} against {second.name}"
-        results.append(_lossconforms(where, LossLaw(*laws), a, next(generators), level, detect))
+        results.append(_loss_conforms(where, LossLaw(*laws), a, next(generators), level, detect))
         smallest = result.details["smallest_detectable_epsilon"]
         if smallest is not None:
             # Conformance answers for what is smaller: outputs of the claimed law have the claimed privacy.
@@ -231,7 +231,7 @@ def _privacy(
     return results
 
 
-def _lossconforms(
+def _loss_conforms(
     check: str, loss: LossLaw, sample: NDArray[Any], rng: np.random.Generator, level: float, detect: float
 ) -> AuditResult:
     """Test the distribution of the privacy loss, with the power against a finite loss that varies less."""
