@@ -290,8 +290,9 @@ def _drawn(
                 running[pool.submit(_run_block, *task)] = block
             if not running:
                 return
-            # The first block first: where several fail at once, it says why.
-            for future in sorted(wait(running, return_when=FIRST_COMPLETED).done, key=running.__getitem__):
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            # As they were submitted: the first that fails says why, later ones may only find its process dead.
+            for future in [future for future in running if future in done]:
                 block = running.pop(future)
                 answer = _answer(future, trials.target, f"in {trials.where(block)}")
                 # Checked again where nothing that the target has done can reach.

@@ -9,9 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,6 +95,26 @@ def test_a_timeout_is_for_a_block_and_keeps_the_others(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"in trials \[0, 40\) of dataset 1\.$"):
         run(trials("hangs_on_the_second_dataset"), timeout=5.0, checkpoint=file)
     assert np.load(file)["keys"].tolist() == [[0, 0]]
+
+
+class FailsFromTheSecondTask(Executor):
+    """What one process does when it is ended for its second task: the tasks after it find it dead."""
+
+    submitted = 0
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.submitted += 1
+        if self.submitted == 1:
+            future.set_result(function(*arguments, **named))
+        else:
+            future.set_exception(ProcessFailure("took too long" if self.submitted == 2 else "was dead"))
+        return future
+
+
+def test_of_several_failures_the_first_is_named() -> None:
+    with pytest.raises(TargetError, match=r"took too long in trials \[0, 40\) of dataset 1\.$"):
+        run(trials("honest"), executor=FailsFromTheSecondTask())
 
 
 def test_an_executor_that_breaks_is_named() -> None:
