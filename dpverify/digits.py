@@ -7,11 +7,11 @@ that the float that is read lies on the same side of the first one. A Fraction i
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["json_plain", "rounded_down", "rounded_toward", "rounded_up", "unrounded"]
+__all__ = ["json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "unrounded"]
 
 _PLAIN = range(-5, 16)
 """Decimal exponents that are written out."""
@@ -56,6 +56,11 @@ def rounded_up(value: float | Fraction, digits: int, *, within: float | Fraction
 def rounded_down(value: float | Fraction, digits: int) -> str:
     """Return the largest decimal of so many significant digits that is not above a number; see `rounded_up`."""
     return _rounded(value, digits, ROUND_FLOOR)
+
+
+def rounded(value: float | Fraction, digits: int) -> str:
+    """Return the nearest decimal of so many significant digits: for what is no bound; see `rounded_up`."""
+    return _rounded(value, digits, ROUND_HALF_EVEN)
 
 
 def rounded_toward(value: float, limit: float, digits: int) -> str:

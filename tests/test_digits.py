@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
+from dpverify.digits import rounded, rounded_down, rounded_toward, rounded_up, unrounded
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0.0, exclude_min=True, allow_infinity=False)
@@ -35,6 +35,7 @@ def size(value: Fraction) -> Fraction:
 def test_bounds_are_rounded_outwards_by_less_than_a_unit(value: float | Fraction, digits: int) -> None:
     exact = value if isinstance(value, Fraction) else Fraction(repr(value))
     up, down = rounded_up(value, digits), rounded_down(value, digits)
+    assert rounded(value, digits) in (up, down)
     assert Fraction(down) <= exact <= Fraction(up)
     assert max(significant(up), significant(down)) <= digits
     if exact:

@@ -21,6 +21,7 @@ from dpverify.cli import (
     crowd,
     days,
     demo,
+    formula,
     ledger,
     means,
     plan,
@@ -56,7 +57,7 @@ def dpverify(
     """Design, calibrate and check shuffle-model differential-privacy protocols."""
 
 
-for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, canaries, certify, ledger, demo):
+for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, canaries, certify, formula, ledger, demo):
     _group.register(app)
 spending.register(app, lambda words: _run(words))
 

@@ -14,7 +14,7 @@ import typer
 
 from dpverify.cli.names import known_name
 
-__all__ = ["choice", "exact", "integer", "number"]
+__all__ = ["choice", "exact", "integer", "number", "read_exactly"]
 
 _LARGEST_INTEGER = 2**63 - 1
 _LARGEST_EXPONENT = 307
@@ -128,18 +128,30 @@ def exact(*names: str, within: str, help: str) -> Any:
     """
 
     def parse(option: str, text: str) -> str:
-        parts = [_decimal(part) for part in text.split("/")]
-        if any(part and abs(part.adjusted()) > _LARGEST_EXPONENT for part in parts):
-            _refuse(option, text, f"a number in {within} that is 0 or of a size from 1e-307 to 1e307")
-        try:
-            inside = _inside(Fraction(text), within)
-        except (ValueError, ZeroDivisionError):
-            inside = False
-        if not inside:
-            _refuse(option, text, f"a finite number in {within}")
+        read_exactly(option, text, within)
         return text
 
     return _option(parse, "NUMBER", names, help.format(within))
+
+
+def read_exactly(name: str, text: str, within: str) -> Fraction:
+    """Return the rational number that a decimal or a quotient such as 1/3 writes; `name` is what the error calls it.
+
+    Raises
+    ------
+    ValueError
+        If it writes none, or one outside `within` or of a size that floats do not have.
+    """
+    parts = [_decimal(part) for part in text.split("/")]
+    if any(part and abs(part.adjusted()) > _LARGEST_EXPONENT for part in parts):
+        _refuse(name, text, f"a number in {within} that is 0 or of a size from 1e-307 to 1e307")
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        value = None
+    if value is None or not _inside(value, within):
+        _refuse(name, text, f"a finite number in {within}")
+    return value
 
 
 def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:

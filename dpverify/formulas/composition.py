@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range, positive_part
+from dpverify.formulas.contexts import Context, check_range, positive_part, whole
 from protocols.validation import check_integer
 
 __all__ = ["advanced", "basic", "optimal_delta", "optimal_slack"]
@@ -41,7 +41,7 @@ def basic(ctx: Context, epsilon0: Any, delta0: Any, mechanisms: int) -> tuple[An
         If a parameter is out of range; the sum of the deltas may exceed 1, and then says nothing.
     """
     epsilon0, delta0 = _parameters(ctx, epsilon0, delta0)
-    check_integer("mechanisms", mechanisms, low=1)
+    whole("mechanisms", mechanisms, low=1)
     return mechanisms * epsilon0, mechanisms * delta0
 
 
@@ -69,7 +69,7 @@ def advanced(
     FormulaRangeError
         If a parameter is out of range.
     """
-    check_integer("instances", instances, low=1)
+    whole("instances", instances, low=1)
     epsilon, delta = basic(ctx, epsilon0, delta0, sparsity)
     delta_slack = check_range("delta_slack", ctx.convert(delta_slack), low=0, high=1, low_open=True, high_open=True)
     drift = epsilon * ctx.expm1(epsilon) * instances
@@ -138,4 +138,4 @@ def optimal_delta(ctx: Context, delta0: Any, slack: Any, mechanisms: int) -> Any
     """
     delta0 = check_range("delta0", ctx.convert(delta0), low=0, high=1, high_open=True)
     slack = check_range("slack", ctx.convert(slack), low=0, high=1, high_open=True)
-    return -ctx.expm1(check_integer("mechanisms", mechanisms, low=1) * ctx.log1p(-delta0) + ctx.log1p(-slack))
+    return -ctx.expm1(whole("mechanisms", mechanisms, low=1) * ctx.log1p(-delta0) + ctx.log1p(-slack))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Interval
-from protocols.validation import describe_range
+from protocols.validation import check_integer, describe_range
 
 if TYPE_CHECKING:
     import flint
@@ -29,13 +29,17 @@ __all__ = [
     "arb_context",
     "check_range",
     "enclosure",
+    "is_symbolic",
+    "larger",
     "less",
     "lower_float",
     "nudged",
     "open_unit",
     "positive",
     "positive_part",
+    "smaller",
     "upper_float",
+    "whole",
 ]
 
 
@@ -101,9 +105,9 @@ class ArbContext:
     def sqrt(self, x: Any) -> Any:  # noqa: D102
         return self.convert(x).sqrt()
 
-    def positive_part(self, x: Any) -> Any:
-        """Return a ball around max(x, 0), also where the sign of x is not known."""
-        return self.convert(x).max(self.zero)
+    def larger(self, a: Any, b: Any) -> Any:
+        """Return a ball around max(a, b), also where it is not known which that is."""
+        return self.convert(a).max(self.convert(b))
 
 
 @contextmanager
@@ -146,15 +150,41 @@ class SympyContext:
     def sqrt(self, x: Any) -> Any:  # noqa: D102
         return self._sympy.sqrt(x)
 
-    def positive_part(self, x: Any) -> Any:
-        """Return max(x, 0)."""
-        return self._sympy.Max(x, 0)
+    def larger(self, a: Any, b: Any) -> Any:
+        """Return max(a, b)."""
+        return self._sympy.Max(a, b)
+
+
+def larger(ctx: Context, a: Any, b: Any) -> Any:
+    """Return max(a, b): the context's own where a plain comparison may be undecidable, Python's otherwise."""
+    own = getattr(ctx, "larger", None)
+    return max(a, b) if own is None else own(a, b)
+
+
+def smaller(ctx: Context, a: Any, b: Any) -> Any:
+    """Return min(a, b); see `larger`."""
+    return -larger(ctx, -a, -b)
 
 
 def positive_part(ctx: Context, x: Any) -> Any:
-    """Return max(x, 0): the context's own where a plain comparison may be undecidable, Python's otherwise."""
-    own = getattr(ctx, "positive_part", None)
-    return max(x, ctx.zero) if own is None else own(x)
+    """Return max(x, 0); see `larger`."""
+    return larger(ctx, x, ctx.zero)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Return whether a value is an expression with symbols that have no value."""
+    return bool(getattr(value, "free_symbols", None))
+
+
+def whole(name: str, value: Any, low: int) -> Any:
+    """Return an integer after checking that it is one and not below `low`; an expression with symbols passes.
+
+    Raises
+    ------
+    ValueError
+        If it is no integer, or below `low`.
+    """
+    return value if is_symbolic(value) else check_integer(name, value, low=low)
 
 
 def less(a: Any, b: Any) -> bool:
@@ -195,12 +225,13 @@ def check_range(
     UndecidedComparisonError
         If a ball sticks out of the range only in part.
     """
-    if getattr(value, "free_symbols", None):
+    if is_symbolic(value):
         return value
     below = low is not None and (not less(low, value) if low_open else less(value, low))
     above = high is not None and (not less(value, high) if high_open else less(high, value))
     if below or above:
-        raise FormulaRangeError(f"{name}={value} must be in {describe_range(low, high, low_open, high_open)}.")
+        shown = value.str(17, radius=False) if hasattr(value, "rad") else value
+        raise FormulaRangeError(f"{name}={shown} must be in {describe_range(low, high, low_open, high_open)}.")
     return value
 
 

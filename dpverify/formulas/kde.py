@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range
-from protocols.validation import check_integer
+from dpverify.formulas.contexts import Context, check_range, whole
 
 __all__ = ["absolute_error_bound", "biased_rmse_bound", "published_rmse_bound", "rmse_bound"]
 
 
 def _terms(ctx: Context, beta: Any, R: Any, S: int, instances: int, error: Any, n: Any) -> tuple[Any, Any, Any]:
     """Return beta, R^2 S and E/n as checked numbers."""
-    check_integer("S", S, low=1)
-    check_integer("instances", instances, low=1)
+    whole("S", S, low=1)
+    whole("instances", instances, low=1)
     beta = check_range("beta", ctx.convert(beta), low=0)
     R = check_range("R", ctx.convert(R), low=0, low_open=True)
     relative = check_range("error", ctx.convert(error), low=0) / check_range("n", ctx.convert(n), low=1)

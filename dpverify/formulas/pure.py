@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range, positive
+from dpverify.formulas.contexts import Context, check_range, larger, positive, smaller
 
 __all__ = ["drop_probability", "message_view_loss", "noise_epsilon", "released_bias", "sum_view_loss", "variance"]
 
@@ -34,7 +34,7 @@ def noise_epsilon(ctx: Context, epsilon0: Any, rho: Any) -> Any:
     Parameters
     ----------
     ctx : Context
-        The number system, which must be numeric.
+        The number system.
     epsilon0 : number
         Privacy parameter of one bitsum, positive, in nats.
     rho : number
@@ -46,7 +46,7 @@ def noise_epsilon(ctx: Context, epsilon0: Any, rho: Any) -> Any:
         If an argument is out of range.
     """
     epsilon0, rho = _epsilon0(ctx, epsilon0), _rho(ctx, rho)
-    return epsilon0 - rho * min(epsilon0, ctx.convert(1)) / 100
+    return epsilon0 - rho * smaller(ctx, epsilon0, ctx.convert(1)) / 100
 
 
 def drop_probability(ctx: Context, epsilon0: Any, rho: Any, n: Any) -> Any:
@@ -151,7 +151,7 @@ def message_view_loss(ctx: Context, p: Any, q: Any) -> Any:
     Parameters
     ----------
     ctx : Context
-        The number system, which must be numeric.
+        The number system.
     p, q : number
         Noise parameter and drop probability, both in (0, 1).
 
@@ -161,4 +161,4 @@ def message_view_loss(ctx: Context, p: Any, q: Any) -> Any:
         If an argument is out of range.
     """
     q = check_range("q", ctx.convert(q), low=0, high=1, low_open=True, high_open=True)
-    return max(-ctx.log(q), sum_view_loss(ctx, p, q))
+    return larger(ctx, -ctx.log(q), sum_view_loss(ctx, p, q))

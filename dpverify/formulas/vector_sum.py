@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.formulas import FormulaRangeError, Hypothesis
-from dpverify.formulas.contexts import Context, check_range, less
+from dpverify.formulas.contexts import Context, check_range, is_symbolic, larger, less, smaller
 
 __all__ = [
     "HYPOTHESES",
@@ -39,7 +39,7 @@ def _check_sizes(ctx: Context, delta: Any, d: Any, n: Any, t: Any = 1, k: Any = 
     check_range("d", d, low=1)
     check_range("n", n, low=2)
     check_range("t", t, low=1)
-    if less(d, t):
+    if not (is_symbolic(d) or is_symbolic(t)) and less(d, t):
         raise FormulaRangeError(f"t={t} must be in [1, d], and d={d}.")
     check_range("k", k, low=0, low_open=True)
     return delta, d, n, t, k
@@ -91,7 +91,7 @@ def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, k: Any, n: Any
         first, second = 14 * unit * ctx.log(2 / delta) / epsilon, 27 * unit
     else:
         first, second = 80 * unit * ctx.log(2 / delta) / epsilon, 36 * unit / 11
-    return check_range("gamma", second if less(first, second) else first, low=0, high=1)
+    return check_range("gamma", larger(ctx, first, second), low=0, high=1)
 
 
 def report_variance_bound(ctx: Context, k: Any, gamma: Any) -> Any:
@@ -142,7 +142,7 @@ def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any) -> An
         first, second = unit * epsilon / (28 * ctx.log(2 / delta)), unit / 54
     else:
         first, second = unit * epsilon / (160 * ctx.log(2 / delta)), 11 * unit / 72
-    return _power(ctx, first if less(first, second) else second, 1, 3)
+    return _power(ctx, smaller(ctx, first, second), 1, 3)
 
 
 def mse_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, t: Any, gamma: Any) -> Any:
@@ -178,7 +178,7 @@ def mse_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, gamma: A
     else:
         first = 2 * _power(ctx, growth * (20 * log) ** 2 / epsilon**4, 1, 3)
         second = 2 * _power(ctx, 81 * growth / (11 * epsilon) ** 2, 1, 3)
-    return (second if less(first, second) else first) / (1 - gamma) ** 2
+    return larger(ctx, first, second) / (1 - gamma) ** 2
 
 
 def standard_deviation(ctx: Context, mse: Any) -> Any:
