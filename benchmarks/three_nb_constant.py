@@ -16,13 +16,13 @@ import math
 import time
 
 import numpy as np
-from mpmath import fp
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import brentq
 
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
 from dpverify.formulas import three_nb as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.pairs import three_nb
 
@@ -35,9 +35,9 @@ MOST = 1e3
 def worst(epsilon0: float, delta0: float, c: float) -> Interval:
     """Return the delta of the published choice with this c at epsilon0, over both directions."""
     directions = three_nb(
-        float(formulas.noise_p(fp, epsilon0)),
-        float(formulas.flood_shape(fp, epsilon0, delta0)),
-        float(formulas.flood_p(fp, epsilon0, delta0, c)),
+        float(formulas.noise_p(FLOATS, epsilon0)),
+        float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
+        float(formulas.flood_p(FLOATS, epsilon0, delta0, c)),
     )
     deltas = [pair.delta(epsilon0) for pair in directions]
     return Interval(max(delta.lower for delta in deltas), max(delta.upper for delta in deltas))

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from mpmath import fp
 from numpy.typing import NDArray
 
 from dpverify.claims.buckets import least_shape, under_estimating
@@ -30,6 +29,7 @@ from dpverify.claims.user_level import statistical_queries
 from dpverify.claims.user_level.classifier import least_users
 from dpverify.claims.user_level.stable_learner import enough_samples, enough_sharpness, measured_stability
 from dpverify.formulas import user_level as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import Budget
 from protocols.selection import Selection
 from protocols.user_level.central_selection import ExponentialSelection
@@ -139,13 +139,13 @@ def proved_and_published(task: Task) -> tuple[int, float]:
     if isinstance(task.learner, WeighingLearner):
         hypotheses = task.learner.representation.hypotheses
         bits = math.log2(hypotheses)
-        sharpness = formulas.published_sharpness(fp, bits, task.alpha, BETA / 3.0)
+        sharpness = formulas.published_sharpness(FLOATS, bits, task.alpha, BETA / 3.0)
         return (
             enough_samples(hypotheses, task.learner.sharpness, allowed),
-            float(formulas.published_samples(fp, sharpness, bits, BETA / 3.0)),
+            float(formulas.published_samples(FLOATS, sharpness, bits, BETA / 3.0)),
         )
     algorithm = task.learner.algorithm  # type: ignore[attr-defined]
-    each = formulas.published_query_samples(fp, algorithm.queries, algorithm.tolerance, BETA / 3.0)
+    each = formulas.published_query_samples(FLOATS, algorithm.queries, algorithm.tolerance, BETA / 3.0)
     return statistical_queries.enough_samples(algorithm, allowed), algorithm.queries * float(each)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
-from mpmath import fp
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.audit.engine import POWER
@@ -18,6 +17,7 @@ from dpverify.audit.runner import block_generator
 from dpverify.audit.target import Target
 from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
+from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.kde import published_rmse_bound
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
 from dpverify.statistics.family import decide
@@ -236,7 +236,7 @@ def audit_density(
     null = ErrorNull(claim, block_generator(seed, _NULL_STREAM, 0), simulations=math.ceil(3.0 / each))
     tests = [test(errors, level=each, fault=how.detect) for test in (null.test_rmse, null.test_bias)]
     published = published_rmse_bound(
-        fp, family.beta, family.R, family.S, instances, claims_of(bitsum).rmse(bitsum), bitsum.users
+        FLOATS, family.beta, family.R, family.S, instances, claims_of(bitsum).rmse(bitsum), bitsum.users
     )
     return DensityReport(
         f"{target.function!r}" if target.name is None else target.name,

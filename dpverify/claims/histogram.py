@@ -12,14 +12,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from mpmath import fp
-
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.buckets import bucket_curve, bucket_families, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.histogram import HISTOGRAM
 from dpverify.formulas import histogram as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
@@ -121,14 +120,14 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         FormulaRangeError
             If epsilon / 2, delta / 2 or beta is out of the formulas' range.
         """
-        p = formulas.published_p(fp, epsilon / 2.0)
-        shape = math.ceil(formulas.published_shape(fp, delta / 2.0, self.per_bucket_beta(users, beta)))
+        p = formulas.published_p(FLOATS, epsilon / 2.0)
+        shape = math.ceil(formulas.published_shape(FLOATS, delta / 2.0, self.per_bucket_beta(users, beta)))
         return self.protocol(under_estimating(users, float(shape), float(p)), buckets)
 
     def published_bound(self, protocol: BucketSums) -> float:
         """Return the error bound T = 2r/(1-p) of the proof of Corollary 40."""
         noise = noise_of(protocol)
-        return float(formulas.published_threshold(fp, noise.shape, noise.p))
+        return float(formulas.published_threshold(FLOATS, noise.shape, noise.p))
 
     def least_error(self, users: int, buckets: int, budget: BudgetLike, beta: float) -> BucketSums:
         """Return the protocol whose `error_bound` at beta is least, over the family of (r, p) that meet the budget.

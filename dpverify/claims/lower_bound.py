@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from mpmath import fp
 
 from dpverify.formulas import local_means as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.laws import views
 from dpverify.laws.noise import binomial
 from dpverify.rounding import UNIT
@@ -47,7 +47,7 @@ def least_squared_error(users: int, epsilon: float) -> float:
     """
     check_integer("users", users, low=1)
     check_real("epsilon", epsilon, low=0.0, low_open=True, high=600.0)
-    return float(formulas.posterior_variance(fp, epsilon)) / users * (1.0 - 16.0 * UNIT)
+    return float(formulas.posterior_variance(FLOATS, epsilon)) / users * (1.0 - 16.0 * UNIT)
 
 
 def failure_probability(users: int, epsilon: float, radius: float) -> float:
@@ -79,7 +79,7 @@ def failure_probability(users: int, epsilon: float, radius: float) -> float:
     width = math.floor(reach) + 1
     if users <= _MOST_ENUMERATED:
         return max(0.0, 1.0 - _largest_window(users, epsilon, width))
-    deviation = math.sqrt(float(formulas.posterior_variance(fp, epsilon)) * users)
+    deviation = math.sqrt(float(formulas.posterior_variance(FLOATS, epsilon)) * users)
     return max(0.0, 1.0 - _PEAK * width / deviation * (1.0 + 32.0 * UNIT))
 
 

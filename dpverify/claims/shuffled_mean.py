@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import flint
 import numpy as np
-from mpmath import fp
 from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
@@ -27,7 +26,7 @@ from dpverify.claims.means import MeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.shuffled_mean import SHUFFLED_MEAN
 from dpverify.formulas import shuffled_mean as formulas
-from dpverify.formulas.contexts import arb_context, lower_float, upper_float
+from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.covers import Entry
@@ -137,8 +136,8 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
         FormulaRangeError
             If that p is no probability below 1.
         """
-        return ShuffledMean(users, float(formulas.coin_probability(fp, epsilon, delta, users)))
+        return ShuffledMean(users, float(formulas.coin_probability(FLOATS, epsilon, delta, users)))
 
     def published_bound(self, users: int, epsilon: float, delta: float) -> float:
         """Return the error bound of equation 9.4 without its constant."""
-        return float(formulas.published_error(fp, epsilon, delta, users))
+        return float(formulas.published_error(FLOATS, epsilon, delta, users))

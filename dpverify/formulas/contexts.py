@@ -1,8 +1,8 @@
 """The number systems that a formula runs in, and comparisons that are either certain or refused.
 
-`mpmath.fp` and `mpmath.mp` are contexts as they are. `arb_context()` opens one whose numbers are Arb balls, and
-`SympyContext()` is one whose numbers are sympy expressions. The libraries of either are imported only where they are
-used, so that formulas can be listed without them.
+`FLOATS` are Python's floats, and `mpmath.mp` is a context as it is. `arb_context()` opens one whose numbers are Arb
+balls, and `SympyContext()` is one whose numbers are sympy expressions. The libraries of either are imported only where
+they are used, so that formulas can be listed without them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import flint
 
 __all__ = [
+    "FLOATS",
     "ArbContext",
     "Context",
+    "FloatContext",
     "SympyContext",
     "UndecidedComparisonError",
     "arb_context",
@@ -72,6 +74,21 @@ class Context(Protocol):
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root."""
+
+
+class FloatContext:
+    """Floats: each operation is within a unit or so in the last place. mpmath's `fp` has no digit of expm1 near 0."""
+
+    zero = 0.0
+    convert = staticmethod(float)
+    exp = staticmethod(math.exp)
+    expm1 = staticmethod(math.expm1)
+    log = staticmethod(math.log)
+    log1p = staticmethod(math.log1p)
+    sqrt = staticmethod(math.sqrt)
+
+
+FLOATS = FloatContext()
 
 
 class ArbContext:

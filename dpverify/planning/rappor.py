@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import mpmath
-
 from dpverify.claims.rappor.decoder import deviation, least_holders
 from dpverify.claims.rappor.response import PermanentClaims, RapporClaims
 from dpverify.formulas import rappor as formulas
-from dpverify.formulas.contexts import nudged
+from dpverify.formulas.contexts import FLOATS, nudged
 from dpverify.guarantee import Interval, Number, ThreatModel, exact_number
 from dpverify.shown import Drawn
 from protocols.rappor.response import PermanentResponse, Rappor
@@ -187,13 +185,11 @@ _MOST = 1000
 
 
 def _planned(one: Fraction, limit: Fraction, bits: int, hashes: int, cohorts: int) -> Rappor:
-    fp = mpmath.fp
-
     def keeps_limit(f: float) -> bool:
         kept = PermanentResponse(bits, hashes, cohorts, f=f)
         return PermanentClaims().pure_epsilon(kept, ThreatModel.LOCAL).upper <= limit
 
-    f = nudged(keeps_limit, float(formulas.flip_parameter(fp, float(limit) / (2 * hashes))), 1.0)
+    f = nudged(keeps_limit, float(formulas.flip_parameter(FLOATS, float(limit) / (2 * hashes))), 1.0)
     zero, chance = _reported(math.exp(float(one) / hashes), f / (2.0 - f))
     p, q = (((1.0 - 0.5 * f) * a - 0.5 * f * b) / (1.0 - f) for a, b in ((zero, chance), (chance, zero)))
 

@@ -68,6 +68,11 @@ class LocalMean(ABC):
     def most(self) -> float:
         """The largest value that a user may hold; the least is 0."""
 
+    @property
+    def unit(self) -> float:
+        """What values are measured in: debiased reports over it depend on epsilon alone."""
+        return 1.0
+
     @abstractmethod
     def check(self, values: ArrayLike) -> NDArray[Any]:
         """Return users' values as an array of shape (users,); raises ValueError for one that nobody may hold."""
@@ -152,6 +157,10 @@ class BoundedMean(LocalMean):
 
     @property
     def most(self) -> float:  # noqa: D102
+        return self.largest
+
+    @property
+    def unit(self) -> float:  # noqa: D102
         return self.largest
 
     def check(self, values: ArrayLike) -> NDArray[np.float64]:  # noqa: D102

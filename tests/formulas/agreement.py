@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas.contexts import SympyContext, arb_context
+from dpverify.formulas.contexts import FLOATS, SympyContext, arb_context
 
 DIGITS = 90
 
@@ -25,7 +25,7 @@ def assert_one_number(formula: Callable[..., Any], arguments: dict[str, Any], *,
         low, high = (mpmath.ldexp(*end) for end in ends)
         assert low <= precise <= high
         assert high - low < mpmath.mpf(10) ** -35 * abs(precise)
-    assert formula(mpmath.fp, **arguments) == pytest.approx(float(precise), rel=1e-12)
+    assert formula(FLOATS, **arguments) == pytest.approx(float(precise), rel=1e-12)
     exact = SympyContext()
     # A float is the same binary number in every context.
     values = {name: exact.convert(value) for name, value in arguments.items()}

@@ -6,12 +6,14 @@ import math
 from fractions import Fraction
 
 import flint
+import mpmath
 import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.formulas.contexts import (
+    FLOATS,
     SympyContext,
     UndecidedComparisonError,
     arb_context,
@@ -28,6 +30,15 @@ def test_decimal_strings_are_exact_in_every_exact_context() -> None:
     with arb_context() as arb:
         assert (arb.convert("0.2") * 5 - 1).contains(0)
         assert not arb.convert("0.2").overlaps(flint.arb(0.2))
+
+
+@given(st.floats(-80.0, 2.0), st.sampled_from([-1.0, 1.0]))
+def test_floats_keep_their_digits_near_zero(exponent: float, sign: float) -> None:
+    x = sign * math.exp(exponent)
+    with mpmath.mp.workdps(60):
+        assert abs(FLOATS.expm1(x) / mpmath.expm1(x) - 1) < 1e-15
+        if x > -0.9:
+            assert abs(FLOATS.log1p(x) / mpmath.log1p(x) - 1) < 1e-15
 
 
 @given(st.fractions(min_value=-(10**12), max_value=10**12))

@@ -15,8 +15,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from mpmath import fp
-
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import (
@@ -33,7 +31,7 @@ from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb
-from dpverify.formulas.contexts import arb_context, enclosure, nudged
+from dpverify.formulas.contexts import FLOATS, arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
@@ -246,7 +244,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         """Return the sigma that zero-concentrated privacy gives (canonne2020, bun2016)."""
         if delta0 == 0.0:
             raise InfeasibleBudgetError("delta0=0.0 must be in (0, 1): discrete Gaussian noise is not pure DP.")
-        return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(fp, epsilon0, delta0)))
+        return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(FLOATS, epsilon0, delta0)))
 
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
         tail = tail_for(composed_epsilon)
@@ -339,7 +337,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
     more_private_towards: ClassVar[Mapping[str, float]] = {"p": 1.0}
 
     def _at(self, users: int, epsilon0: float) -> CentralDiscreteLaplace:
-        return CentralDiscreteLaplace(users, float(formulas.discrete_laplace_p(fp, epsilon0)))
+        return CentralDiscreteLaplace(users, float(formulas.discrete_laplace_p(FLOATS, epsilon0)))
 
     def pure_epsilon(self, protocol: CentralDiscreteLaplace, threat_model: ThreatModel) -> Interval:  # noqa: D102
         if protocol.p == 0.0:
@@ -354,7 +352,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
         return views.one_count(views.total(point_mass(ones), views.discrete_laplace(protocol.p)))
 
     def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
-        return float(three_nb.rmse(fp, protocol.p))
+        return float(three_nb.rmse(FLOATS, protocol.p))
 
 
 class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
@@ -367,7 +365,7 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
 
     def _at(self, users: int, epsilon0: float) -> LocalRandomizedResponse:
-        return LocalRandomizedResponse(users, float(formulas.local_flip_probability(fp, epsilon0)))
+        return LocalRandomizedResponse(users, float(formulas.local_flip_probability(FLOATS, epsilon0)))
 
     def pure_epsilon(self, protocol: LocalRandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
         if protocol.flip_probability == 0.0:
@@ -386,4 +384,4 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
         return reports_law(protocol, ones, participants)
 
     def rmse(self, protocol: LocalRandomizedResponse) -> float:  # noqa: D102
-        return float(randomized_response.rmse(fp, protocol.users, protocol.flip_probability))
+        return float(randomized_response.rmse(FLOATS, protocol.users, protocol.flip_probability))

@@ -19,8 +19,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from mpmath import fp
-
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import (
     DATA_INDEPENDENT,
@@ -35,6 +33,7 @@ from dpverify.claims.bitsum.base import (
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import NEGATIVE_BINOMIAL
 from dpverify.formulas import negative_binomial as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -79,7 +78,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         return {"shape": protocol.shape, "p": protocol.p, "estimate": protocol.estimate.value}
 
     def rmse(self, protocol: NegativeBinomial) -> float:  # noqa: D102
-        variance = float(formulas.variance(fp, protocol.p, protocol.shape))
+        variance = float(formulas.variance(FLOATS, protocol.p, protocol.shape))
         bias = 0.0 if protocol.estimate is Estimate.DEBIASED else protocol.noise_mean
         return math.hypot(math.sqrt(variance), bias)
 
@@ -99,7 +98,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         return views.one_count(views.total(point_mass(counted(protocol, ones, participants)), noise))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:  # noqa: D102
-        return NegativeBinomial(users, float(formulas.shape(fp, delta0)), float(formulas.p(fp, epsilon0)))
+        return NegativeBinomial(users, float(formulas.shape(FLOATS, delta0)), float(formulas.p(FLOATS, epsilon0)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
         failed = self.theorems[0].failed_hypotheses(epsilon0, delta0)

@@ -32,8 +32,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from mpmath import fp
-
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
@@ -42,7 +40,7 @@ from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
 from dpverify.formulas import FormulaRangeError, three_nb
 from dpverify.formulas import pure as formulas
-from dpverify.formulas.contexts import ArbContext, arb_context, enclosure, nudged
+from dpverify.formulas.contexts import FLOATS, ArbContext, arb_context, enclosure, nudged
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -147,11 +145,13 @@ class PureClaims(BitsumClaims[Pure]):
 
     def rmse(self, protocol: Pure) -> float:
         """Return the exact root mean squared error if all users hold a one: the largest."""
-        return math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, protocol.users, protocol.shape))
+        return math.sqrt(
+            formulas.variance(FLOATS, protocol.p, protocol.drop_probability, protocol.users, protocol.shape)
+        )
 
     def rmse_over_inputs(self, protocol: Pure) -> Interval:
         """Return the errors if no user holds a one, and if all do: what is dropped adds to the noise."""
-        least = math.sqrt(formulas.variance(fp, protocol.p, protocol.drop_probability, 0, protocol.shape))
+        least = math.sqrt(formulas.variance(FLOATS, protocol.p, protocol.drop_probability, 0, protocol.shape))
         return Interval(least, self.rmse(protocol))
 
     def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
@@ -191,13 +191,13 @@ class PureClaims(BitsumClaims[Pure]):
             If that takes more than 1e7 messages in all.
         """
         if delta0 == 0.0:
-            q = float(formulas.drop_probability(fp, epsilon0, RHO, users))
+            q = float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))
             raise FormulaRangeError(
                 f"delta0=0 must be in (0, 1): no flood makes the messages pure (largest loss {-math.log(q):.4g} at "
                 f"epsilon0={epsilon0!r}), but the released sum alone (model threat) is."
             )
-        p, q = self._published_p(epsilon0), float(formulas.drop_probability(fp, epsilon0, RHO, users))
-        shape = float(three_nb.flood_shape(fp, epsilon0, delta0))
+        p, q = self._published_p(epsilon0), float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))
+        shape = float(three_nb.flood_shape(FLOATS, epsilon0, delta0))
 
         def made(mean: float) -> Pure:
             return Pure(users, p, q, shape, mean / (mean + shape))
@@ -215,14 +215,14 @@ class PureClaims(BitsumClaims[Pure]):
 
     @staticmethod
     def _published_p(epsilon0: float) -> float:
-        return math.exp(-float(formulas.noise_epsilon(fp, epsilon0, RHO)))
+        return math.exp(-float(formulas.noise_epsilon(FLOATS, epsilon0, RHO)))
 
     def published_against(  # noqa: D102
         self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float
     ) -> Pure:
         if threat_model is not ThreatModel.MODEL:
             return self.published(users, epsilon0, delta0)
-        q = float(formulas.drop_probability(fp, epsilon0, RHO, users))
+        q = float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))
         return Pure(users, self._published_p(epsilon0), q)
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102

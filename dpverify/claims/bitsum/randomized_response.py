@@ -27,7 +27,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from mpmath import fp
 
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import (
@@ -42,7 +41,7 @@ from dpverify.claims.bitsum.base import (
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas
-from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
+from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -152,7 +151,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         return {"flip_probability": protocol.flip_probability}
 
     def rmse(self, protocol: RandomizedResponse) -> float:  # noqa: D102
-        return float(formulas.rmse(fp, protocol.users, protocol.flip_probability))
+        return float(formulas.rmse(FLOATS, protocol.users, protocol.flip_probability))
 
     def messages_per_user(self, protocol: RandomizedResponse, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
         return 1.0
@@ -169,7 +168,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         return reports_law(protocol, ones, participants)
 
     def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:  # noqa: D102
-        return RandomizedResponse(users, float(formulas.flip_probability(fp, epsilon0, delta0, users)))
+        return RandomizedResponse(users, float(formulas.flip_probability(FLOATS, epsilon0, delta0, users)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
         failed = self.theorems[0].failed_hypotheses(epsilon0, delta0, users)
@@ -187,7 +186,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             return self._least_pure(users, target)
 
         def at(error: float) -> RandomizedResponse:
-            p = float(formulas.flip_probability_at_rmse(fp, users, error))
+            p = float(formulas.flip_probability_at_rmse(FLOATS, users, error))
             if not 0.0 < p < 0.5:
                 raise InfeasibleBudgetError(
                     f"epsilon={target!r} cannot be met by randomized response with users={users}: the flip probability "

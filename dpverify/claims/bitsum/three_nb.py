@@ -15,15 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mpmath import fp
-
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
-from dpverify.formulas.contexts import arb_context, lower_float
+from dpverify.formulas.contexts import FLOATS, arb_context, lower_float
 from dpverify.guarantee import ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
@@ -139,12 +137,12 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         }
 
     def rmse(self, protocol: ThreeNB) -> float:  # noqa: D102
-        return float(formulas.rmse(fp, protocol.p, protocol.shape))
+        return float(formulas.rmse(FLOATS, protocol.p, protocol.shape))
 
     def messages_per_user(self, protocol: ThreeNB, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
         return float(
             formulas.expected_messages_per_user(
-                fp,
+                FLOATS,
                 protocol.users,
                 protocol.p,
                 protocol.flood_shape,
@@ -174,9 +172,9 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
         return ThreeNB(
             users,
-            p=float(formulas.noise_p(fp, epsilon0)),
-            flood_shape=float(formulas.flood_shape(fp, epsilon0, delta0)),
-            flood_p=float(formulas.flood_p(fp, epsilon0, delta0, FLOOD_RATE)),
+            p=float(formulas.noise_p(FLOATS, epsilon0)),
+            flood_shape=float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
+            flood_p=float(formulas.flood_p(FLOATS, epsilon0, delta0, FLOOD_RATE)),
         )
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102

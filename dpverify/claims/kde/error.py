@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from mpmath import fp
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.lsq.base import pair_mean
 from dpverify.claims.registry import claims_of
 from dpverify.formulas import kde as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import Interval
 from dpverify.rounding import UNIT, summation_error
 from protocols.lsq import LSQFamily
@@ -159,7 +159,7 @@ def sup_rmse(
     upper = claims.largest_mse(family, x, instances, noise) * (1.0 + 32.0 * rounding) + charge
     upper += 6.0 * claims.moment_error
     best = int(np.argmax(lower))
-    published = formulas.published_rmse_bound(fp, family.beta, family.R, family.S, instances, rmse.upper, len(x))
+    published = formulas.published_rmse_bound(FLOATS, family.beta, family.R, family.S, instances, rmse.upper, len(x))
     # Either root is off by half a unit.
     enclosed = Interval.proved(lower[best] * (1.0 - UNIT), math.sqrt(upper) * (1.0 + 4.0 * UNIT))
     return WorstError(enclosed, claims.domain, candidates[best], float(published))

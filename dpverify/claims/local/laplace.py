@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from mpmath import fp
 from numpy.typing import NDArray
 
 from dpverify.claims.local.base import ReportMatrix
@@ -21,6 +20,7 @@ from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.local_means import LAPLACE
 from dpverify.formulas import local_means as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.laws import noise, views
 from dpverify.laws.continuous import Cells, Laplace
@@ -78,8 +78,8 @@ class LaplaceMeanClaims(LocalMeanClaims[LaplaceMean]):
     def worst_value(self, protocol: LaplaceMean) -> float:  # noqa: D102
         return 0.0
 
-    def variance(self, protocol: LaplaceMean, value: float) -> float:  # noqa: D102
-        return float(formulas.laplace_variance(fp, protocol.epsilon)) * protocol.largest**2
+    def unit_variance(self, protocol: LaplaceMean, value: float) -> float:  # noqa: D102
+        return float(formulas.laplace_variance(FLOATS, protocol.epsilon))
 
     def _cells(self, protocol: LaplaceMean) -> Cells:
         return laplace_cells(self.report_density(protocol, 0.5 * protocol.largest))
@@ -121,7 +121,6 @@ class DiscreteLaplaceMeanClaims(LocalMeanClaims[DiscreteLaplaceMean]):
         """Return half a step, which is rounded worst."""
         return 0.5 * protocol.largest / protocol.steps
 
-    def variance(self, protocol: DiscreteLaplaceMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: DiscreteLaplaceMean, value: float) -> float:  # noqa: D102
         offset = float(protocol.position(protocol.check([value]))[0]) % 1.0
-        unit = formulas.discrete_laplace_variance(fp, protocol.epsilon, protocol.steps, offset)
-        return float(unit) * protocol.largest**2
+        return float(formulas.discrete_laplace_variance(FLOATS, protocol.epsilon, protocol.steps, offset))

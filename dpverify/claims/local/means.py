@@ -41,8 +41,21 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
         return protocol.most
 
     @abstractmethod
+    def unit_variance(self, protocol: P, value: float) -> float:
+        """Return the exact variance of a debiased report given a value, in units of the square of `protocol.unit`."""
+
     def variance(self, protocol: P, value: float) -> float:
-        """Return the exact variance of a debiased report given a value."""
+        """Return the exact variance of a debiased report given a value.
+
+        Raises
+        ------
+        OverflowError
+            If it is above all floats; `rmse` is not.
+        """
+        variance = self.unit_variance(protocol, value) * protocol.unit**2
+        if math.isinf(variance):
+            raise OverflowError(f"protocol={protocol!r} has a variance above all floats, but rmse is finite.")
+        return variance
 
     @abstractmethod
     def worst_value(self, protocol: P) -> float:
@@ -105,7 +118,8 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
     def rmse(self, protocol: P, users: int) -> float:
         """Return the exact root mean squared error of the mean of so many users' values, for the worst dataset."""
         check_integer("users", users, low=1)
-        return math.sqrt(self.variance(protocol, self.worst_value(protocol)) / users)
+        worst = self.unit_variance(protocol, self.worst_value(protocol))
+        return protocol.unit * math.sqrt(worst / users)
 
     def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
         held = protocol.check(values)

@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from mpmath import fp
 
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.means import TwoValuedClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.local_means import ONE_BIT
 from dpverify.formulas import local_means as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.laws.window import IntegerLaw
 from dpverify.rounding import UNIT
 from protocols.local.one_bit import OneBitMean
@@ -49,6 +49,6 @@ class OneBitMeanClaims(TwoValuedClaims[OneBitMean]):
     def worst_value(self, protocol: OneBitMean) -> float:  # noqa: D102
         return 0.5 * protocol.largest
 
-    def variance(self, protocol: OneBitMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: OneBitMean, value: float) -> float:  # noqa: D102
         share = protocol.check([value])[0] / protocol.largest
-        return float(formulas.one_bit_variance(fp, protocol.epsilon, share)) * protocol.largest**2
+        return float(formulas.one_bit_variance(FLOATS, protocol.epsilon, share))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from mpmath import fp
 
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.labels import ROUNDINGS, LabelClaims
@@ -19,6 +18,7 @@ from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.local_means import RESPONSE
 from dpverify.formulas import local_means as formulas
+from dpverify.formulas.contexts import FLOATS
 from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from protocols.local.randomized_response import RandomizedResponseMean
@@ -55,6 +55,6 @@ class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
     def worst_value(self, protocol: RandomizedResponseMean) -> float:  # noqa: D102
         return protocol.most
 
-    def variance(self, protocol: RandomizedResponseMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: RandomizedResponseMean, value: float) -> float:  # noqa: D102
         distance = int(protocol.check([value])[0]) - 0.5 * protocol.most
-        return float(formulas.levels_variance(fp, protocol.epsilon, protocol.levels, distance))
+        return float(formulas.levels_variance(FLOATS, protocol.epsilon, protocol.levels, distance))

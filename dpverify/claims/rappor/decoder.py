@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpverify.formulas import rappor as formulas
+from dpverify.formulas.contexts import FLOATS
 from protocols.rappor.response import Rappor
 from protocols.validation import check_integer, check_real
 
@@ -49,13 +50,11 @@ def deviation(mechanism: Rappor, users: int) -> float:
     Exact for the least squares of a string whose bits no other one shares, but for the users' split over the cohorts;
     collisions add to it.
     """
-    import mpmath
-
     check_integer("users", users, low=1)
     own = mechanism.hashes * (1.0 - mechanism.hashes / mechanism.bits)
     if own == 0.0:
         return math.inf
-    return math.sqrt(users * formulas.variance_factor(mpmath.fp, *mechanism.report_probabilities) / own)
+    return math.sqrt(users * formulas.variance_factor(FLOATS, *mechanism.report_probabilities) / own)
 
 
 def least_holders(mechanism: Rappor, users: int, candidates: int, *, level: float = 0.05, power: float = 0.5) -> float:

@@ -59,9 +59,9 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
     def _row(self, protocol: HadamardSelection, value: int) -> np.ndarray:
         signs = protocol.signs(value, np.arange(protocol.order))
-        flip = protocol.flip_probability
-        odd = np.where(signs == 1, 1.0 - flip, flip)
-        return np.asarray(np.stack([1.0 - odd, odd], axis=1).ravel() / protocol.order)
+        # Both are looked up: one less than the other would keep no digit of a rare one.
+        chances = np.array([1.0 - protocol.flip_probability, protocol.flip_probability])
+        return np.asarray(np.stack([chances[signs], chances[1 - signs]], axis=1).ravel() / protocol.order)
 
     def pairs(self, protocol: HadamardSelection) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         flip, epsilon = protocol.flip_probability, protocol.epsilon

@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from mpmath import fp
-
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.vector_sum import VECTOR_SUM
 from dpverify.claims.vector_sum.error import VectorSumError
 from dpverify.formulas import vector_sum as formulas
-from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.formulas.contexts import FLOATS, arb_context, enclosure
 from dpverify.guarantee import (
     Adjacency,
     Budget,
@@ -257,9 +255,9 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
             Where the formula has no meaning, gamma > 1 above all.
         """
         if sampled == 1:
-            gamma = formulas.gamma_refined(fp, epsilon, delta, dimension, levels, users)
+            gamma = formulas.gamma_refined(FLOATS, epsilon, delta, dimension, levels, users)
         else:
-            gamma = formulas.gamma_theorem(fp, epsilon, delta, dimension, levels, users, sampled)
+            gamma = formulas.gamma_theorem(FLOATS, epsilon, delta, dimension, levels, users, sampled)
         return VectorSum(users, dimension, levels, float(gamma), sampled)
 
     def least_blanket(

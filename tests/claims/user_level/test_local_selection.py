@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -30,6 +31,18 @@ def test_every_two_values_have_the_one_pair(candidates: int) -> None:
     assert CLAIMS.pure_epsilon(selection, ThreatModel.LOCAL).upper == 0.9
     matrix = CLAIMS.report_matrix(selection)
     np.testing.assert_array_equal(matrix.matrix, laws)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 3.0, 30.0, 45.0, 700.0])
+def test_rare_reports_have_the_stated_relative_error(epsilon: float) -> None:
+    selection = HadamardSelection(3, epsilon)
+    matrix = CLAIMS.report_matrix(selection)
+    with mpmath.mp.workdps(400):
+        flip = 1 / (1 + mpmath.exp(epsilon))
+        for value, row in enumerate(matrix.matrix):
+            for report, found in enumerate(row):
+                own = bin(value & (report // 2)).count("1") % 2 == report % 2
+                assert abs(found / ((1 - flip if own else flip) / 4) - 1) <= matrix.relative_error
 
 
 def test_reports_follow_their_law() -> None:
