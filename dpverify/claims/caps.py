@@ -8,13 +8,10 @@ does not depend on the inputs, and T = 1 - P(A). What is sent then has the law o
   `delta' = (delta + e^epsilon T) / (1 - T)`: for every set S, `(1 - T) (P'0(S) - e^epsilon P'1(S)) =
   P0(S, A) - e^epsilon P1(S, A) <= P0(S) - e^epsilon P1(S) + e^epsilon P1(S, not A)`.
 - **Error.** An analyzer that subtracts the mean of the noise as it is now is unbiased, so that its error is the noise's
-  deviation. For NB and Poisson noise of a user the variance given Z <= b does not fall as b grows, so that the cap
-  never adds to the error. With f the pmf, F, G and H its running sums, taken once, twice and three times, at b, and F'
-  that of b + 1, the mean of b + 1 - Z given Z <= b is G/F and that of (b + 1 - Z)(b + 2 - Z) is 2H/F; a further value
-  b + 1 of mass q does not lower the variance v if `(1 - q)(G/F)^2 >= v`, that is, `G^2/F + G^2/F' + G >= 2H`. Where f
-  is log-concave (Poisson, and NB shares of a shape of at least 1) so is H, as sums keep that: at b it says
-  `H <= G^2/F' + G` and at b - 1 `H <= G^2/F`. Where f falls (smaller shares) `q <= 1/(b + 2)`, and the mean u given
-  Z <= b is at most b/2, so that `v <= (b - u) u <= (b - u)^2 <= (1 - q)(b + 1 - u)^2`.
+  deviation. A user's NB or Poisson noise has `(k + 1) f(k + 1) = (c + x k) f(k)`, of mean `mu = c/(1 - x)` and variance
+  `v = mu/(1 - x)`. Summed over k < b, as it is and times k + 1, this gives the mean u of Z given Z <= b = B - 1 and its
+  variance: `mu - u = (c + x b)/(1 - x) f(b)/P(Z <= b)`, and `v - (mu - u) (b + 1/(1 - x) - u)`. As u <= b, no cap adds
+  to the error.
 - Of 3NB and Pure the mean is 0 before and after, as Z1 and Z2 are exchangeable. Given W = Z1 + Z2 messages of her own a
   user's noise Z1 - Z2 has the variance `W (W + 2a) / (2a + 1)`, `a = r/n` (Z1 is beta-binomial). It grows with W, and
   smaller W are the likelier given A: here too the cap never adds to the error.
@@ -26,19 +23,22 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
 from dpverify.laws.messages import MessagesLaw, Part
 from dpverify.search import least_integer
 from protocols.bitsum.base import BitsumProtocol
-from protocols.bitsum.negative_binomial import SingleNoise
+from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.three_nb import ThreeNB
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Cap", "capped", "least_cap"]
+__all__ = ["MOST", "Cap", "capped", "least_cap"]
 
+MOST = 2**53
+"""The largest cap that is asked about: above, numbers of messages are no floats."""
 _SHARE_ERROR = 1e-9
 """What rounding a user's share of the noise to a float may change in a tail, relatively.
 
@@ -80,7 +80,7 @@ def capped(protocol: BitsumProtocol, messages: int, *, instances: int = 1) -> Ca
     protocol : BitsumProtocol
         One whose users send noise as messages: `SingleNoise`, `ThreeNB` or `Pure`.
     messages : int
-        B, at least 1, in every instance.
+        B, from 1 to 2^53, in every instance.
     instances : int
         I, at least 1.
 
@@ -89,29 +89,17 @@ def capped(protocol: BitsumProtocol, messages: int, *, instances: int = 1) -> Ca
     TypeError
         For another protocol: its users send a fixed number of messages, or none.
     """
-    check_integer("messages", messages, low=1)
+    check_integer("messages", messages, low=1, high=MOST)
     check_integer("instances", instances, low=1)
     noise = _noise(protocol)
     again = _drawn_again(noise, messages, protocol.users * instances)
+    # What is cut off above the windows of the laws is below what the last digit of these figures says.
+    most = min(messages - 1, sum(copies * law.stop for copies, law in noise))
     if isinstance(protocol, SingleNoise):
-        ((_, law),) = noise
-        z = law.support.astype(np.float64)
-        kept = np.where(z < messages, law.pmf, 0.0)
-        kept /= kept.sum()
-        mean, least = float(law.pmf @ z), float(kept @ z)
-        ratio = float(kept @ (z - least) ** 2) / variance if (variance := float(law.pmf @ (z - mean) ** 2)) else 1.0
-        return Cap(messages, again, protocol.users * (mean - least), ratio)
+        return Cap(messages, again, *_single(protocol, most))
     three = protocol.noise if isinstance(protocol, Pure) else protocol
     assert isinstance(three, ThreeNB)
-    (_, own), (_, flood) = noise
-    a, w = three.shape / three.users, own.support.astype(np.float64)
-    variances = w * (w + 2.0 * a) / (2.0 * a + 1.0)
-    # Her flood comes in pairs: P(2 Z3 <= B - 1 - w) for every w.
-    below = np.append(0.0, np.cumsum(flood.pmf))
-    room = np.where(w < messages, (messages - 1 - w) // 2 - flood.start + 1, 0).astype(np.int64)
-    kept = own.pmf * below[np.clip(room, 0, flood.pmf.size)]
-    variance = float(own.pmf @ variances)
-    return Cap(messages, again, 0.0, float(kept @ variances) / float(kept.sum()) / variance if variance else 1.0)
+    return Cap(messages, again, 0.0, _of_difference(three, most))
 
 
 def least_cap(
@@ -166,4 +154,48 @@ def _drawn_again(noise: tuple[Part, ...], messages: int, draws: int) -> float:
 def _delta(budget: Budget, again: float) -> float:
     if again >= 1.0:
         return 1.0
-    return min((budget.delta + math.exp(budget.epsilon) * again) / (1.0 - again) * (1.0 + 1e-14), 1.0)
+    spilt = math.exp(min(budget.epsilon + math.log(again), 1.0)) if again else 0.0
+    # Rounding epsilon moves the exponential by as many units as epsilon has in front of its point, and more.
+    return min((budget.delta + spilt) / (1.0 - again) * (1.0 + 1e-14 * (1.0 + budget.epsilon)), 1.0)
+
+
+def _single(protocol: SingleNoise, most: int) -> tuple[float, float]:
+    """Return by how much the mean of all users' noise shrinks if each has at most so many messages, and `v'/v`."""
+    x = protocol.p if isinstance(protocol, NegativeBinomial) else 0.0
+    mean = protocol.noise_mean / protocol.users
+    c = mean * (1.0 - x)
+    if mean == 0.0:
+        return 0.0, 1.0
+    # f(b - j) / f(b) for every j, whose sum is P(Z <= b) / f(b): it leaves the floats where nothing is lost.
+    j = np.arange(most + 1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        kept = np.cumprod(np.append(1.0, (most - j[:-1]) / (c + x * (most - 1.0 - j[:-1]))))
+        lost = min((c + x * most) / (1.0 - x) / float(kept.sum()), mean)
+    if lost < 0.5 * mean:
+        ratio = 1.0 - lost / mean * ((most - (mean - lost)) * (1.0 - x) + 1.0)
+    else:  # the same, where the difference would leave no digits
+        kept /= kept.sum()
+        ratio = float(kept @ (j - kept @ j) ** 2) * (1.0 - x) / mean
+    return protocol.users * lost, ratio
+
+
+def _of_difference(protocol: ThreeNB, most: int) -> float:
+    """Return the variance of a user's Z1 - Z2 if she has at most so many messages, relative to that of all of it."""
+    a = protocol.shape / protocol.users
+    if protocol.p == 0.0:
+        return 1.0
+    w = np.arange(most + 1)
+    own = _log_weights(2.0 * a, protocol.p, most)
+    # Her flood comes in pairs: 2 Z3 <= b - w for every w. In logarithms: far below the mean all weights are tiny.
+    flood = np.logaddexp.accumulate(_log_weights(protocol.flood_shape / protocol.users, protocol.flood_p, most // 2))
+    kept = own + flood[(most - w) // 2]
+    kept = np.exp(kept - kept.max())
+    variance = float(kept @ (w * (w + 2.0 * a))) / float(kept.sum()) / (2.0 * a + 1.0)
+    return min(variance / (2.0 * a * protocol.p) * (1.0 - protocol.p) ** 2, 1.0)
+
+
+def _log_weights(shape: float, p: float, most: int) -> NDArray[np.float64]:
+    """Return ln f(z) - ln f(0) of NB(shape, p) for z from 0 to `most`."""
+    z = np.arange(most, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.append(0.0, np.cumsum(np.log(p * (z + shape) / (z + 1.0))))

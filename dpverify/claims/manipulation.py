@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.claims.caps import MOST
 from dpverify.claims.registry import claims_of
 from dpverify.digits import json_plain
 from protocols.bitsum.base import BitsumProtocol
@@ -58,8 +59,8 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
     malicious : int
         m, from 0 to n.
     cap : int, optional
-        B, at least 1: the shuffler passes on at most so many messages of a user, in one instance (of a histogram: in
-        all buckets together). Without it there is no bound where the noise has none.
+        B, from 1 to 2^53: the shuffler passes on at most so many messages of a user, in one instance (of a histogram:
+        in all buckets together). Without it there is no bound where the noise has none.
 
     Notes
     -----
@@ -76,7 +77,7 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
     40.0
     """
     if cap is not None:
-        check_integer("cap", cap, low=1)
+        check_integer("cap", cap, low=1, high=MOST)
     if isinstance(protocol, BitsumProtocol):
         check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_bitsum(protocol, cap))

@@ -54,3 +54,12 @@ def test_what_malicious_users_can_do_is_told_too(capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "What 7 users who send what they like can add to a sum" in shown
     assert f" {told['cap']['messages']} " in shown
+
+
+def test_an_epsilon_beyond_all_floats_has_no_cap_and_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*WORDS, "--malicious", "7", "--json"]
+    words[words.index("--epsilon") + 1] = "1e5"
+    assert cli.main(words) == 0
+    told = json.loads(capsys.readouterr().out)["rows"][0]["attack"]
+    assert told["cap"] is None
+    assert "is proved for no cap" in told["note"]
