@@ -39,6 +39,6 @@ def test_stored_outputs_are_those_of_today(path: Path, monkeypatch: pytest.Monke
     pictures = [
         output for cell in stored.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
     ]
-    assert len(pictures) == 1
+    assert pictures
     counts = [cell.execution_count for cell in stored.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.audit.outcome import AuditReport
-from dpverify.report.plots import _STYLES, _figure
+from dpverify.report.plots import STYLES, figure_of
 from dpverify.report.tables import _number, _table, _title
 from dpverify.statistics.family import AuditResult, Verdict
 
@@ -91,8 +91,8 @@ def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    evidence = _figure(7.0, _height(report))[1][0] if axes is None else axes
-    colours = {verdict: style[0] for verdict, style in zip(_ORDER, _STYLES, strict=False)}
+    evidence = figure_of(7.0, _height(report))[1][0] if axes is None else axes
+    colours = {verdict: style[0] for verdict, style in zip(_ORDER, STYLES, strict=False)}
     for place, result in enumerate(report.results):
         colour = colours[result.verdict]
         evidence.plot(max(_adjusted(result), _SHOWN), place, _MARKERS[result.verdict], color=colour, markersize=5)
@@ -121,16 +121,16 @@ def audit_figure(report: AuditReport) -> Figure:
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
     """
     losses = report.loss_rows
-    figure, axes = _figure(11.0 if losses else 7.0, _height(report), 2 if losses else 1)
+    figure, axes = figure_of(11.0 if losses else 7.0, _height(report), 2 if losses else 1)
     audit_evidence(report, axes[0])
     if losses:
         axis = axes[1]
         x = [row["loss"] for row in losses]
         band = ([row["lower"] for row in losses], [row["upper"] for row in losses])
-        colour, _, marker = _STYLES[1]
+        colour, _, marker = STYLES[1]
         axis.fill_between(x, *band, color=colour, alpha=0.25, linewidth=0, label=f"{100 * (1 - report.level):g} % band")
         axis.plot(x, [row["empirical"] for row in losses], marker, color=colour, markersize=3, label="outputs")
-        axis.plot(x, [row["exact"] for row in losses], color=_STYLES[0][0], label="exact")
+        axis.plot(x, [row["exact"] for row in losses], color=STYLES[0][0], label="exact")
         axis.set_xlabel("privacy loss (nats)")
         axis.set_ylabel("probability of at least this loss")
         axis.set_yscale("log")

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from dpverify.planning.result import AccountResult
 
 __all__ = [
+    "STYLES",
     "Curve",
     "account_profile",
     "axes_for",
     "check_path",
     "demo_figure",
+    "figure_of",
     "new_figure",
     "plan_errors",
     "privacy_profile",
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 # Told apart by dash and marker as well, so that a print without colour can be read (colours: Okabe and Ito).
-_STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
+STYLES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"))
 
 _AROUND = [0.5 * step for step in range(-6, 7)]
 """Decades from the point that was asked for at which its profile is drawn."""
@@ -66,7 +68,8 @@ class Curve:
     epsilons: Sequence[float | Interval]
 
 
-def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+def figure_of(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure of this size in inches, and its axes, side by side."""
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
@@ -77,12 +80,12 @@ def _figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list
 
 def axes_for(axes: Axes | None) -> Axes:
     """Return the axes to draw on: the given ones, or those of a figure of their own."""
-    return _figure(6.4, 4.0)[1][0] if axes is None else axes
+    return figure_of(6.4, 4.0)[1][0] if axes is None else axes
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Return a figure with one pair of axes, of this size in inches."""
-    return _figure(width, height)[0]
+    return figure_of(width, height)[0]
 
 
 def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> None:
@@ -107,10 +110,10 @@ def privacy_profile(curves: Sequence[Curve], *, budget: Budget | None = None, ti
     ValueError
         For more curves than there are styles to tell them apart.
     """
-    if len(curves) > len(_STYLES):
-        raise ValueError(f"curves holds {len(curves)} curves, but at most {len(_STYLES)} can be told apart.")
-    figure, (axis,) = _figure(6.4, 4.0)
-    for curve, (colour, dash, marker) in zip(curves, _STYLES, strict=False):
+    if len(curves) > len(STYLES):
+        raise ValueError(f"curves holds {len(curves)} curves, but at most {len(STYLES)} can be told apart.")
+    figure, (axis,) = figure_of(6.4, 4.0)
+    for curve, (colour, dash, marker) in zip(curves, STYLES, strict=False):
         ends = [value if isinstance(value, Interval) else Interval(value, value) for value in curve.epsilons]
         upper = [end.upper for end in ends]
         axis.fill_between(curve.deltas, [end.lower for end in ends], upper, color=colour, alpha=0.3, linewidth=0)
@@ -144,7 +147,7 @@ def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
     centre = math.log10(at) if 1e-200 < at < 0.5 else -6.0
     deltas = [10.0 ** (centre + shift) for shift in _AROUND if centre + shift < math.log10(0.5)]
     known = [(delta, end) for delta, end in zip(deltas, result.epsilons(deltas), strict=True) if end.upper < math.inf]
-    (colour, dash, _), (other, other_dash, _) = _STYLES[:2]
+    (colour, dash, _), (other, other_dash, _) = STYLES[:2]
     if known:
         shown, ends = zip(*known, strict=True)
         lower, upper = [end.lower for end in ends], [end.upper for end in ends]
@@ -175,9 +178,9 @@ def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
         Where; on a figure of its own when omitted.
     """
     bitsums = list(dict.fromkeys(row.bitsum for row in comparison.plans))
-    drawn = _figure(6.4, 1.4 + 0.42 * max(len(bitsums), 3))[1][0] if axes is None else axes
+    drawn = figure_of(6.4, 1.4 + 0.42 * max(len(bitsums), 3))[1][0] if axes is None else axes
     methods = list(dict.fromkeys(row.method for row in comparison.plans))
-    for method, (colour, _, marker) in zip(methods, _STYLES, strict=False):
+    for method, (colour, _, marker) in zip(methods, STYLES, strict=False):
         rows = [row for row in comparison.plans if row.method == method]
         places = [bitsums.index(row.bitsum) for row in rows]
         drawn.plot([row.bitsum_rmse for row in rows], places, marker, color=colour, markersize=5, label=method)
@@ -215,9 +218,9 @@ def demo_figure(result: DemoResult) -> Figure:
     """
     rows = [row for row in result.rows if row.accuracies]
     places = range(len(rows))
-    figure, (accuracy, noise) = _figure(9.0, 1.7 + 0.45 * len(rows), 2)
+    figure, (accuracy, noise) = figure_of(9.0, 1.7 + 0.45 * len(rows), 2)
     for place, row in zip(places, rows, strict=True):
-        colour, _, marker = _STYLES[0 if row.method is None else 1 if row.method == "published" else 2]
+        colour, _, marker = STYLES[0 if row.method is None else 1 if row.method == "published" else 2]
         accuracy.barh(place, row.accuracy, color=colour, alpha=0.35, height=0.6)
         accuracy.plot(row.accuracies, [place] * len(row.accuracies), marker, color=colour, markersize=4)
         if row.rmse is not None:

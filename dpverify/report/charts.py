@@ -1,0 +1,167 @@
+"""Charts of anything against anything, in the style of the other figures: for walkthroughs and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.guarantee import Interval
+from dpverify.report.plots import STYLES, figure_of
+
+__all__ = ["Series", "bars", "chart", "side_by_side"]
+
+_FEW = 40
+"""Up to so many points of a line are marked."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers that belong together.
+
+    Parameters
+    ----------
+    label : str
+        The legend's text.
+    x : sequence of float
+        Where.
+    y : sequence of float or Interval
+        What; an interval is drawn in its whole width.
+    kind : str
+        `line` for what is computed, `points` for what was simulated or measured, `steps` for probabilities of integers.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float | Interval]
+    kind: Literal["line", "points", "steps"] = "line"
+
+
+def side_by_side(columns: int, *, width: float = 4.2, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its axes from left to right, each of this size in inches."""
+    return figure_of(width * columns, height, columns)
+
+
+def chart(
+    series: Sequence[Series],
+    *,
+    x: str,
+    y: str,
+    title: str | None = None,
+    log: Literal["", "x", "y", "xy"] = "",
+    level: tuple[str, float] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Draw series in one pair of axes, told apart by colour, dash and marker.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        At most four.
+    x, y : str
+        The axes' labels, with units.
+    title : str, optional
+        Above the axes.
+    log : str
+        Which axes are logarithmic.
+    level : (str, float), optional
+        A horizontal line, with its name.
+    axes : Axes, optional
+        Where; on a figure of their own when omitted.
+
+    Raises
+    ------
+    ValueError
+        For more series than there are styles to tell them apart.
+    """
+    if len(series) > len(STYLES):
+        raise ValueError(f"series holds {len(series)} series, but at most {len(STYLES)} can be told apart.")
+    drawn = figure_of(6.4, 4.0)[1][0] if axes is None else axes
+    for one, (colour, dash, marker) in zip(series, STYLES, strict=False):
+        ends = [value if isinstance(value, Interval) else Interval(value, value) for value in one.y]
+        lower, upper = [end.lower for end in ends], [end.upper for end in ends]
+        if one.kind == "steps":
+            drawn.step(one.x, upper, where="mid", color=colour, linestyle=dash, label=one.label)
+        elif one.kind == "points":
+            middle = (np.array(lower) + np.array(upper)) / 2
+            drawn.errorbar(
+                one.x, middle, upper - middle, fmt=marker, color=colour, markersize=4, capsize=2, label=one.label
+            )
+        else:
+            drawn.fill_between(one.x, lower, upper, color=colour, alpha=0.3, linewidth=0)
+            few = len(one.x) <= _FEW
+            drawn.plot(
+                one.x,
+                upper,
+                color=colour,
+                linestyle=dash,
+                marker=marker if few else "",
+                markersize=3.5,
+                label=one.label,
+            )
+    if level is not None:
+        drawn.axhline(level[1], color="black", linewidth=0.8, linestyle=(0, (1, 2)))
+        drawn.annotate(
+            level[0], (0.99, level[1]), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
+            ha="right", fontsize="small",
+        )  # fmt: skip
+    return _finished(drawn, x, y, title, log)
+
+
+def bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    x: str,
+    title: str | None = None,
+    log: bool = False,
+    axes: Axes | None = None,
+) -> Figure:
+    """Draw one bar for each name, from above to below, with its value at its end.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What the bars are.
+    values : sequence of float
+        Their lengths, positive where `log`.
+    x : str
+        What they measure, with its unit.
+    title, axes
+        As for `chart`.
+    log : bool
+        Whether the lengths are logarithmic.
+    """
+    drawn = figure_of(6.4, 1.2 + 0.36 * len(names))[1][0] if axes is None else axes
+    places = range(len(names))
+    drawn.barh(places, values, color=STYLES[0][0], height=0.6)
+    for place, value in zip(places, values, strict=True):
+        drawn.annotate(
+            f"{value:.3g}", (value, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize="small"
+        )
+    drawn.set_yticks(places, names)
+    drawn.invert_yaxis()
+    drawn.margins(x=0.12)
+    return _finished(drawn, x, "", title, "x" if log else "")
+
+
+def _finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:
+    if "x" in log:
+        axes.set_xscale("log")
+    if "y" in log:
+        axes.set_yscale("log")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.grid(which="major", alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize="small")
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize="medium")
+    figure = axes.figure
+    if not isinstance(figure, Figure):
+        raise TypeError(f"axes={axes!r} must stand in a figure, not in a part of one.")
+    return figure
