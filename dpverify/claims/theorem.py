@@ -1,24 +1,107 @@
-"""A theorem as data: where it stands, what it needs, what it says, and what was found about it."""
+"""A theorem as data: where it stands, what it needs, what it says, what was found about it, and what backs that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from dpverify.claims.figures import filled, recorded
 from dpverify.formulas import Hypothesis
 
-__all__ = ["Theorem", "Verdict"]
+__all__ = ["Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
+
+
+class Kind(StrEnum):
+    """What an item of a source is."""
+
+    DEFINITION = "definition"
+    THEOREM = "theorem"
+    LEMMA = "lemma"
+    COROLLARY = "corollary"
+    CLAIM = "claim"
+    BOUND = "bound"
+    PARAMETER = "parameter"
+    ALGORITHM = "algorithm"
+    NUMBER = "number"
 
 
 class Verdict(StrEnum):
     """What checking a theorem came to."""
 
     HOLDS = "holds"
-    HOLDS_WITH_CONDITION = "holds under an unstated condition"
+    CHECKED = "checked, not proved"
+    """It held wherever it was computed, and nobody here has a proof of the rest."""
+    HOLDS_WITH_CONDITION = "holds under a condition"
     """Only under a condition that the source does not state: the finding says which."""
+    PROOF_WRONG = "proof wrong"
+    """A step of the printed proof is false; what it was to prove is not refuted."""
     FAILS = "fails"
+    CODE_DIFFERS = "code differs"
+    """The source's own program does something else than the text, or is all there is."""
     OPEN = "open"
+
+
+class Method(StrEnum):
+    """How a piece of evidence was come by."""
+
+    PROOF = "written proof"
+    SYMBOLIC = "symbolic"
+    ENCLOSURE = "Arb enclosure"
+    ENUMERATION = "exact enumeration"
+    """Every case of a finite problem, in exact numbers."""
+    ACCOUNTING = "exact accounting"
+    """Floating point with proved error, or a closed form, at chosen parameters."""
+    MONTE_CARLO = "Monte Carlo"
+    """Samples, with the error stated."""
+
+
+class Concern(StrEnum):
+    """What someone who trusts the claim as printed would get wrong, from the worst down."""
+
+    PRIVACY = "privacy"
+    ACCURACY = "accuracy"
+    COST = "cost"
+    TEXT = "text"
+
+
+PROVING = frozenset({Method.PROOF, Method.SYMBOLIC, Method.ENCLOSURE})
+"""What can show that a statement about infinitely many cases holds."""
+EXACT = PROVING | {Method.ENUMERATION, Method.ACCOUNTING}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One computation, or one written proof, that backs a verdict.
+
+    Parameters
+    ----------
+    method : Method
+        How.
+    check : str
+        `module:function` inside `dpverify.claims.evidence`: it recomputes, returns figures, and raises
+        `ContradictedError` if they do not bear out the verdict. For a written proof, its place: `docs/FILE.md#heading`
+        or `package.module:name` for a docstring.
+    shows : str
+        What it shows, in a clause, with the range that was covered.
+    quick : bool
+        Whether it takes a second or less, so that it runs in every test.
+    """
+
+    method: Method
+    check: str
+    shows: str
+    quick: bool = True
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is something to run."""
+        return self.method is not Method.PROOF
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {"method": self.method.value, "check": self.check, "shows": self.shows, "quick": self.quick}
 
 
 @dataclass(frozen=True)
@@ -30,15 +113,27 @@ class Theorem:
     name : str
         Unique identifier, for instance `cheu2019-lemma-4.8`.
     source : str
-        Cite key and item.
+        Cite key and item, `document, item`; numbers are those of the first version (see `claims.statements`).
     statement : str
         What it says, in the notation of `docs/notation.md`.
     hypotheses : tuple of Hypothesis
         Its conditions, as checkable predicates on its parameters.
     verdict : Verdict
-        What was found.
+        What was found: never more than `checked_by` backs, see `unbacked`.
     finding : str
-        The finding in words: the slack, the missing condition, or the counterexample.
+        The finding in words: the slack, the missing condition, or the counterexample. A template: `{delta:.2e}` stands
+        for the figure `delta` of one of the checks, and is filled from what was last recorded (`claims.figures`).
+    kind : Kind
+        What the item is.
+    checked_by : tuple of Evidence
+        What backs the verdict.
+    links : tuple of str
+        Where to read on: formulas and twins (`dpverify.formulas.kde:rmse_bound`), protocols (`protocols.kde`), tests
+        (`tests/claims/test_x.py::test_y`), documents (`docs/x.md#heading`) and notebooks (`notebooks/x.ipynb#text`).
+    concern : Concern
+        What a reader who trusts the claim as printed would get wrong.
+    repair : str
+        What to write, or do, instead; a template too.
     """
 
     name: str
@@ -47,18 +142,80 @@ class Theorem:
     hypotheses: tuple[Hypothesis, ...]
     verdict: Verdict
     finding: str
+    kind: Kind = field(default=Kind.CLAIM, kw_only=True)
+    checked_by: tuple[Evidence, ...] = field(default=(), kw_only=True)
+    links: tuple[str, ...] = field(default=(), kw_only=True)
+    concern: Concern = field(default=Concern.TEXT, kw_only=True)
+    repair: str = field(default="", kw_only=True)
+    templates: tuple[str, str] = field(init=False, repr=False)
+    """Finding and repair as they were given, with names for figures."""
+
+    def __post_init__(self) -> None:
+        """Fill the templates."""
+        object.__setattr__(self, "templates", (self.finding, self.repair))
+        figures = self.figures()
+        for name, template in zip(("finding", "repair"), self.templates, strict=True):
+            object.__setattr__(self, name, filled(template, figures))
+
+    @property
+    def document(self) -> str:
+        """The cite key of the source."""
+        return self.source.split(", ", 1)[0]
+
+    @property
+    def item(self) -> str:
+        """The item of the source."""
+        return self.source.partition(", ")[2]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures that the checks had when they were last recorded, by name."""
+        return {name: value for each in self.checked_by if each.runs for name, value in recorded(each.check).items()}
+
+    def unbacked(self) -> str:
+        """Return why the evidence is too weak for the verdict, in a sentence, or nothing if it is not.
+
+        A statement that *holds* needs a proof, symbolic or by enclosure or written, or, if it is about finitely many
+        numbers (a number, a parameter, a definition), an exact computation. What *fails* needs two exact computations
+        by different methods, or a symbolic one. A written proof alone backs nothing: something must run.
+        """
+        methods = {each.method for each in self.checked_by}
+        if self.verdict is Verdict.OPEN:
+            return ""
+        if not any(each.runs for each in self.checked_by):
+            return "Nothing that backs it can be run."
+        finite = self.kind in {Kind.NUMBER, Kind.PARAMETER, Kind.DEFINITION}
+        if self.verdict is Verdict.HOLDS and not methods & (EXACT if finite else PROVING):
+            return "What holds needs a proof."
+        if self.verdict is Verdict.FAILS and len(methods) < 2:
+            return "What fails needs a second, independent method."
+        return "" if methods & EXACT else "Samples alone back no verdict."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, hypotheses by their statement."""
         return {
             "name": self.name,
             "source": self.source,
+            "kind": self.kind.value,
             "statement": self.statement,
             "hypotheses": [hypothesis.statement for hypothesis in self.hypotheses],
             "verdict": self.verdict.value,
             "finding": self.finding,
+            "repair": self.repair,
+            "concern": self.concern.value,
+            "checked_by": [each.to_dict() for each in self.checked_by],
+            "links": list(self.links),
         }
 
-    def failed_hypotheses(self, *parameters: Any) -> tuple[Hypothesis, ...]:
-        """Return the hypotheses that do not hold at these parameters."""
-        return tuple(hypothesis for hypothesis in self.hypotheses if not hypothesis.holds(*parameters))
+    def failed_hypotheses(self, **parameters: Any) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses that do not hold at these parameters.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of a hypothesis is missing, or one is given that none has.
+        """
+        named: Mapping[str, Any] = parameters
+        known = {name for hypothesis in self.hypotheses for name in hypothesis.parameters}
+        if known != set(named):
+            raise ValueError(f"{self.name} is about the parameters {sorted(known)}, not {sorted(named)}.")
+        return tuple(each for each in self.hypotheses if not each.holds(*(named[name] for name in each.parameters)))

@@ -73,6 +73,7 @@ def _run(words: list[str]) -> int:
         days.account_together(runs.typed_runs(words[1:], _run))
         sys.stdout.flush()
         return 0
+    words = ledger.in_full(words)
     program = typer.main.get_command(app)
     add_plugins(
         program,

@@ -1,31 +1,75 @@
-"""The command `dpverify ledger`: prints what was found about the sources' theorems."""
+"""The commands `dpverify ledger`: what was found about the sources' theorems, and the evidence run again."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from dpverify.cli.output import AsJson, print_result
 
-__all__ = ["register"]
+__all__ = ["in_full", "register"]
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]", help="Only these: part of a name, Theorem 3.2, or words of what is said."),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help='Only the evidence of these: part of a name, or "Theorem 3.2".'),
+]
+
+_COMMANDS = ("show", "check")
+
+
+def in_full(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `show`, which may be left out, in its place."""
+    if words[:1] == ["ledger"] and (len(words) == 1 or words[1] not in (*_COMMANDS, "--help")):
+        return ["ledger", "show", *words[1:]]
+    return list(words)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="ledger")(_ledger)
+    """Add the commands to the application."""
+    group = typer.Typer(help="What was found about the theorems of the sources, and the evidence for it.")
+    group.command(name="show")(_show)
+    group.command(name="check")(_check)
+    app.add_typer(group, name="ledger")
 
 
-def _ledger(
-    name: Annotated[str | None, typer.Argument(help="Only the theorems whose name contains this.")] = None,
+def _show(words: Words = None, as_json: AsJson = False) -> None:
+    """Show the theorems of the sources, and what was found about each; `show` may be left out."""
+    from dpverify.claims.ledger import find, ledger
+    from dpverify.report.ledger import ledger_table
+
+    rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else ledger())]
+    print_result({"theorems": rows}, ledger_table(rows, findings=bool(words)), as_json)
+
+
+def _check(
+    names: Names = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only what takes a second or less.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the figures down, for the findings to quote (in a source tree).")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the theorems of the sources, and what was found about each."""
-    from dpverify.claims.ledger import ledger
-    from dpverify.report.tables import ledger_table
+    """Run the evidence of the ledger again; exits with 1 if anything contradicts it."""
+    from dpverify.claims.figures import record as write_down
+    from dpverify.claims.ledger import Checked, check, find, ledger
+    from dpverify.report.ledger import checked_table
 
-    theorems = [theorem for theorem in ledger() if name is None or name.lower() in theorem.name]
-    if not theorems:
-        raise ValueError(f"NAME={name!r} must be part of a theorem's name; `dpverify ledger` lists all of them.")
-    rows = [theorem.to_dict() for theorem in theorems]
-    print_result({"theorems": rows}, ledger_table(rows, findings=name is not None), as_json)
+    chosen = {theorem.name: theorem for name in names or () for theorem in find(name)} if names else None
+
+    def progress(done: int, total: int, evidence: Any) -> None:
+        typer.echo(f"[{done + 1}/{total}] {evidence.method.value}: {evidence.check}", err=True)
+
+    asked = chosen.values() if chosen else ledger()
+    results: list[Checked] = list(check(asked, quick=quick, anew=record, progress=progress))
+    if record:
+        write_down({each.evidence.check: each.figures for each in results if each.figures})
+    rows = [each.to_dict() for each in results]
+    print_result({"checks": rows, "agrees": all(row["agrees"] for row in rows)}, checked_table(rows), as_json)
+    if not all(row["agrees"] for row in rows):
+        raise typer.Exit(1)

@@ -29,9 +29,19 @@ class Hypothesis:
     statement : str
         The condition as text, with its source.
     holds : callable
-        Takes the theorem's parameters, in the order that the theorem's module states, and returns whether it is met.
+        Takes the parameters that it is about, under their names, and returns whether it is met.
+    names : tuple of str
+        The parameters' names, where `holds` does not have them.
     """
 
     name: str
     statement: str
     holds: Callable[..., bool]
+    names: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters, in the order in which `holds` takes them."""
+        import inspect  # what lists the ledger needs no names
+
+        return self.names or tuple(inspect.signature(self.holds).parameters)

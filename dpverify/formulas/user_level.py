@@ -25,12 +25,12 @@ __all__ = [
 BELOW_ONE = Hypothesis(
     "beta-below-0.98",
     "0 < beta < 0.98 (not stated in ghazi2021, Theorem 26, whose log(1/beta) needs it).",
-    lambda alpha, beta: 0 < beta < 0.98,
+    lambda beta: 0 < beta < 0.98,
 )
 ACCURACY_BELOW_A_TENTH = (
-    Hypothesis("alpha-below-0.1", "0 < alpha < 0.1 (ghazi2021, Theorem 29).", lambda alpha, beta, eps: 0 < alpha < 0.1),
-    Hypothesis("beta-below-0.1", "0 < beta < 0.1 (ghazi2021, Theorem 29).", lambda alpha, beta, eps: 0 < beta < 0.1),
-    Hypothesis("epsilon-below-one", "0 < epsilon < 1 (ghazi2021, Theorem 29).", lambda alpha, beta, eps: 0 < eps < 1),
+    Hypothesis("alpha-below-0.1", "0 < alpha < 0.1 (ghazi2021, Theorem 29).", lambda alpha: 0 < alpha < 0.1),
+    Hypothesis("beta-below-0.1", "0 < beta < 0.1 (ghazi2021, Theorem 29).", lambda beta: 0 < beta < 0.1),
+    Hypothesis("epsilon-below-one", "0 < epsilon < 1 (ghazi2021, Theorem 29).", lambda epsilon: 0 < epsilon < 1),
 )
 NO_LARGER_DELTA = Hypothesis(
     "epsilon-not-below-delta",

@@ -29,7 +29,6 @@ __all__ = [
     "account_table",
     "as_text",
     "demo_table",
-    "ledger_table",
     "name_lines",
     "plan_row_table",
     "plan_table",
@@ -297,17 +296,3 @@ def demo_table(result: DemoResult) -> RenderableType:
             )
         )
     return Group(_title(title), table, *legend, *notes.lines())
-
-
-def ledger_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = False) -> RenderableType:
-    """Return theorems, as dictionaries, with their verdicts; with `findings`, with what they say and what was found."""
-    if not findings:
-        table = _table("theorem", "verdict")
-        for theorem in theorems:
-            table.add_row(theorem["name"], theorem["verdict"])
-        return Group(table, Text("One in full: dpverify ledger NAME. As data: --json."))
-    lines = (
-        (f"{theorem['name']}: {theorem['verdict']}", theorem["source"], f"{theorem['statement']}.", theorem["finding"])
-        for theorem in theorems
-    )
-    return Group(*(Text("\n  ".join(parts) + "\n") for parts in lines))

@@ -78,7 +78,7 @@ def test_the_parameter_with_constant_1_is_not_private() -> None:
 
 def test_the_parameter_is_not_always_a_probability() -> None:
     (theorem, *_) = SHUFFLED_MEAN
-    assert theorem.failed_hypotheses(0.1, 1e-6, 1000) == ()
+    assert theorem.failed_hypotheses(epsilon=0.1, delta=1e-6, n=1000) == ()
     with pytest.raises(FormulaRangeError, match=r"^coin_probability=1\.38.* must be in \(0, 1\)\.$"):
         CLAIMS.published(1000, 0.1, 1e-6)
 
@@ -94,16 +94,16 @@ def test_the_parameter_is_not_always_a_probability() -> None:
     ],
 )
 def test_theorem_9_6_holds_with_the_constant_1_56(epsilon: float, delta: float, n: int, p: float) -> None:
-    assert SHUFFLED_MEAN[0].failed_hypotheses(epsilon, delta, n) == ()
+    assert SHUFFLED_MEAN[0].failed_hypotheses(epsilon=epsilon, delta=delta, n=n) == ()
     mean = ShuffledMean(n, p)
     assert account(mean, epsilon=epsilon).delta.upper <= delta
     assert CLAIMS.mean_absolute_error(mean).upper <= 1.56 * CLAIMS.published_bound(n, epsilon, delta)
 
 
 def test_the_hypotheses() -> None:
-    names = [h.name for h in SHUFFLED_MEAN[0].failed_hypotheses(1.5, 1e-9, 10)]
-    assert names == ["epsilon-up-to-one", "delta-not-too-small"]
-    assert [h.name for h in SHUFFLED_MEAN[0].failed_hypotheses(0.5, 0.0, 10)] == ["delta-not-too-small"]
+    failed = SHUFFLED_MEAN[0].failed_hypotheses
+    assert [h.name for h in failed(epsilon=1.5, delta=1e-9, n=10)] == ["epsilon-up-to-one", "delta-not-too-small"]
+    assert [h.name for h in failed(epsilon=0.5, delta=0.0, n=10)] == ["delta-not-too-small"]
 
 
 def test_it_is_registered() -> None:

@@ -17,7 +17,8 @@ from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
 from dpverify.report.layout import Rows
-from dpverify.report.tables import account_table, demo_table, ledger_table, plan_table
+from dpverify.report.ledger import ledger_table
+from dpverify.report.tables import account_table, demo_table, plan_table
 from protocols.bitsum import CentralGaussian
 
 

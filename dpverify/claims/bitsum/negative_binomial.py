@@ -101,7 +101,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         return NegativeBinomial(users, float(formulas.shape(FLOATS, delta0)), float(formulas.p(FLOATS, epsilon0)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
-        failed = self.theorems[0].failed_hypotheses(epsilon0, delta0)
+        failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0)
         return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
 
     def least_error(  # noqa: D102

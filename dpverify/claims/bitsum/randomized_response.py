@@ -171,7 +171,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         return RandomizedResponse(users, float(formulas.flip_probability(FLOATS, epsilon0, delta0, users)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
-        failed = self.theorems[0].failed_hypotheses(epsilon0, delta0, users)
+        failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0, n=users)
         return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
 
     def least_error(  # noqa: D102

@@ -59,7 +59,7 @@ QUERIES: tuple[Theorem, ...] = (
         verdict=Verdict.FAILS,
         finding="It is I u that is to be rounded: read literally, u = 1/2 is answered by 0 or 1/I, off by more than "
         "tau at every tau <= 1/4 (the mean answer is u / I). And queries have values in [-1, 1], so that the grid "
-        "must reach -1: for u < 0 the printed law has mass outside its set. With I u and the grid {-1, ..., 1} every "
+        "must reach -1: for u < 0 the printed law has mass outside its set. With I u and the grid {{-1, ..., 1}} every "
         "answer is within 1/I, and one uniform offset per query is the correlated sampling.",
     ),
     Theorem(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dpverify.claims.theorem import Theorem, Verdict
+import math
+
+from dpverify.claims.theorem import Evidence, Kind, Method, Theorem, Verdict
+from dpverify.formulas import Hypothesis
+from dpverify.formulas.conditions import within
 from dpverify.formulas.vector_sum import HYPOTHESES
 
 __all__ = ["VECTOR_SUM"]
@@ -33,12 +37,43 @@ VECTOR_SUM: tuple[Theorem, ...] = (
     Theorem(
         name="scott2022-theorem-4.1-composition",
         source="scott2022, Lemma 4.4 with Corollary 4.3",
-        statement="t scalar views that are (eps', delta/t)-DP compose to (eps, delta)-DP",
-        hypotheses=(),
-        verdict=Verdict.FAILS,
-        finding="Corollary 4.3 with delta' = delta/t gives (eps, t delta' + delta) = (eps, 2 delta). And its eps' = "
-        "eps / (2 sqrt(2 r log(1/delta))) keeps advanced composition below eps only if log(1/delta) is not small: at "
-        "r = 1, eps = 0.95, delta = 0.9 Theorem 4.2 gives 2.35.",
+        kind=Kind.COROLLARY,
+        statement="For eps < 1, t scalar views that are (eps', delta/t)-DP, eps' = eps / (2 sqrt(2 t log(1/delta))), "
+        "compose to (eps, delta)-DP",
+        hypotheses=(
+            within("epsilon", "(0, 1)", "scott2022, Corollary 4.3"),
+            Hypothesis(
+                "delta-away-from-one",
+                "0 < delta <= e^(-1/8) for t = 1, 0 < delta <= 0.39 for t > 1 (not stated).",
+                lambda delta, t: 0 < delta <= (math.exp(-0.125) if t == 1 else 0.39),
+            ),
+        ),
+        verdict=Verdict.HOLDS_WITH_CONDITION,
+        finding="Not by the printed proof: Corollary 4.3 with delta' = delta/t gives (eps, t delta' + delta) = (eps, 2 "
+        "delta). By optimal composition it does hold for delta <= 0.39, and for t = 1 exactly up to delta = e^(-1/8) = "
+        "{limit:.4f}; no excess was found up to delta = {largest_delta} for any t. Above, eps' exceeds eps: at eps = "
+        "0.99, delta = 0.9, t = 1 the total is {excess_ratio:.4f} delta, and Theorem 4.2 gives an epsilon of "
+        "{advanced_epsilon:.2f}.",
+        checked_by=(
+            Evidence(
+                Method.PROOF,
+                "dpverify.claims.evidence.vector_sum:optimal_composition",
+                "that it holds for delta <= 0.39, by optimal composition and Hoeffding's inequality",
+            ),
+            Evidence(
+                Method.ENCLOSURE,
+                "vector_sum:optimal_composition",
+                "the total by optimal composition, for t up to 1000 and delta from 1e-12 to 0.87",
+            ),
+            Evidence(
+                Method.ENUMERATION,
+                "vector_sum:composition_at_large_delta",
+                "the excess of one mechanism at delta = 0.9, in fractions",
+            ),
+        ),
+        links=("dpverify.composition.theorems:compose", "docs/vector_sums.md"),
+        repair="Say delta <= 0.39, and quote optimal composition; advanced composition needs delta' = delta / (2t) "
+        "and log(2/delta).",
     ),
     Theorem(
         name="scott2022-lemma-4.4-product",
@@ -67,7 +102,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         statement="The random reports of one value number Bin(s, gamma/k)",
         hypotheses=(),
         verdict=Verdict.FAILS,
-        finding="Algorithm 2 draws from the k + 1 values {0, ..., k}: the probability is gamma/(k+1), half of the "
+        finding="Algorithm 2 draws from the k + 1 values {{0, ..., k}}: the probability is gamma/(k+1), half of the "
         "stated one for k = 1. With it c = gamma s / (k+1), so the proved gamma grows by (k+1)/k.",
     ),
     Theorem(

@@ -121,9 +121,9 @@ def hoeffding(bits: float, beta: float) -> bool:
 def test_lemma_28_needs_beta_below_one() -> None:
     (hypothesis,) = FOUND["ghazi2021-lemma-28"].hypotheses
     for beta in (0.01, 0.5, 0.9, 0.979):
-        assert hypothesis.holds(0.1, beta)
+        assert hypothesis.holds(beta)
         assert all(hoeffding(bits, beta) for bits in (1, 2, 5, 20))
-    assert not hypothesis.holds(0.1, 0.982)
+    assert not hypothesis.holds(0.982)
     assert not hoeffding(1, 0.982)
 
 

@@ -1,0 +1,168 @@
+"""The evidence of the ledger: the quick checks run, figures are quoted as they are, and what is linked exists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.claims.evidence import ContradictedError, require
+from dpverify.claims.figures import names_in, recorded
+from dpverify.claims.ledger import ledger, rerun
+from dpverify.claims.theorem import Evidence, Method, Theorem
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LEDGER = ledger()
+QUICK = {each.check for theorem in LEDGER for each in theorem.checked_by if each.runs and each.quick}
+
+PENDING: frozenset[str] = frozenset(
+    {
+        "balle2019-lemma-5.3",
+        "cheu2019-lemma-4.8",
+        "erlingsson2014-theorem-1",
+        "erlingsson2014-theorem-2",
+        "ghazi2021-algorithm-5",
+        "ghazi2021-corollary-40-identity",
+        "ghazi2021-corollary-40-parameters",
+        "ghazi2021-lemma-28",
+        "ghazi2021-lemma-32",
+        "ghazi2021-lemma-32-samples",
+        "ghazi2021-lemma-34",
+        "ghazi2021-lemma-36",
+        "ghazi2021-lemma-37",
+        "ghazi2021-lemma-38",
+        "ghazi2021-lemma-4",
+        "ghazi2021-theorem-26",
+        "ghazi2021-theorem-29",
+        "ghazi2021-theorem-30",
+        "ghazi2021-theorem-35",
+        "ghazi2021-theorem-39",
+        "ghazi2021-theorem-8",
+        "scott2022-algorithm-3-debias",
+        "scott2022-lemma-4.4-product",
+        "scott2022-lemma-4.5-domain",
+        "scott2022-lemma-4.5-sample-size",
+        "scott2022-section-4.5-gamma",
+        "scott2022-theorem-4.1",
+        "scott2022-theorem-4.6-levels",
+        "scott2022-theorem-4.6-normalization",
+        "wagner2025-a1.7-absolute-error",
+        "wagner2025-a1.7-biased",
+        "wagner2025-a1.7-pure",
+        "wagner2025-a2-fast-projection",
+        "wagner2025-a2-per-user-shape",
+        "wagner2025-a2-three-nb",
+        "wagner2025-a3",
+        "wagner2025-b1-rr-analyzer",
+        "wagner2025-b1-single-noise-analyzer",
+        "wagner2025-claim-a.4",
+        "wagner2025-corollary-3.4-communication",
+        "wagner2025-corollary-3.4-model",
+        "wagner2025-gaussian-lsq",
+        "wagner2025-laplacian-exponential-lsq",
+        "wagner2025-pure-estimate",
+        "wagner2025-pure-message-view",
+        "wagner2025-pure-sum-view",
+        "wagner2025-section-3.3-decoding",
+        "wagner2025-section-3.3-labels",
+        "wagner2025-section-4-delta-split",
+        "wagner2025-section-4.2-3nb",
+        "wagner2025-section-4.2-bits",
+        "wagner2025-section-4.2-rr",
+        "wagner2025-theorem-3.2-error",
+        "wagner2025-theorem-3.2-privacy",
+        "wang2024-two-counts",
+        "wang_lecture9-9.1.1-averaging",
+        "wang_lecture9-9.1.1-hundred-rounds",
+        "wang_lecture9-9.1.1-limit",
+        "wang_lecture9-9.1.1-single",
+        "wang_lecture9-equation-9.1",
+        "wang_lecture9-equation-9.5",
+        "wang_lecture9-figure-9.2",
+        "wang_lecture9-laplace-communication",
+        "wang_lecture9-laplace-mean",
+        "wang_lecture9-randomized-response",
+        "wang_lecture9-randomized-response-error",
+        "wang_lecture9-section-9.2.1-average",
+        "wang_lecture9-theorem-9.2",
+        "wang_lecture9-theorem-9.3",
+        "wang_lecture9-theorem-9.4",
+        "wang_lecture9-theorem-9.6",
+        "wang_lecture9-theorem-9.6-parameter",
+    }
+)
+"""Entries whose evidence stands in their tests only: this may only shrink."""
+
+
+def test_a_condition_that_is_false_contradicts() -> None:
+    require(True, "")
+    with pytest.raises(ContradictedError, match=r"^It is not so\.$"):
+        require(False, "It is not so.")
+
+
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_quick_checks_agree_with_the_ledger(name: str) -> None:
+    assert rerun(name)[1] == ""
+
+
+def test_every_verdict_is_backed() -> None:
+    unbacked = {theorem.name: why for theorem in LEDGER if (why := theorem.unbacked())}
+    assert unbacked.keys() == PENDING, unbacked
+
+
+@pytest.mark.parametrize("theorem", LEDGER, ids=lambda theorem: theorem.name)
+def test_figures_of_a_finding_are_recorded_once(theorem: Theorem) -> None:
+    sources = [recorded(each.check) for each in theorem.checked_by if each.runs]
+    for name in names_in("".join(theorem.templates)):
+        assert sum(name in figures for figures in sources) == 1, f"{name} must be a figure of one of the checks"
+
+
+def resolves(link: str) -> bool:
+    """Whether a link of an entry leads somewhere: a test, a passage, or a name in a module."""
+    place, _, inside = link.partition("#")
+    if "::" in link:
+        path, name = link.split("::")
+        names = {
+            node.name for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.FunctionDef)
+        }
+        return name in names
+    if place.endswith(".ipynb"):
+        cells = json.loads((ROOT / place).read_text())["cells"]
+        return any(inside in "".join(cell["source"]) for cell in cells)
+    if place.endswith(".md"):
+        headings = re.findall(r"^#+ (.+)$", (ROOT / place).read_text(), re.MULTILINE)
+        return not inside or inside in {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
+    module, _, path = link.partition(":")
+    target: Any = importlib.import_module(module)
+    for name in path.split(".") if path else ():
+        target = getattr(target, name)
+    return bool(target.__doc__)
+
+
+def test_what_resolves() -> None:
+    # Without this, a broken reader would let every link pass.
+    assert resolves("tests/claims/test_evidence.py::test_what_resolves")
+    assert not resolves("tests/claims/test_evidence.py::test_nothing")
+    assert resolves("docs/architecture.md#the-tree")
+    assert not resolves("docs/architecture.md#a-tree")
+    assert resolves("dpverify.claims.ledger:find")
+    with pytest.raises(AttributeError):
+        resolves("dpverify.claims.ledger:lose")
+
+
+@pytest.mark.parametrize("theorem", LEDGER, ids=lambda theorem: theorem.name)
+def test_links_and_proofs_resolve(theorem: Theorem) -> None:
+    proofs = [each.check for each in theorem.checked_by if each.method is Method.PROOF]
+    assert [link for link in (*theorem.links, *proofs) if not resolves(link)] == []
+
+
+def test_recorded_figures_belong_to_a_check() -> None:
+    known: dict[str, Evidence] = {e.check: e for theorem in LEDGER for e in theorem.checked_by if e.runs}
+    folder = ROOT / "dpverify" / "claims" / "evidence"
+    kept = {f"{path.stem}:{name}" for path in folder.glob("*.json") for name in json.loads(path.read_text())}
+    assert kept == known.keys()
