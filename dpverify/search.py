@@ -277,7 +277,8 @@ def crossing(
     last: tuple[float, float] | None = None
     for _ in range(200):
         value = profile(point)
-        if (value <= delta) == above:
+        reached = (value <= delta) == above
+        if reached:
             safe = point
         else:
             unsafe = point
@@ -294,7 +295,8 @@ def crossing(
             fallen = 0.0 if last is None or last[0] == point else (last[1] - height) / (point - last[0])
             step = height / (fallen if fallen > 0.0 else slope(point))
         last = point, height
-        point = max(point + step + (0.5 if above else -0.5) * width, 0.0)
+        # To the other side of the crossing than this point's, so that a step that hits it leaves a narrow bracket.
+        point = max(point + step + (0.5 if above != reached else -0.5) * width, 0.0)
         if point == math.inf:
             # A bound that includes its rounding need not fall below a subnormal delta anywhere.
             break

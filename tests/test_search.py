@@ -187,6 +187,20 @@ def test_a_crossing_at_a_cliff_is_soon_found(above: bool) -> None:
     assert len(asked) <= 60
 
 
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("start", [0.5, 0.6])
+def test_a_crossing_of_a_smooth_profile_takes_few_evaluations(above: bool, start: float) -> None:
+    asked: list[float] = []
+
+    def profile(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 0.5 * math.erfc(6.0 * epsilon + 1.0)
+
+    found = crossing(profile, 1e-6, start, slope=lambda e: 72.0 * e, above=above, scale=1e-3)
+    assert (profile(found) <= 1e-6) == above
+    assert len(asked) <= 9
+
+
 def test_a_crossing_that_is_never_reached_is_infinite() -> None:
     assert crossing(lambda _: 0.5, 0.1, 1.0, slope=lambda _: 1.0, above=True, scale=0.01) == math.inf
     assert crossing(lambda _: 0.05, 0.1, 1.0, slope=lambda _: 1.0, above=False, scale=0.01) == 0.0
