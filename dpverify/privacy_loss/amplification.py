@@ -249,7 +249,7 @@ def pure(epsilon0: float, users: int) -> Amplification:
     p = math.exp(epsilon0)
     cover = _cover(p, p, (p - 1.0) / (p + 1.0), users)
     responses = (reports(randomized_response(epsilon0, classes), users) for classes in (2, 3))
-    attained = tuple(report for response in responses for report in response.attained)
+    attained = _distinct(report for response in responses for report in response.attained)
     return Amplification((cover,), attained, largest=epsilon0, least=epsilon0)
 
 

@@ -227,10 +227,11 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
     terms = int((~negligible).sum()) * block * variable.values.size
     if terms > _MOST_TERMS:
         raise CapacityError(f"{terms} terms of a contour are needed, but at most {_MOST_TERMS} are computed.")
-    for run in np.split(starts[~negligible], np.flatnonzero(np.diff(starts[~negligible]) > block) + 1):
-        for first in np.arange(run[0], run[-1] + block, max(block, _AT_ONCE)):
-            last = min(first + max(block, _AT_ONCE), run[-1] + block, contour.count)
-            sums.add(variable, copies, contour, np.arange(first, last))
+    kept, within = starts[~negligible], np.arange(block, dtype=np.float64)
+    together = max(_AT_ONCE // block, 1)
+    for first in range(0, kept.size, together):
+        index = (kept[first : first + together, None] + within).ravel()
+        sums.add(variable, copies, contour, index[index < contour.count])
     return sums
 
 
