@@ -64,6 +64,11 @@ def test_a_plan_needs_no_scipy(bitsum: str) -> None:
     assert not after(*PLAN, "--bitsum", bitsum) & (SLOW | TRANSFORMS | {"scipy"})
 
 
+def test_amplification_needs_no_scipy() -> None:
+    words = ["amplify", "--epsilon0", "1", "--users", "100", "--delta", "1e-3"]
+    assert not after(*words) & (SLOW | TRANSFORMS | {"scipy"})
+
+
 def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:
     assert (
         not imported("import dpverify.planning.plan, dpverify.planning.comparison, protocols.kde, protocols.bitsum")

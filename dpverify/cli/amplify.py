@@ -35,7 +35,7 @@ def amplify(
         choice(
             known=_randomizers,
             help="any: whatever mechanism all users run; adaptive: in random order, each may depend on earlier "
-            "reports; k-rr; laplace, gaussian: 0 or 1 with noise.",
+            "reports; k-rr; laplace, gaussian: values in [0, 1] with noise.",
         ),
     ] = "any",
     delta0: Annotated[

@@ -23,6 +23,14 @@ __all__ = ["RANDOMIZERS", "Amplified", "amplify", "largest_epsilon0"]
 RANDOMIZERS = ("any", "adaptive", "k-rr", "laplace", "gaussian")
 """Every mechanism that all users run; also one that depends on earlier reports; and three mechanisms."""
 
+_COVERED = {
+    "any": "every mechanism of the class, and every dataset",
+    "adaptive": "every mechanism of the class, also as earlier reports decide on it, and every dataset",
+    "k-rr": "every dataset",
+    "laplace": "inputs anywhere in [0, 1], hers and all others'",
+    "gaussian": "inputs anywhere in [0, 1], hers and all others'",
+}
+
 _TAIL = 1e-5
 """Of delta: what noise on the line may leave out."""
 _LEAST_TAIL = 1e-280
@@ -45,13 +53,18 @@ class Amplified(Drawn):
     delta : float
         At which epsilon is given.
     epsilon : Interval
-        Its upper end holds for every dataset, and mechanism of the class; its lower end is attained by one.
+        Its upper end holds for all that is `covered`; its lower end is attained by a mechanism and a dataset.
     index : Interval
         The shuffle indices: an estimate, of the first order.
     published : dict
         What sources give at these parameters: a float, or the reason why they do not.
     curve : PrivacyCurve
         The whole curve.
+
+    Attributes
+    ----------
+    covered : str
+        For what the upper end holds.
     """
 
     table_by: ClassVar[str] = "dpverify.report.amplification:amplified_table"
@@ -67,6 +80,11 @@ class Amplified(Drawn):
     published: dict[str, float | str]
     curve: PrivacyCurve = field(repr=False, compare=False)
 
+    @property
+    def covered(self) -> str:
+        """For what the upper end holds."""
+        return _COVERED[self.randomizer]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, without the curve."""
         return {
@@ -78,6 +96,7 @@ class Amplified(Drawn):
             "epsilon": self.epsilon.to_dict(),
             "shuffle_index": self.index.to_dict(),
             "published": dict(self.published),
+            "covered": self.covered,
             "adjacency": "replace-one",
             "threat_model": "communication",
         }
@@ -161,8 +180,8 @@ def amplify(
     ----------
     randomizer : str
         "any": every (epsilon0, delta0)-LDP mechanism that all users run. "adaptive": they come in random order, and the
-        mechanism of each may depend on earlier reports. "k-rr": k-ary randomized response. "laplace": 0 or 1 with
-        Laplace noise of scale 1 / epsilon0. "gaussian": 0 or 1 with normal noise.
+        mechanism of each may depend on earlier reports. "k-rr": k-ary randomized response. "laplace": values in [0, 1]
+        with Laplace noise of scale 1 / epsilon0. "gaussian": values in [0, 1] with normal noise.
     users : int
         n, at least 1: how many take part and follow the protocol.
     delta : int, float, Fraction, Decimal or decimal string

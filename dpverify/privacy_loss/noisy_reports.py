@@ -1,13 +1,15 @@
-"""Shuffled reports of one of two values with noise on the line, also where no report is private by itself.
+"""Shuffled reports of values in [0, 1] with noise on the line, also where no report is private by itself.
 
-The noise has the density `f(y) ~ e^(-|y / scale|^power)`, power >= 1: Laplace at 1, normal at 2. The inputs are 0 and
-1; `f(y - 1) / f(y)` rises with y, and the blanket is f right of 1/2 and its mirror image left of it.
+The noise has the density `f(y) ~ e^(-|y / scale|^power)`, power >= 1: Laplace at 1, normal at 2. It is even and
+log-concave. So (docs/amplification.md, Lemma 2) what all inputs report at least is what the ends 0 and 1 do, f right of
+1/2 and its mirror image left of it, and no two inputs are told apart better than the ends, whatever the others hold.
+There `f(y - 1) / f(y)` rises with y.
 
 **Above.** In a cell of y right of 1/2 the ratio r = f(y - 1) / f(y) is between that at its ends. Two atoms with these
 ratios, of the cell's masses under both laws, are a mean-preserving spread of r given the cell, under the blanket; there
 Z of Lemma 1 is linear in r (docs/amplification.md), whatever epsilon is, and the excess of the sum convex in each Z.
 
-**Below.** All others hold 0. A report is told by its cell only: post-processing.
+**Below.** All others hold 0, and she 0 or 1. A report is told by its cell only: post-processing.
 
 What lies outside of all cells is known to be hers (above), or not counted (below). So is a cell with a mass that is
 next to nothing, or not known well.
@@ -55,12 +57,12 @@ class _Noise:
 def noisy_reports(
     scale: float, power: float, users: int, *, tail: float = 1e-11, cells: int = 150, smoothing: float = 2e-3
 ) -> Amplification:
-    """Return what shuffling gives where every user reports 0 or 1 with noise of this density.
+    """Return what shuffling gives where every user reports a value in [0, 1], any of them, with noise of this density.
 
     Parameters
     ----------
     scale : float
-        Of the noise, in units of the distance of the two inputs, in [0.01, 1000]: b of the Laplace law at power 1,
+        Of the noise, in units of the interval's length, in [0.01, 1000]: b of the Laplace law at power 1,
         and sqrt(2) sigma of the normal law at power 2. The noise must be beyond 1/2 with a probability above 1e-30.
     power : float
         In [1, 10].

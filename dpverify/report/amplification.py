@@ -10,7 +10,6 @@ from rich.text import Text
 
 from dpverify.digits import rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +40,8 @@ def amplified_table(found: Amplified) -> RenderableType:
     rounds = f"{found.rounds:,} rounds, " if found.rounds > 1 else ""
     title = f"{found.randomizer}, {of}, n = {found.users:,} users, {rounds}delta = {unrounded(found.delta)}"
     legend = (
-        "The upper end holds for every dataset, and every mechanism of the class; the lower end is attained by one. "
-        "All n users follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
+        f"The upper end holds for {found.covered}; the lower end is attained by a mechanism and a dataset. All n users "
+        "follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
         + (" Of many rounds the lower end is that of one." if found.rounds > 1 else "")
     )
     return Group(Text(title, style="bold"), table, *map(Text, [legend, *reasons]))
@@ -62,6 +61,8 @@ def amplified_curve(found: Amplified, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
+    from dpverify.report.plots import new_figure
+
     drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
     last = found.epsilon.upper if found.epsilon.upper < float("inf") else 2.0 * found.epsilon.lower + 1.0
     points = np.linspace(0.0, 1.1 * last, _POINTS)

@@ -35,6 +35,21 @@ def test_every_randomizer_has_an_interval(randomizer: str) -> None:
     assert found.index.lower <= found.index.upper
 
 
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+def test_it_says_for_what_the_upper_end_holds(randomizer: str) -> None:
+    noise = randomizer in ("laplace", "gaussian")
+    found = amplify(
+        randomizer,
+        users=100,
+        delta=0.1,
+        sigma=2.0 if randomizer == "gaussian" else None,
+        epsilon0=None if randomizer == "gaussian" else 1.0,
+    )
+    assert found.to_dict()["covered"] == found.covered
+    assert ("anywhere in [0, 1]" in found.covered) == noise
+    assert f"The upper end holds for {found.covered};" in " ".join(str(found).split())
+
+
 def test_outside_of_the_hypothesis_the_reason_is_told() -> None:
     found = amplify(epsilon0=9.0, users=1000, delta=1e-6)
     assert "epsilon0=9 is outside of its hypothesis: epsilon0 <= ln(n / (16 ln(2/delta)))" in str(found.published)

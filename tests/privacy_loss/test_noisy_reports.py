@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpverify.privacy_loss.amplification import pure
+from dpverify.privacy_loss.hidden_report import HiddenReport
 from dpverify.privacy_loss.noisy_reports import noisy_reports
 from tests.privacy_loss.shuffling import divergence, rationals
 
@@ -27,6 +29,41 @@ def test_a_coarse_look_at_few_reports_is_within(scale: float, power: float, nois
         upper = found.delta(epsilon).upper
         for crowd in ([zero, zero], [zero, one], [one, one]):
             assert divergence([zero, *crowd], [one, *crowd], epsilon) <= upper
+
+
+@pytest.mark.parametrize(("scale", "power", "noise"), NOISES, ids=["laplace", "normal", "fourth power"])
+@pytest.mark.parametrize("users", [2, 3])
+def test_inputs_anywhere_in_the_interval_are_within(
+    scale: float, power: float, noise: stats.rv_frozen, users: int
+) -> None:
+    """Reports told in five cells only, every pair and crowd of a grid of inputs: no more than the upper end."""
+    upper = noisy_reports(scale, power, users, cells=40).delta(0.1).upper
+    edges = np.array([-math.inf, -0.3, 0.4, 0.6, 1.3, math.inf])
+    laws = [rationals(np.diff(noise.cdf(edges - value))) for value in np.linspace(0.0, 1.0, 6 - users)]
+    found = [
+        divergence([x, *crowd], [y, *crowd], 0.1)
+        for x, y in itertools.permutations(laws, 2)
+        for crowd in itertools.combinations_with_replacement(laws, users - 1)
+    ]
+    assert 0.0 < max(found) <= upper
+
+
+@pytest.mark.parametrize(("scale", "power", "noise"), NOISES[:2], ids=["laplace", "normal"])
+def test_no_pair_of_inputs_is_worse_among_the_blanket_than_the_ends(
+    scale: float, power: float, noise: stats.rv_frozen
+) -> None:
+    """Reports told in cells, among ten thousand that have the blanket's law."""
+    upper = noisy_reports(scale, power, 10**4, tail=1e-7, cells=40).delta(0.02).upper
+    edges = np.concatenate([[-math.inf], np.linspace(-3.5, 4.5, 33), [math.inf]])
+    laws = {value: np.diff(noise.cdf(edges - value)) for value in np.linspace(0.0, 1.0, 5)}
+    blanket = np.minimum(laws[0.0], laws[1.0])
+    found = {
+        pair: HiddenReport(10**4, blanket, laws[pair[0]], laws[pair[1]], smoothing=2e-3).delta(0.02).lower
+        for pair in itertools.permutations(laws, 2)
+    }
+    worst = max(found, key=lambda pair: found[pair])
+    assert worst in ((0.0, 1.0), (1.0, 0.0))
+    assert 0.5 * upper < found[worst] <= upper
 
 
 @pytest.mark.parametrize(("scale", "power", "noise"), NOISES, ids=["laplace", "normal", "fourth power"])
