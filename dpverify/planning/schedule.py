@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from dpverify.changes import Full
@@ -39,6 +40,8 @@ _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
 _MOST_POINTS = 60
 """Of a cumulative curve, unless more are asked for."""
+_MOST_FACTORS = 300
+"""A cumulative curve with fewer laws in all points together is computed as sharply as the whole."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,11 @@ class Schedule:
             runs -= taken
         return upper, lower
 
+    @cached_property
+    def _largest(self) -> list[Interval]:
+        """The largest loss of each listed law."""
+        return [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
+
     @property
     def uniform(self) -> bool:
         """Whether all days have the same law, up to what a share of the noise is rounded by."""
@@ -150,16 +158,17 @@ class Schedule:
         ends = []
         for side, numbers in zip(("lower", "upper"), self._counts(runs)[::-1], strict=True):
             left, parts = min(self.at_most, runs), []
-            losses = [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
-            found = [(getattr(loss, side), count) for loss, count in zip(losses, numbers, strict=True)]
+            found = [(getattr(loss, side), count) for loss, count in zip(self._largest, numbers, strict=True)]
             for loss, count in sorted(found, reverse=True):
                 parts.append((min(count, left), Interval(loss, loss)))
                 left -= parts[-1][0]
             ends.append(total(parts))
         return Interval.proved(ends[0].lower, ends[1].upper)
 
-    def curve(self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None) -> PrivacyCurve:
-        """Return the privacy curve of the first runs, all when omitted."""
+    def curve(
+        self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None, *, quick: bool = False
+    ) -> PrivacyCurve:
+        """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta."""
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
         most = min(self.at_most, number)
         if self.uniform:
@@ -179,9 +188,9 @@ class Schedule:
             laws = self._families(reference_delta, relative_width)
             (upper, met), (lower, _) = (self._counted(counts) for counts in self._counts(number))
             if most == number:
-                return SeveralComposition(laws, upper, lower)
+                return SeveralComposition(laws, upper, lower, quick=quick)
             # So many runs meet no more instances than that, and so many instances are met in no more runs.
-            return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most)
+            return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most, quick=quick)
 
         return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
 
@@ -196,8 +205,8 @@ class Schedule:
         return [counts[family.law] * family.copies for family in self._listing_now], max(met.values())
 
     def _listing(self, reference_delta: float) -> list[_Family]:
-        """Return the families of all listed laws, with the number of the law, made once unless delta falls."""
-        if self._found is None or self._found[0] > reference_delta:
+        """Return the families of all listed laws, with the number of the law, made once unless delta falls much."""
+        if self._found is None or self._found[0] > 2.0 * reference_delta:
             tail = _SHARE * reference_delta / self.runs
             loose = len(self._listed) > _MOST_SHARP
             self._found = (
@@ -325,11 +334,9 @@ class ScheduleResult(AccountResult):
         if runs is None:
             points = min(whole, _MOST_POINTS)
             runs = sorted({math.ceil(whole * (i + 1) / points) for i in range(points)})
+        delta, quick = self.delta.lower, len(runs) * len(self.schedule._listed) > _MOST_FACTORS
         with within_limits(self.name):
-            return [
-                (number, self.schedule.curve(self.delta.lower, 1e-5, number).epsilon(self.delta.lower))
-                for number in runs
-            ]
+            return [(number, self.schedule.curve(delta, 1e-5, number, quick=quick).epsilon(delta)) for number in runs]
 
 
 def account_schedule(

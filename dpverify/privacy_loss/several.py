@@ -24,6 +24,7 @@ import numpy as np
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.concentration import total_loss
+from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
@@ -114,20 +115,25 @@ class SeveralLaws:
         self.step *= 4.0
         self._build()
 
-    def upper(self, counts: Sequence[int], most: int) -> list[Composition]:
+    def _composed(self, factors: Sequence[tuple[GridPrivacyLoss, int]], quick: bool) -> Composition:
+        if quick:
+            return ContourComposition(factors, shared_at=self._reference)
+        return Composition(factors, max_bytes=_MOST_BYTES)
+
+    def upper(self, counts: Sequence[int], most: int, *, quick: bool = False) -> list[Composition]:
         """Return bounds each of which dominates any `most` of so many instances of each family."""
         if most == sum(counts):
-            return [Composition(_worst(self._upper, counts, most, itertools.repeat(0))[0], max_bytes=_MOST_BYTES)]
-        found = self.upper(counts, sum(counts))
+            return [self._composed(_worst(self._upper, counts, most, itertools.repeat(0))[0], quick)]
+        found = self.upper(counts, sum(counts), quick=quick)
         for ranks in self._rankings(self._upper, most):
             chosen, left = _worst(self._upper, counts, most, ranks)
             if left:
                 others = dominating_grid(left, self.step)
                 chosen = [(dominating_grid([grid, others], self.step), count) for grid, count in chosen]
-            found.append(Composition(chosen, max_bytes=_MOST_BYTES))
+            found.append(self._composed(chosen, quick))
         return found
 
-    def lower(self, counts: Sequence[int], most: int) -> list[Composition]:
+    def lower(self, counts: Sequence[int], most: int, *, quick: bool = False) -> list[Composition]:
         """Return what some datasets attain in `most` of so many instances of each; nothing where no pair is known."""
         known = [(grid, count) for grid, count in zip(self._lower, counts, strict=True) if grid is not None and count]
         if not known:
@@ -136,7 +142,7 @@ class SeveralLaws:
         grids, numbers = zip(*known, strict=True)
         most = min(most, sum(numbers))
         rankings = self._rankings(grids, most) if most < sum(numbers) else [itertools.repeat(0)]
-        return [Composition(_worst(grids, numbers, most, ranks)[0], max_bytes=_MOST_BYTES) for ranks in rankings]
+        return [self._composed(_worst(grids, numbers, most, ranks)[0], quick) for ranks in rankings]
 
     def _rankings(self, grids: Sequence[GridPrivacyLoss], most: int) -> list[list[tuple[float, float]]]:
         """Return how bad each law looks, in two ways: neither is right for all, and both are only guesses.
@@ -185,6 +191,9 @@ class SeveralComposition:
         In how many of them the same user takes part at most; in all when omitted.
     attained : int, optional
         In how many of them, whichever they are, she may take part surely; `most` when omitted.
+    quick : bool
+        Whether answers at about the laws' reference delta may be 1e-4 wider: many such compositions of one `laws` cost
+        little more than one, see `ContourComposition`.
 
     Raises
     ------
@@ -199,6 +208,8 @@ class SeveralComposition:
         lower: Sequence[int],
         most: int | None = None,
         attained: int | None = None,
+        *,
+        quick: bool = False,
     ) -> None:
         total, known = (sum(check_integer("count", count, low=0) for count in counts) for counts in (upper, lower))
         if known != total:
@@ -206,14 +217,14 @@ class SeveralComposition:
         self._laws, self._counts = laws, (tuple(upper), tuple(lower))
         self._most = total if most is None else check_integer("most", most, low=1, high=total)
         self._attained = self._most if attained is None else check_integer("attained", attained, low=1, high=self._most)
-        self._step = 0.0
+        self._step, self._quick = 0.0, quick
 
     def _ask(self, question: Callable[[list[Composition], list[Composition]], Answer]) -> Answer:
         """Ask, on coarser and coarser grids until the windows fit in memory."""
         while True:
             if self._step != self._laws.step:
-                self._upper = self._laws.upper(self._counts[0], self._most)
-                self._lower = self._laws.lower(self._counts[1], self._attained)
+                self._upper = self._laws.upper(self._counts[0], self._most, quick=self._quick)
+                self._lower = self._laws.lower(self._counts[1], self._attained, quick=self._quick)
                 self._step = self._laws.step
             try:
                 return question(self._upper, self._lower)

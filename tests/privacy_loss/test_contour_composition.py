@@ -51,13 +51,28 @@ def holds(interval: Interval, exact: float) -> bool:
     st.lists(st.tuples(rational_pairs(5), st.integers(1, 10)), min_size=1, max_size=2),
     st.floats(-2.0, 4.0),
     st.sampled_from([0.02, 0.3]),
+    st.sampled_from([None, 0.2, 1e-6]),
 )
-def test_exact_products_lie_inside(parts: list[tuple[RationalPair, int]], epsilon: float, step: float) -> None:
+def test_exact_products_lie_inside(
+    parts: list[tuple[RationalPair, int]], epsilon: float, step: float, shared_at: float | None
+) -> None:
     factors = [(connect_the_dots(floats(one), step), count) for one, count in parts]
     exact = truth([one for one, _ in parts], [count for _, count in parts], epsilon)
-    found = ContourComposition(factors).delta(epsilon)
+    found = ContourComposition(factors, shared_at=shared_at).delta(epsilon)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
+
+
+def test_other_numbers_of_the_same_factors_share_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    grids = [connect_the_dots(one, 2e-3) for one in binomial_randomized_response(1_000, 0.2, 1e-20)]
+    made, line = [], LossAtoms._line
+    monkeypatch.setattr(LossAtoms, "_line", lambda self, nodes: made.append(nodes) or line(self, nodes))
+    for days in range(10, 60):
+        factors = [(grids[0], days), (grids[1], 2 * days)]
+        quick, exact = ContourComposition(factors, shared_at=1e-6).epsilon(1e-6), Composition(factors).epsilon(1e-6)
+        assert exact.lower <= quick.upper <= exact.upper * (1.0 + 4e-4)
+        assert exact.lower * (1.0 - 2e-3) <= quick.lower <= exact.upper
+    assert len([nodes for nodes in made if nodes.number > 1]) < 30
 
 
 @pytest.mark.parametrize("delta", [0.3, 1e-6, 1e-100])
