@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpverify.claims.theorem import Theorem, Verdict
+from dpverify.claims.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.formulas import Hypothesis
 
 __all__ = ["DECODING"]
 
@@ -10,10 +11,28 @@ DECODING: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-section-3.3-decoding",
         source="wagner2025, section 3.3, class decoding",
+        kind=Kind.CLAIM,
         statement="The vocabulary words of highest private density can be released at no further cost in privacy",
-        hypotheses=(),
+        hypotheses=(
+            Hypothesis(
+                "public-vocabulary",
+                "The vocabulary does not depend on the users' points (wagner2025: fixed and public).",
+                lambda depends_on_data: not depends_on_data,
+            ),
+        ),
         verdict=Verdict.HOLDS_WITH_CONDITION,
-        finding="Post-processing, as long as the vocabulary does not depend on the users' points: words that were "
-        "collected from the data give away that someone used them, whatever their order.",
+        finding="Post-processing, as long as the vocabulary does not depend on the users' points, as the text says "
+        "('fixed public'): words that were collected from the data give away that someone used them, whatever their "
+        "order, with delta {delta:.0f}.",
+        checked_by=(
+            Evidence(
+                Method.ENUMERATION,
+                "buckets:collected_vocabulary",
+                "two neighbouring datasets whose words are the vocabulary",
+            ),
+        ),
+        links=("protocols.decoding", "dpverify.claims.decoding"),
+        concern=Concern.PRIVACY,
+        repair="Fix the vocabulary before any data is seen.",
     ),
 )

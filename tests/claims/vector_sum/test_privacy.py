@@ -245,14 +245,14 @@ def verdict(name: str) -> Verdict:
 
 
 def test_theorem_fails_for_delta_near_one() -> None:
-    assert verdict("scott2022-theorem-4.1") is Verdict.HOLDS_WITH_CONDITION
+    assert verdict("scott2022-theorem-4.1") is Verdict.CHECKED
     protocol = CLAIMS.published(USERS, DIMENSION, LEVELS, EPSILON, 0.9999, sampled=DIMENSION)
     found = FamilyComposition(CLAIMS.attained_pairs(protocol), DIMENSION, relative_width=1e-3).delta(EPSILON)
     assert found.lower > 1.0 - 1e-7
 
 
 def test_composition_step() -> None:
-    assert verdict("scott2022-theorem-4.1-composition") is Verdict.FAILS
+    assert verdict("scott2022-theorem-4.1-composition") is Verdict.HOLDS_WITH_CONDITION
     log = math.log(1 / 0.9)
     each = 0.95 / (2.0 * math.sqrt(2.0 * log))
     assert math.sqrt(2.0 * log) * each + each * math.expm1(each) == pytest.approx(2.35, abs=0.005)
@@ -272,14 +272,14 @@ def test_linked_reports_reveal_more_than_their_histograms() -> None:
 
 
 def test_sample_size_step() -> None:
-    assert verdict("scott2022-lemma-4.5-sample-size") is Verdict.FAILS
+    assert verdict("scott2022-lemma-4.5-sample-size") is Verdict.PROOF_WRONG
     truth = stats.binom.sf(5, 300, 1 / 100)
     assert truth == pytest.approx(0.08, abs=0.005)
     assert truth > math.exp(-301 / 3)
 
 
 def test_domain_step() -> None:
-    assert verdict("scott2022-lemma-4.5-domain") is Verdict.FAILS
+    assert verdict("scott2022-lemma-4.5-domain") is Verdict.PROOF_WRONG
     for levels in (1, 3):
         law = VectorSum(1, 1, levels, 0.6).report_law([[0.0]])[0, 0]
         assert law[levels] == pytest.approx(0.6 / (levels + 1))
