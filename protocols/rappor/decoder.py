@@ -25,6 +25,9 @@ __all__ = ["BitCounts", "Decoded", "decode"]
 _FEW = 1.0 / 8.0
 """The share of the bits up to which all candidates are fitted together: that costs 7 % of precision."""
 
+_CLEAR = 2.0
+"""The standard errors from which on a string is taken to be there when the noise of its bits is weighed."""
+_MOST_USERS = 2**62
 _RESOLVED = 1e-9
 """The share of a candidate's bits that must be its own, in squares: less is rounding."""
 _TOO_MANY = "candidates must not be combinations of each other's bits: list fewer, or have more bits or cohorts."
@@ -49,6 +52,16 @@ class BitCounts:
     mechanism: Rappor
     users: NDArray[np.int64]
     ones: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        wanted = (self.mechanism.cohorts,), (self.mechanism.cohorts, self.mechanism.bits)
+        for name, array, shape in zip(("users", "ones"), (self.users, self.ones), wanted, strict=True):
+            if array.shape != shape or array.dtype.kind not in "iu":
+                raise ValueError(
+                    f"{name} has shape {array.shape} and dtype {array.dtype}, but must hold integers, {shape}."
+                )
+        if not ((self.ones >= 0) & (self.ones <= self.users[:, np.newaxis])).all():
+            raise ValueError("ones must hold at least 0 and at most as many reports as each cohort has users.")
 
     @classmethod
     def of(cls, mechanism: Rappor, cohorts: ArrayLike, bits: ArrayLike) -> BitCounts:
@@ -93,6 +106,8 @@ class BitCounts:
         check_generator("rng", rng)
         for value, number in values.items():
             check_integer(f"values[{value!r}]", number, low=0)
+        if sum(values.values()) > _MOST_USERS:
+            raise ValueError(f"values has {sum(values.values())} users, but must have at most 2^62.")
         uniform = np.full(mechanism.cohorts, 1.0 / mechanism.cohorts)
         holders = rng.multinomial(np.fromiter(values.values(), dtype=np.int64, count=len(values)), uniform)
         users = holders.sum(axis=0)
@@ -121,9 +136,13 @@ class BitCounts:
     @property
     def noise(self) -> NDArray[np.float64]:
         """The variance that both responses add to each of them, at the debiased counts, shape (cohorts, bits)."""
+        return self.noise_of(self.debiased)
+
+    def noise_of(self, holders: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return that variance where so many users hold each bit, shape (cohorts, bits); brought into range."""
         zero, one = self.mechanism.report_probabilities
         users = self.users[:, np.newaxis]
-        true = np.clip(self.debiased, 0.0, users)
+        true = np.clip(holders, 0.0, users)
         return np.asarray((true * one * (1.0 - one) + (users - true) * zero * (1.0 - zero)) / (one - zero) ** 2)
 
 
@@ -186,6 +205,9 @@ def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
     take no part in the fit of others. Like strings that are not listed, they then bias what shares bits with them: over
     random hash functions that is noise, and the residuals' variance, where it is above that of the responses, enters
     the standard errors.
+
+    P-values are those of a normal law. Where hardly any bit is reported by chance, fewer than ten or so of a string's
+    bits by all users together, no sum is normal, and wrong strings are named more often than the level says.
     """
     texts = tuple(check_texts("candidates", candidates))
     if not texts:
@@ -201,10 +223,21 @@ def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
     if full.any():
         at = int(np.argmax(full))
         raise ValueError(f"candidates[{at}]={texts[at]!r} must leave a bit at 0 in some cohort: have more bits.")
-    shares, noise = counts.debiased.reshape(-1)[present] / users, counts.noise.reshape(-1)[present] / users**2
+    shares = counts.debiased.reshape(-1)[present] / users
+
+    def noise(expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        holders = np.zeros(present.size)
+        holders[present] = expected * users
+        return counts.noise_of(holders.reshape(counts.ones.shape)).reshape(-1)[present] / users**2
+
+    # A bit's own count must not say how noisy it is, as bits that came out low would count for more: so noise is first
+    # taken for even, and then for that of the strings that stand out.
+    even = noise(np.full(users.size, float(users @ shares) / float(users.sum())))
     few = len(texts) <= _FEW * users.size
-    fitted = np.arange(len(texts)) if few else _frequent(design, shares, math.sqrt(float(noise.mean())))
-    estimates, variances = _fit(design, fitted, shares, 1.0 / noise)
+    fitted = np.arange(len(texts)) if few else _frequent(design, shares, math.sqrt(float(even.mean())))
+    constant, estimates, variances = _fit(design, fitted, shares, 1.0 / even)
+    clear = np.where(estimates > _CLEAR * np.sqrt(variances), estimates, 0.0)
+    _, estimates, variances = _fit(design, fitted, shares, 1.0 / noise(constant + design @ clear))
     held = np.clip(estimates, 0.0, 1.0)
     deviations = np.sqrt(variances + held * (1.0 - held) / total)
     p_values = np.minimum(len(texts) * stats.norm.sf(estimates / deviations), 1.0)
@@ -238,7 +271,7 @@ def _frequent(design: sparse.csc_matrix, shares: NDArray[np.float64], deviation:
     from sklearn.linear_model import Lasso
 
     bits, candidates = design.shape
-    penalty = math.sqrt(2.0 * math.log(candidates) * design.nnz / candidates) / bits
+    penalty = math.sqrt(2.0 * math.log(max(candidates, 2)) * design.nnz / candidates) / bits
     # In units of the noise, as the solver's tolerance is relative to the size of the data.
     model = Lasso(alpha=penalty, positive=True, max_iter=10_000, tol=1e-6).fit(design, shares / deviation)
     return np.flatnonzero(model.coef_)
@@ -246,10 +279,11 @@ def _frequent(design: sparse.csc_matrix, shares: NDArray[np.float64], deviation:
 
 def _fit(
     design: sparse.csc_matrix, fitted: NDArray[np.int64], shares: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return all candidates' coefficients and their variances: of these together, of the others to what they leave.
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return a constant, and all candidates' coefficients and their variances: of these together, then of the others.
 
-    A constant is fitted too: it stands for strings that are not listed, whose bits are spread over all.
+    The others are fitted to what these leave. The constant stands for strings that are not listed, whose bits are
+    spread over all.
     """
     own = sparse.hstack([np.ones((design.shape[0], 1)), design[:, fitted]], format="csc")
     weighted = own.multiply(weights[:, np.newaxis]).tocsc()
@@ -272,4 +306,4 @@ def _fit(
     excess = max(1.0, float(weights @ residual**2) / (shares.size - len(gram)))
     estimates = design.T @ (weights * residual) / rest
     estimates[fitted] = coefficients[1:]
-    return estimates, excess / rest
+    return float(coefficients[0]), estimates, excess / rest

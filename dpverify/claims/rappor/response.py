@@ -19,13 +19,14 @@ from typing import Any, ClassVar, TypeVar
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.rappor.bloom import Split, splits, splits_of
+from dpverify.claims.rappor.mixes import Bits, MixedSplits
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.rappor import RAPPOR, RAPPOR_LIMIT
 from dpverify.formulas import rappor as formulas
 from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, WorstCurve
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, WorstCurve
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
@@ -41,6 +42,8 @@ __all__ = ["PermanentClaims", "RapporClaims", "change_seen"]
 P = TypeVar("P", bound=PermanentResponse)
 _MOST_LISTED = math.log(2**16)
 """Of the atoms of a product: as many are listed, at no error; else the engine composes on a grid."""
+_GAP = 1e-4
+"""Where the search over splits of several instances stops at the earliest: another step costs another composition."""
 
 
 class _ResponseClaims(MechanismClaims[P]):
@@ -89,38 +92,33 @@ class _ResponseClaims(MechanismClaims[P]):
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
-        """Return the privacy curve among some values, with the hash functions of the cohorts as they are.
-
-        For several instances the upper end takes the most bits of each kind that any two values differ in.
-        """
+        """Return the privacy curve among some values, with the hash functions of the cohorts as they are."""
         return self._curve(protocol, splits_of(protocol.filter, values), changes, relative_width, reference_delta)
 
     def _curve(
         self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float, reference_delta: float
     ) -> PrivacyCurve:
         instances = self.in_full(changes)
-        most = _most(found)
-
         accuracy: Any = {"relative_width": relative_width, "reference_delta": reference_delta}
 
         def composed() -> PrivacyCurve:
             up, down = self.bit(protocol)
-            alone = instances == 1 or len(found) == 1
-            listed = [_listed(up, instances * split.lost, down, instances * split.gained) for split in found]
-            known = [pair for pair in listed if pair is not None]
-            if alone and len(known) == len(found):
-                return OneInstance([known], known)
-            both = _listed(up, 1, down, 1)
-            if len(found) == 1 and most.lost == most.gained and both is not None:
-                return FamilyComposition([both], instances * most.lost, **accuracy)
-            laws = SeveralLaws([[up], [down]], [[up], [down]], [instances * bits for bits in most], **accuracy)
-            own = {
-                split: SeveralComposition(laws, *([instances * bits for bits in split],) * 2)
-                for split in {*found, most}
-            }
-            attained = WorstCurve([own[split] for split in found])
-            # One instance has one of these splits; of several, each may have another one.
-            return attained if alone else BetweenCurves(own[most], attained)
+            # If a bit tells the same in either direction, all that matters is how many bits differ.
+            every = found if up is not down else [max(found, key=sum)]
+            most = [instances * bits for bits in _most(every)]
+            both = _listed(up, 1, down, 1) if len(every) == 1 and most[0] == most[1] else None
+            if both is not None and _listed(up, most[0], down, most[1]) is None:
+                return FamilyComposition([both], most[0], **accuracy)
+            families = [[up], [down], [up, down]]
+            laws = functools.cache(lambda: SeveralLaws(families, [[up], [down], []], [*most, 0], **accuracy))
+
+            def of_bits(bits: Bits) -> PrivacyCurve:
+                pair = None if bits.either else _listed(up, bits.lost, down, bits.gained)
+                return SeveralComposition(laws(), bits, bits) if pair is None else OneInstance([[pair]], [pair])
+
+            if instances == 1:
+                return WorstCurve([of_bits(Bits(*split, 0)) for split in every])
+            return MixedSplits(every, instances, of_bits, max(relative_width, _GAP))
 
         largest = LargestLossCurve(self._largest(protocol, found), changes)
         return BestCurve(largest, composed, relative_width=relative_width)

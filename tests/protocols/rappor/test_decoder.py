@@ -86,6 +86,16 @@ def test_few_candidates_are_estimated_without_bias() -> None:
     assert not named_too_often(sum(bool(set(run.found(0.05)) & set(ABSENT)) for run in runs), len(runs))
 
 
+@pytest.mark.parametrize(("f", "p", "q"), [(0.02, 0.02, 0.5), (0.5, 0.01, 0.1)])
+def test_few_users_per_cohort_are_estimated_without_bias(f: float, p: float, q: float) -> None:
+    # About five users in each cohort, of whom most bits get no report at all.
+    mechanism, rng, scores = Rappor(64, 2, 64, f=f, p=p, q=q), np.random.default_rng(7), []
+    for _ in range(40):
+        found = decode(BitCounts.sample(mechanism, {"word 1": 100, "word 2": 200}, rng), ["word 1", "word 2", *ABSENT])
+        scores.append((found.counts[:2] - [100, 200]) / found.deviations[:2])
+    assert abs(np.mean(scores)) < 0.5
+
+
 def test_many_candidates_are_no_more_certain_than_said() -> None:
     # Over random hash functions: other strings in every run. 80 candidates of 512 bits.
     rng, scores, named = np.random.default_rng(5), [], 0
@@ -159,6 +169,13 @@ def test_candidates_are_checked(candidates: Any, error: type[Exception], message
     assert str(caught.value) == message
 
 
+@pytest.mark.filterwarnings("error")
+def test_one_candidate_of_few_bits_is_decoded_without_a_warning() -> None:
+    mechanism = Rappor(4, 1, f=0.1, p=0.1, q=0.9)
+    found = decode(BitCounts.sample(mechanism, {"a": 1000}, np.random.default_rng(3)), ["a"])
+    assert found.counts == pytest.approx([1000], abs=200)
+
+
 def test_a_filter_without_room_is_refused() -> None:
     one_bit = Rappor(1, 1, f=0.5, p=0.25, q=0.75)
     with pytest.raises(ValueError, match=r"^candidates\[0\]='a' must leave a bit at 0 in some cohort: have more bits"):
@@ -184,6 +201,21 @@ def test_counts_are_checked() -> None:
         BitCounts.of(SMALL, [2], [[0, 1, 1]])
     with pytest.raises(ValueError, match=r"^values\['a'\]=-1 must be an integer in \[0, inf\)\.$"):
         BitCounts.sample(SMALL, {"a": -1}, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"^values has 18000000000000000000 users, but must have at most 2\^62\.$"):
+        BitCounts.sample(SMALL, {"a": 9 * 10**18, "b": 9 * 10**18}, np.random.default_rng(0))
+    two = np.full(2, 2)
+    for users, ones, message in (
+        (
+            two,
+            np.zeros((2, 4), dtype=int),
+            r"^ones has shape \(2, 4\) and dtype int64, but must hold integers, \(2, 3\)\.$",
+        ),
+        (two.astype(float), np.zeros((2, 3), dtype=int), "^users has shape .* must hold integers"),
+        (two, np.full((2, 3), 3), "^ones must hold at least 0 and at most as many reports"),
+        (two, np.full((2, 3), -1), "^ones must hold at least 0 and at most as many reports"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BitCounts(SMALL, users, ones)
     nobody = BitCounts.sample(SMALL, {"a": 0}, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"^counts hold no reports, but must hold at least one\.$"):
         decode(nobody, ["a"])
