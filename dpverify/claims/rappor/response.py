@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.rappor.bloom import Split, splits, splits_of
-from dpverify.claims.rappor.mixes import Bits, MixedSplits
+from dpverify.claims.rappor_mixes import Bits, MixedSplits
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.rappor import RAPPOR, RAPPOR_LIMIT
 from dpverify.formulas import rappor as formulas

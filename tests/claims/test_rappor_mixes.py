@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.claims.rappor.bloom import Split, largest
-from dpverify.claims.rappor.mixes import Bits, MixedSplits, corners
+from dpverify.claims.rappor_mixes import Bits, MixedSplits, corners
 from dpverify.guarantee import Interval, PrivacyCurve
 
 SPLITS = st.lists(st.builds(Split, st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5)
