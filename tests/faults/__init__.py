@@ -20,12 +20,20 @@ from tests.faults.fault import Fault
 from tests.faults.late_bitsums import LATE_BITSUM_FAULTS
 from tests.faults.late_local import LATE_LOCAL_FAULTS
 from tests.faults.learners import CORRECT_LEARNERS, LEARNER_FAULTS
+from tests.faults.means import CORRECT_MEANS, MEAN_FAULTS
 from tests.faults.noises import NOISE_FAULTS
 
 __all__ = ["BOXES", "CORRECT_BOXES", "CORRECT_OTHERS", "FAULTS", "LATE_FAULTS", "BlackBox", "CorrectBox", "Fault"]
 
-CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES, **CORRECT_LEARNERS}
+CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES, **CORRECT_LEARNERS, **CORRECT_MEANS}
 """Correct implementations of what is no bitsum, run through the same subjects as the faults."""
-FAULTS: tuple[Fault, ...] = (*BITSUM_FAULTS, *NOISE_FAULTS, *COUNT_FAULTS, *DENSITY_FAULTS, *LEARNER_FAULTS)
+FAULTS: tuple[Fault, ...] = (
+    *BITSUM_FAULTS,
+    *NOISE_FAULTS,
+    *COUNT_FAULTS,
+    *DENSITY_FAULTS,
+    *LEARNER_FAULTS,
+    *MEAN_FAULTS,
+)
 LATE_FAULTS: tuple[Fault, ...] = (*LATE_BITSUM_FAULTS, *LATE_LOCAL_FAULTS)
 BOXES: tuple[BlackBox, ...] = (*NOISE_BOXES, *VECTOR_BOXES, *MEMORY_BOXES, *REPORT_BOXES)
