@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -21,9 +22,10 @@ from dpverify.audit.runner import Trials, run
 from dpverify.audit.sequential import StagedBets
 from dpverify.audit.target import Target
 from dpverify.guarantee import Budget, BudgetLike
-from dpverify.statistics.aspects import codes_of
+from dpverify.statistics.aspects import codes_of, parts_of_noise
 from dpverify.statistics.family import AuditResult, decide
 from dpverify.statistics.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
+from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
 from protocols.validation import check_probability, check_real
 
 __all__ = ["audit_mechanism", "audit_samplers"]
@@ -31,6 +33,10 @@ __all__ = ["audit_mechanism", "audit_samplers"]
 _ORDERS = (2.0, 4.0, 8.0, 16.0)
 _PROBED = 50
 """Runs on each input that show how many numbers an output holds."""
+_CLAIM_SHARE = 0.8
+"""The share of the level that the tests of the claim on single outputs have; the others are tests of calls."""
+_COMPARED = 1_000_000
+"""Calls on each input that are compared with each other: the first ones."""
 _LOWEST_BITS = "the lowest bit"
 _LOOKED_AT = (
     "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
@@ -192,13 +198,18 @@ def _report(
         )
         for pair, (first, second) in zip(pairs, places, strict=True)
     ]
-    each = family_level / (2 * len(pairs) + 2 * len(rows))
-    calls = [result for place, entry in enumerate(codes) for result in _calls(rows[place], entry, place, each)]
+    each = (1.0 - _CLAIM_SHARE) * family_level / (len(pairs) + 3 * len(rows))
+    calls = [
+        result for place, entry in enumerate(codes) for result in _calls(rows[place], entry, place, each, how.seed)
+    ]
+    # Shares of the level that add up to 1, as decide() compares them.
+    heavy = _CLAIM_SHARE / (1.0 - _CLAIM_SHARE) * (len(together) + len(calls)) / len(found)
+    claimed = [replace(one.result, weight=heavy) for one in found]
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
         None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-        decide([*(one.result for one in found), *together, *calls], family_level, power=POWER),
+        decide([*claimed, *together, *calls], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
@@ -269,11 +280,14 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     return int(max(column.max() for column in widths))
 
 
-def _calls(rows: NDArray[np.float64], codes: NDArray[np.int64], place: int, level: float) -> Iterator[AuditResult]:
-    """Yield the tests of whether runs on one input depend on each other; none where outputs are equal anyway."""
+def _calls(
+    rows: NDArray[np.float64], codes: NDArray[np.int64], place: int, level: float, seed: int
+) -> Iterator[AuditResult]:
+    """Yield the tests of whether runs on one input depend on each other or on the time."""
+    rows, codes = rows[:_COMPARED], codes[:_COMPARED]
     method = "Fisher's exact test of near against far pairs, union bound over lags"
     smallest = smallest_repeated_share(codes, level, power=POWER)
-    check = repeats(codes)
+    check = repeats(codes, *parts_of_noise(rows))
     where = f"input {place}"
     if smallest is not None or check.p_value <= level:
         fault = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
@@ -283,6 +297,11 @@ def _calls(rows: NDArray[np.float64], codes: NDArray[np.int64], place: int, leve
     check = alike_runs(rows[:, 1:])
     off = smallest_deviation(len(codes), level, power=POWER)
     fault = f"runs at some lag that are alike {100 * off:.2g} % more or less often than others"
+    yield AuditResult(f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER)
+    check = steady_runs(rows[:, 1:], codes, seed)
+    off = smallest_unsteadiness(len(codes), level, power=POWER)
+    fault = f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them"
+    method = "Fisher's exact test on runs that did not choose the times, union bound over these"
     yield AuditResult(f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER)
 
 

@@ -26,6 +26,7 @@ from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.lower_bound import privacy_test
 from dpverify.statistics.power import g_test_power, trials_for
+from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
 from dpverify.statistics.structure import repeated_outputs
 from protocols.validation import check_real
 
@@ -87,13 +88,20 @@ def audit(
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
     further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
-    tests = len(beforehand) + 2 * len(laws) + 4 + 4 * len(subject.neighbours) + len(further) * len(subject.datasets)
+    tests = (
+        len(beforehand)
+        + 2 * len(laws)
+        + 7
+        + 2 * len(subject.datasets)
+        + 4 * len(subject.neighbours)
+        + len(further) * len(subject.datasets)
+    )
     each = level / tests
     generators = (block_generator(seed, _STREAM, index) for index in itertools.count())
     results = list(beforehand)
     for dataset, columns in zip(subject.datasets, outputs, strict=True):
         results += _conformance(dataset, columns, generators, each, detect)
-    results += _dependence(subject.datasets, outputs, how.block_size, each)
+    results += _dependence(subject.datasets, outputs, how.block_size, each, seed)
     if claim is not None:
         for pair in subject.neighbours:
             results += _privacy(subject.datasets, pair, outputs, claim, generators, each, detect)
@@ -157,12 +165,12 @@ def _conformance(
 
 
 def _dependence(
-    datasets: Sequence[Dataset], outputs: Sequence[NDArray[np.float64]], block_size: int, level: float
+    datasets: Sequence[Dataset], outputs: Sequence[NDArray[np.float64]], block_size: int, level: float, seed: int
 ) -> list[AuditResult]:
-    """Compare runs of one dataset at many lags, and the runs of every second block with those of the next."""
+    """Compare runs of one dataset at many lags and at many times, and of the first one those of two blocks."""
     known = [(dataset, columns) for dataset, columns in zip(datasets, outputs, strict=True) if 0 in dataset.laws]
     results = []
-    for dataset, columns in known[:1]:
+    for number, (dataset, columns) in enumerate(known):
         where, law = (0, dataset.laws[0][1]) if dataset.view is None else dataset.view
         collision = law.collision
         if collision >= 1.0:
@@ -182,6 +190,21 @@ def _dependence(
                 0.0 if smallest is None else POWER,
             )
         )
+        check = steady_runs(columns[:, :1], columns[:, 0].view(np.int64), seed)
+        off = smallest_unsteadiness(len(columns), level, power=POWER)
+        results.append(
+            AuditResult(
+                f"{check.name}, {dataset.name}",
+                check.p_value,
+                len(columns),
+                "Fisher's exact test on runs that did not choose the times, union bound over these",
+                check.evidence,
+                f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them",
+                POWER,
+            )
+        )
+        if number:
+            continue
         whole = [columns[start : start + block_size, where] for start in range(0, len(columns), block_size)]
         halves = [(a, b) for a, b in itertools.pairwise(whole) if len(a) == len(b)][::2]
         if halves:

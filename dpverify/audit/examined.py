@@ -21,6 +21,10 @@ _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
 _DEVIATIONS = 3.5
 """Standard deviations between an estimate and its limits."""
+_FEW_HELD, _FEW = 5, 200
+"""Where that would be few, a fifth of them, up to so many."""
+_FURTHER = 0.1
+"""The share of the level that further events have together."""
 _MOST_HELD = 50_000
 """Outputs on each input that scores are learned from, and as many that events are chosen on."""
 
@@ -43,7 +47,7 @@ def decisive(trials: int, epsilon: float, detect: float) -> bool:
 
 def held_out(trials: int) -> int:
     """Return how many outputs scores are learned from; as many are for choosing events, the rest is for the test."""
-    return min(trials // 8, _MOST_HELD)
+    return min(max(trials // 8, min(trials // _FEW_HELD, _FEW)), _MOST_HELD)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def chosen_on(
     """Return events learned from the first half of the outputs and chosen on the second; see `choose_events`."""
     half = len(first) // 2
     return choose_events(
-        learned_scores(first[:half], second[:half], seed=seed),
+        learned_scores(first[:half], second[:half], epsilon=epsilon or 0.0, seed=seed),
         first[half:],
         second[half:],
         delta=delta,
@@ -133,7 +137,7 @@ def examine(
     in_first, in_second = events.scored(a).sum(axis=0), events.scored(b).sum(axis=0)
     likely = np.where(events.upward, in_first, in_second)
     other = np.where(events.upward, in_second, in_first)
-    limits = event_limits(likely, other, trials, level / 2.0)
+    limits = event_limits(likely, other, trials, level / 2.0, events.shares(_FURTHER))
     best = int(np.argmax(_lower(limits, delta)))
     before = (events.score(rows[held : 2 * held])[:, best] for rows in (first, second))
     band = tradeoff_band(tradeoff_thresholds(*before), a[:, best], b[:, best], level / 2.0)
@@ -161,8 +165,8 @@ def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.f
     grown = math.exp(epsilon)
     deviation = np.sqrt(p * (1.0 - p) + grown**2 * q * (1.0 - q)) + 1e-300
     surest = int(np.argmax((p - grown * q - delta) / deviation))
-    weights = np.full(len(events), 0.5 / max(1, len(events) - 1))
-    weights[surest] = 0.5
+    weights = 0.5 * events.shares(2.0 * _FURTHER)
+    weights[surest] += 0.5
     return weights
 
 

@@ -17,7 +17,7 @@ EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
 """The exit status of the command line by verdict; 2 is bad input."""
 
 
-_REPETITION = ("repeated", "dependence")
+_REPETITION = ("repeated", "dependence", "steadiness")
 
 
 @dataclass(frozen=True)

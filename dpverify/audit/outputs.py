@@ -23,8 +23,8 @@ _KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
 """The first column of plain numbers, by numpy's kind."""
 _HASHED = 2.0**52
 """Added to a hash of 52 bits, so that it is no kind of plain numbers."""
-_CHARACTERS = 16
-"""Characters of a string with a column each; the hash tells the others."""
+_CHARACTERS, _LAST = 16, 8
+"""Characters of a string with a column each, of its beginning and its end; the hash tells the others."""
 _MOST = 4096
 """Columns of an output; the hash tells what is beyond."""
 _EXACT = 2**53
@@ -33,7 +33,8 @@ _EXACT = 2**53
 def leaves_of(output: Any) -> tuple[bytes, list[float]]:
     """Return what an output is, to the last bit, and the numbers that it is made of.
 
-    A string gives its length, the number that it spells (0 if none) and its first characters. What is not finite or
+    A string gives its length, the number that it spells (0 if none), its first and last characters, the sum of their
+    codes, and how many of all are digits, capitals and white space. What is not finite or
     beyond the floats is 0 among the numbers.
 
     Raises
@@ -50,16 +51,27 @@ def leaves_of(output: Any) -> tuple[bytes, list[float]]:
         return leaves_of((output.real, output.imag))
     if isinstance(output, (str, bytes, bytearray)):
         content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
-        codes = [float(ord(c) if isinstance(c, str) else c) for c in output[:_CHARACTERS]]
-        codes += [-1.0] * (_CHARACTERS - len(codes))
+        text = output if isinstance(output, str) else output.decode("latin-1")
+        codes = [*_codes(text[:_CHARACTERS], _CHARACTERS), *_codes(text[::-1][:_LAST], _LAST)]
+        kinds = [sum(map(kind, text)) for kind in (str.isdigit, str.isupper, str.isspace)]
         head = f"{type(output).__name__} {len(content)} ".encode()
-        return head + content, [float(len(output)), _spelt(output), *codes]
+        return head + content, [
+            float(len(text)),
+            _spelt(output),
+            *codes,
+            float(sum(map(ord, text))),
+            *map(float, kinds),
+        ]
     if isinstance(output, np.ndarray) and output.dtype.kind in _KINDS:
         content = np.ascontiguousarray(output).tobytes()
         return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
     parts = [leaves_of(part) for part in _parts(output)]
     head = f"{type(output).__name__} {len(parts)} ".encode()
     return head + b"".join(part for part, _ in parts), [x for _, leaves in parts for x in leaves]
+
+
+def _codes(text: str, most: int) -> list[float]:
+    return [*(float(ord(character)) for character in text), *[-1.0] * (most - len(text))]
 
 
 def _parts(output: Any) -> Sequence[Any]:

@@ -16,6 +16,7 @@ _ASPECTS = {
     "privacy of the parameters": ("parameters", "the exact law of the stated parameters, all datasets"),
     "conformance": ("outputs", "against their exact laws"),
     "dependence of runs": ("calls", "runs on one dataset, at lags up to a hundredth of their number"),
+    "steadiness of runs": ("calls", "every so many runs, sixteenths of all, the first and the last"),
     "repeated outputs": ("seeds", "runs of different blocks"),
     "privacy loss": ("privacy loss", "of what the adversary sees, against its exact law"),
     "privacy": ("neighbours", "events of the likelihood ratio, both directions"),

@@ -22,8 +22,8 @@ _FEWEST_DRAWS = 120
 _MOST_MESSAGES = 4_000_000
 """Messages that are looked at one by one."""
 _MOST_PIECES = 4_000_000
-_MOST_PERMUTED = 20_000
-"""Messages or pieces that are permuted, some hundred times."""
+_MOST_PERMUTED = 60_000
+"""Messages or pieces that are permuted, some hundred times; thousands of times where they are suspect."""
 
 
 def watched(messages: Messages, rng: np.random.Generator, trials: int, level: float) -> list[AuditResult]:

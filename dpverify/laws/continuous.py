@@ -15,6 +15,9 @@ from protocols.validation import check_real
 
 __all__ = ["Cells", "ContinuousLaw", "Gaussian", "Laplace"]
 
+_STEPS = 2.0**26
+"""Steps of a cell whose low digits are looked at: far above the last bits of a float, far below what a law may show."""
+
 
 class ContinuousLaw(Protocol):
     """A probability law with a density."""
@@ -105,20 +108,30 @@ class Cells:
         A cell's lower edge, of number 0, and the width.
     reach : int
         How many cells there are on either side of the centre, the outermost included.
+    residues : int
+        Into how many classes a cell is divided by its low digits, in steps of 2^-26 of its width: floats that are
+        coarser than their law shows, as those of half precision are, crowd into some of them.
     """
 
     centre: float
     width: float
     reach: int
+    residues: int = 1
 
     def number(self, y: ArrayLike) -> NDArray[np.int64]:
-        """Return the number, in [-reach, reach), of the cell that each y is in."""
-        at = np.floor((np.asarray(y, dtype=np.float64) - self.centre) / self.width)
-        return np.clip(at, -self.reach, self.reach - 1).astype(np.int64)
+        """Return the number, in residues * [-reach, reach), of the class of the cell that each y is in."""
+        place = (np.asarray(y, dtype=np.float64) - self.centre) / self.width
+        at = np.clip(np.floor(place), -self.reach, self.reach - 1).astype(np.int64)
+        return np.asarray(at * self.residues + np.floor(place * _STEPS).astype(np.int64) % self.residues)
 
     def law(self, of: ContinuousLaw) -> DiscreteLaw:
-        """Return the law of the cell's number."""
+        """Return the law of the number.
+
+        A density that changes by a factor of at most e^s over a cell gives its classes chances that are equal up to a
+        factor of e^(s residues 2^-26), and the grid of the floats moves them by some 1e-7 of their size.
+        """
         edges = self.centre + self.width * np.arange(1 - self.reach, self.reach)
         below, above = np.append(of.cdf(edges), 1.0), np.append(1.0, of.survival(edges))
         masses = np.where(below < 0.5, np.diff(below, prepend=0.0), above - np.append(above[1:], 0.0))
-        return DiscreteLaw.of(np.arange(-self.reach, self.reach), masses)
+        numbers = np.arange(-self.reach * self.residues, self.reach * self.residues)
+        return DiscreteLaw.of(numbers, np.repeat(masses / self.residues, self.residues))

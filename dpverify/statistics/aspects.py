@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from dpverify.statistics.structure import grid_exponents
 
-__all__ = ["Aspect", "coded_aspects", "codes_of", "features", "numeric_aspects"]
+__all__ = ["Aspect", "coded_aspects", "codes_of", "features", "numeric_aspects", "parts_of_noise"]
 
 Rows = NDArray[np.float64]
 """Outputs, shape (trials, columns)."""
 
-_MODULI = (2, 3, 5, 7, 10, 16, 100, 256)
-_SEARCHED = 128
-"""Residues of integers are searched up to here, too."""
+_MODULI = (2, 3, 5, 7, 10, 16, 100, 256, 1000)
+_SEARCHED, _SEARCHED_ON = 256, 10_000
+"""Residues of integers are searched up to here, too, on so many outputs."""
 _SCALES = tuple(10.0**digits for digits in range(10))
+_WIDTHS = (2.0**-6, 2.0**-10, 2.0**-14)
+"""Cells of these widths show narrow peaks of numbers; in interquartile ranges."""
 _CELLS = 32
 _CLOSELY = 8
 """Columns that are looked at bit by bit: those that differ most between the two inputs."""
@@ -33,6 +35,8 @@ _COARSE = 6
 _MOST_BITS = 2
 """Bits of whole numbers that are looked at: those whose frequencies differ most."""
 _EXACT = 2.0**53
+_FINEST = 2.0**20
+"""Parts of 1 that fractions of noise are compared in."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         yield Aspect(f"column {column}", lambda rows, column=column: rows[:, column])  # type: ignore[misc]
     if len(used) > 1:
         yield Aspect("the sum of the columns", lambda rows: rows[:, used].sum(axis=1))
+        yield Aspect("the largest column", lambda rows: rows[:, used].max(axis=1))
+        yield Aspect("the smallest column", lambda rows: rows[:, used].min(axis=1))
+        yield Aspect("the spread of the columns", lambda rows: np.ptp(rows[:, used] / 2.0, axis=1))
+        i, j = _differing(first, second, used)[:2]
+        yield Aspect(f"the difference of columns {i} and {j}", lambda rows: rows[:, i] / 2.0 - rows[:, j] / 2.0)
         scale = _scale(first, second, used)
         a, b = first[:, used] / scale, second[:, used] / scale
         difference = a.mean(axis=0) - b.mean(axis=0)
@@ -78,8 +87,8 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
     """Yield codes whose frequencies may tell two inputs apart.
 
     Whole outputs and single values as they are; the exponent and the lowest bit of floats; signs; residues of the
-    integer part, and the bits of whole numbers that differ most; cells of the fraction at decimal scales; of several
-    columns also parities and cells of two together.
+    integer part, and the bits that differ most; cells of the fraction at decimal scales, and narrow cells; of several
+    columns also parities and cells of two together, the parities, signs and sides of eight, and their order.
 
     Parameters
     ----------
@@ -93,11 +102,11 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         whole = all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second))
         for aspect in _of_one(f"column {column}", whole, first[:, column], second[:, column]):
             yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
-        if whole:
-            yield from _bits_of(column, first[:, column], second[:, column])
+        yield from _bits_of(column, whole, first[:, column], second[:, column])
     if len(used) > 1:
         yield Aspect("the parity of all columns together", lambda rows: _residue(_parts(rows[:, used]).sum(axis=1), 2))
         yield Aspect("the signs of all columns together", lambda rows: _product_of_signs(rows[:, used]))
+        yield from _of_all(used, close, np.median(np.concatenate([first, second])[:, close], axis=0))
     for i, j in itertools.combinations(close[:_PAIRED], 2):
         yield from _of_two(i, j, np.concatenate([first[:, [i, j]], second[:, [i, j]]]))
 
@@ -136,25 +145,57 @@ def _of_one(name: str, whole: bool, first: Rows, second: Rows) -> Iterator[Aspec
     yield Aspect(f"values of {name}", _bits)
     yield Aspect(f"the sign of {name}", lambda x: np.signbit(x).astype(np.int64))
     yield Aspect(f"the lowest bit of {name}", _grid)
-    integers = _parts(first), _parts(second)
+    integers = _parts(first[:_SEARCHED_ON]), _parts(second[:_SEARCHED_ON])
     telling = _best(
         range(2, _SEARCHED + 1), lambda m: tuple(np.bincount(_residue(x, m), minlength=m) for x in integers)
     )
     for modulus in dict.fromkeys((*_MODULI, *telling)):
         yield Aspect(f"{name} mod {modulus}", lambda x, m=modulus: _residue(_parts(x), m))  # type: ignore[misc]
+    spread = float(np.subtract(*np.quantile(np.concatenate([first, second]), [0.75, 0.25])))
+    for width in () if whole or spread <= 0.0 else _WIDTHS:
+        rounded = spread * width
+        yield Aspect(f"{name} to {width:.2g} of its spread", lambda x, r=rounded: _cell(x / r))  # type: ignore[misc]
     for scale in () if whole else _SCALES:
         yield Aspect(f"the fraction of {scale:g} times {name}", lambda x, s=scale: _fraction(x, s))  # type: ignore[misc]
 
 
-def _bits_of(column: int, first: Rows, second: Rows) -> Iterator[Aspect]:
-    """Yield the single bits of a column of whole numbers whose frequencies differ most between the inputs."""
-    often = [np.array([_bit(x, bit).mean() for bit in range(53)]) for x in (first, second)]
+def _bits_of(column: int, whole: bool, first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the single bits of a column whose frequencies differ most: of whole numbers, else of the float itself."""
+    often = [np.array([_bit(x, bit, whole).mean() for bit in range(64 - 11 * whole)]) for x in (first, second)]
+    of = "" if whole else " of the float"
     for bit in np.argsort(-np.abs(often[0] - often[1]), kind="stable")[:_MOST_BITS].tolist():
-        yield Aspect(f"bit {bit} of column {column}", lambda rows, b=bit: _bit(rows[:, column], b))  # type: ignore[misc]
+        yield Aspect(f"bit {bit}{of} of column {column}", lambda rows, b=bit: _bit(rows[:, column], b, whole))  # type: ignore[misc]
+    yield Aspect(f"the parity of the bits{of} of column {column}", lambda rows: _ones(rows[:, column], whole) % 2)
 
 
-def _bit(x: Rows, bit: int) -> NDArray[np.int64]:
-    return np.asarray(_parts(x).astype(np.int64) >> bit & 1)
+def _bit(x: Rows, bit: int, whole: bool) -> NDArray[np.int64]:
+    return np.asarray((_parts(x).astype(np.int64) if whole else _bits(x)) >> bit & 1)
+
+
+def _ones(x: Rows, whole: bool) -> NDArray[np.int64]:
+    return np.bitwise_count(_parts(np.abs(x)).astype(np.uint64) if whole else _bits(x).view(np.uint64)).astype(np.int64)
+
+
+def _of_all(used: list[int], close: list[int], medians: NDArray[np.float64]) -> Iterator[Aspect]:
+    """Yield what several columns show together that none of them shows alone, nor any two."""
+    shown = f"columns {', '.join(map(str, close))}"
+    powers = 2 ** np.arange(len(close))
+    few = close[:_PAIRED]
+    places = _PAIRED ** np.arange(len(few))
+    yield Aspect(f"the parities of {shown}", lambda rows: _residue(_parts(rows[:, close]), 2) @ powers)
+    yield Aspect(f"the signs of {shown}", lambda rows: np.signbit(rows[:, close]) @ powers)
+    yield Aspect(f"the sides of the medians of {shown}", lambda rows: (rows[:, close] > medians) @ powers)
+    yield Aspect("which column is the largest", lambda rows: rows[:, used].argmax(axis=1).astype(np.int64))
+    yield Aspect("which column is the smallest", lambda rows: rows[:, used].argmin(axis=1).astype(np.int64))
+    yield Aspect(
+        f"the order of columns {', '.join(map(str, few))}",
+        lambda rows: np.argsort(rows[:, few], axis=1, kind="stable").astype(np.int64) @ places,
+    )
+    yield Aspect("how many columns are 0", lambda rows: np.count_nonzero(rows[:, used] == 0.0, axis=1).astype(np.int64))
+    yield Aspect(
+        "how many values are equal",
+        lambda rows: np.count_nonzero(np.diff(np.sort(rows[:, used], axis=1), axis=1) == 0.0, axis=1).astype(np.int64),
+    )
 
 
 def _best(candidates: range, counted: Callable[[int], tuple[NDArray[np.int64], ...]]) -> list[int]:
@@ -205,9 +246,31 @@ def codes_of(rows: Rows) -> NDArray[np.int64]:
     return np.asarray((mixed * factors).sum(axis=1, dtype=np.uint64).view(np.int64))
 
 
+def parts_of_noise(rows: Rows) -> list[NDArray[np.int64]]:
+    """Return codes of what two outputs have in common if they share a part of their noise alone.
+
+    Of the first column that is not a hash and varies: the fraction. None where outputs are whole numbers.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (trials, columns)
+    """
+    for column in range(1, min(rows.shape[1], 1 + _CLOSELY)):
+        values = rows[:, column]
+        if (values != np.rint(values)).any():
+            fraction = np.rint((values - np.floor(values)) * _FINEST) % _FINEST
+            return [fraction.astype(np.int64)]
+    return []
+
+
 def _parts(x: Rows) -> Rows:
     """Return the integer parts; those that no float holds exactly count as 0."""
     return np.where(np.abs(x) < _EXACT, np.floor(x), 0.0)
+
+
+def _cell(x: Rows) -> NDArray[np.int64]:
+    """Return the nearest integers; those that no float holds exactly count as 0."""
+    return np.where(np.abs(x) < _EXACT, np.rint(x), 0.0).astype(np.int64)
 
 
 def _residue(x: Rows, modulus: int) -> NDArray[np.int64]:

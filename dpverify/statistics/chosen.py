@@ -25,8 +25,18 @@ _SURELY = 6.0
 """The same for limits that must hold what was expected of them nearly always."""
 _MOST_OTHER = 0.98
 """Events that nearly always happen show less than 0.02 nats; their complements may show more."""
+_MOST_FURTHER = 8
+"""Further events of each direction that are tested with a small share of the level."""
+_SEEMS = 1.0
+"""Standard deviations by which a further event must seem to break the claim."""
+_RARE = 0.01
+"""Events up to here are looked for on their own: next to likely ones that just keep a claim they seem to show less."""
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this: smaller differences need too many trials."""
+
+
+_Key = tuple[int, bool, float]
+"""An event by the place of its score, its direction and where it begins."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +50,22 @@ class ChosenEvents(Events):
     resolved : ndarray of bool, shape (events,)
         Whether its limits count in a pass: of the events whose loss fresh outputs will tell to within the slack, and of
         one that seems to show more. Decided before these are drawn.
+    ranks : ndarray of int64, shape (events,)
+        0 for the events that should show most; for further ones 1, 2, ... in the order in which they should show some.
     """
 
     names: tuple[str, ...] = ()
     resolved: NDArray[np.bool_] | None = None
+    ranks: NDArray[np.int64] | None = None
+
+    def shares(self, further: float) -> NDArray[np.float64]:
+        """Return shares of a level, which sum to 1: those of the further events, `further` together, fall with rank."""
+        assert self.ranks is not None
+        first = self.ranks == 0
+        falling = np.where(first, 0.0, 1.0 / np.maximum(self.ranks, 1))
+        if first.all():
+            return np.full(len(self), 1.0 / len(self))
+        return np.asarray((1.0 - further) * first / first.sum() + further * falling / falling.sum())
 
     @property
     def distinct(self) -> int:
@@ -95,7 +117,9 @@ class EventLimits:
         return np.where(excess > 0, np.maximum(loss, 0.0), 0.0)
 
 
-def event_limits(in_likely: ArrayLike, in_other: ArrayLike, trials: int, level: float) -> EventLimits:
+def event_limits(
+    in_likely: ArrayLike, in_other: ArrayLike, trials: int, level: float, shares: ArrayLike | None = None
+) -> EventLimits:
     """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
 
     Parameters
@@ -106,9 +130,11 @@ def event_limits(in_likely: ArrayLike, in_other: ArrayLike, trials: int, level: 
         Samples per input.
     level : float
         In (0, 1), over all of them.
+    shares : array_like, shape (events,), optional
+        Of the level, for each event, with sum 1; equal ones when omitted.
     """
-    p_lower, p_upper = simultaneous_intervals(np.asarray(in_likely), trials, level / 2.0)
-    q_lower, q_upper = simultaneous_intervals(np.asarray(in_other), trials, level / 2.0)
+    p_lower, p_upper = simultaneous_intervals(np.asarray(in_likely), trials, level / 2.0, shares)
+    q_lower, q_upper = simultaneous_intervals(np.asarray(in_other), trials, level / 2.0, shares)
     return EventLimits(p_lower, p_upper, q_lower, q_upper, level)
 
 
@@ -133,7 +159,10 @@ def choose_events(
     trials: int,
     slack: float,
 ) -> ChosenEvents:
-    """Return a few events: those that should give the best lower bounds, speak most against the claim, and decide it.
+    """Return events: those that should give the best lower bounds, speak most against the claim, and decide it.
+
+    Further ones have a small share of the level: of each score the one that speaks most against the claim, and the rare
+    one that does.
 
     Parameters
     ----------
@@ -163,7 +192,7 @@ def choose_events(
     ]
     if not candidates:
         return _constant(first[0])
-    picked: dict[tuple[int, bool, float], tuple[float, float, bool]] = {}
+    picked: dict[_Key, tuple[float, float, bool, int]] = {}
     for upward in (True, False):
         side = [found for found in candidates if found.upward == upward]
         if not side:
@@ -184,17 +213,27 @@ def choose_events(
         # Where the two inputs differ most surely, and where the claim is broken most surely.
         for grown, among in ((1.0, telling & resolved), (math.exp(epsilon or 0.0), telling)):
             deviation = np.sqrt((p * (1 - p) + grown**2 * q * (1 - q)) / size)
-            wanted.append(np.where(among, (p - grown * q - delta) / deviation, -np.inf))
-        for value in wanted:
-            k = int(np.argmax(value))
-            if value[k] > -np.inf:
-                picked[int(place[k]), upward, float(thresholds[k])] = float(p[k]), float(q[k]), bool(resolved[k])
+            surely = (p - grown * q - delta) / deviation
+            wanted.append(np.where(among, surely, -np.inf))
+        leading = [int(np.argmax(value)) for value in wanted if value.max() > -np.inf]
+        for rank, k in [*((0, k) for k in leading), *enumerate(_further(place, surely, p), start=1)]:
+            key = int(place[k]), upward, float(thresholds[k])
+            picked.setdefault(key, (float(p[k]), float(q[k]), bool(resolved[k]), rank))
     return _events_of(scores, picked)
 
 
-def _events_of(
-    scores: Sequence[NamedScore], picked: dict[tuple[int, bool, float], tuple[float, float, bool]]
-) -> ChosenEvents:
+def _further(place: NDArray[np.int64], surely: NDArray[np.float64], p: NDArray[np.float64]) -> list[int]:
+    """Return for each score the event that breaks the claim most surely, and the rare one that does, in that order."""
+    found = []
+    for among in (np.full(p.shape, True), p <= _RARE):
+        for score in np.unique(place):
+            value = np.where(among & (place == score), surely, -np.inf)
+            if value.max() > _SEEMS:
+                found.append(int(np.argmax(value)))
+    return sorted(dict.fromkeys(found), key=lambda k: -float(surely[k]))[:_MOST_FURTHER]
+
+
+def _events_of(scores: Sequence[NamedScore], picked: dict[_Key, tuple[float, float, bool, int]]) -> ChosenEvents:
     places = [place for place, _, _ in picked]
     used = sorted(set(places))
     columns = [used.index(place) for place in places]
@@ -209,6 +248,7 @@ def _events_of(
         np.array([found[:2] for found in picked.values()]),
         tuple(scores[place].name for place in places),
         np.array([found[2] for found in picked.values()], dtype=bool),
+        np.array([found[3] for found in picked.values()], dtype=np.int64),
     )
 
 
@@ -220,7 +260,7 @@ def _constant(usual: NDArray[np.float64]) -> ChosenEvents:
 
     scores = [NamedScore("the only output", other), NamedScore("the only output", lambda samples: -other(samples))]
     # Only that it is the usual one can be told to within a slack.
-    rare, usually = (0.0, 0.0, False), (1.0, 1.0, True)
+    rare, usually = (0.0, 0.0, False, 0), (1.0, 1.0, True, 0)
     picked = {(0, True, 0.5): rare, (0, False, 0.5): usually, (1, True, -0.5): usually, (1, False, -0.5): rare}
     return _events_of(scores, picked)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
@@ -10,7 +12,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["lags_up_to", "serial_dependence", "smallest_replay"]
+__all__ = ["lags_up_to", "pairs_at", "serial_dependence", "smallest_replay"]
 
 _EVERY = 32
 """Up to here every lag is looked at, beyond it a few per octave."""
@@ -24,6 +26,13 @@ def lags_up_to(trials: int) -> NDArray[np.int64]:
     octaves = np.rint(_EVERY * 2.0 ** (np.arange(1, 4 * 14) / 4)).astype(np.int64)
     lags = np.unique(np.concatenate([np.arange(1, _EVERY + 1), octaves]))
     return lags[lags <= most]
+
+
+def pairs_at(values: NDArray[Any], lag: int, offset: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return values and those `lag` later, in disjoint pairs: of every second stretch of `lag` from `offset` on."""
+    stretches = (len(values) - offset) // (2 * lag)
+    pairs = values[offset : offset + 2 * lag * stretches].reshape(stretches, 2, lag, *values.shape[1:])
+    return pairs[:, 0], pairs[:, 1]
 
 
 def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
@@ -50,26 +59,25 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     collision = law.collision
     cumulative = np.cumsum(weights)
     middle = int(np.argmin(np.abs(cumulative - 0.5)))
-    high = places > middle
     share = float(1.0 - cumulative[middle])
     same_side = share**2 + (1.0 - share) ** 2
     best, found, comparisons = 1.0, "no two runs are alike more often than chance", 0
     for lag in lags_up_to(len(places)).tolist():
-        first = np.arange(len(places) - lag)
-        for stretch in (0, 1):
-            t = first[(first // lag) % 2 == stretch]
-            if t.size < _FEWEST:
+        for offset in (0, lag):
+            pairs = pairs_at(places, lag, offset)
+            equal = int(np.count_nonzero((pairs[0] == pairs[1]) & (pairs[0] >= 0)))
+            alike = int(np.count_nonzero((pairs[0] > middle) == (pairs[1] > middle)))
+            size = pairs[0].size
+            if size < _FEWEST:
                 continue
-            equal = int(np.count_nonzero((places[t] == places[t + lag]) & (places[t] >= 0)))
-            alike = int(np.count_nonzero(high[t] == high[t + lag]))
             p_values = {
-                f"{equal} of {t.size} are equal; {collision * t.size:.4g} expected": float(
-                    stats.binom.sf(equal - 1, t.size, collision)
+                f"{equal} of {size} are equal; {collision * size:.4g} expected": float(
+                    stats.binom.sf(equal - 1, size, collision)
                 )
             }
             if law.outside * len(places) < 1e-6:
-                sides = stats.binom.cdf(alike, t.size, same_side), stats.binom.sf(alike - 1, t.size, same_side)
-                text = f"{alike} of {t.size} are on the same side of the median; {same_side * t.size:.4g} expected"
+                sides = stats.binom.cdf(alike, size, same_side), stats.binom.sf(alike - 1, size, same_side)
+                text = f"{alike} of {size} are on the same side of the median; {same_side * size:.4g} expected"
                 p_values[text] = min(1.0, 2.0 * float(min(sides)))
             comparisons += len(p_values)
             text, p_value = min(p_values.items(), key=lambda item: item[1])

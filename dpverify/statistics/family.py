@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.validation import check_integer, check_probability
+from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["AuditResult", "Verdict", "decide", "holm", "overall"]
 
@@ -49,6 +49,8 @@ class AuditResult:
         The finding in one sentence.
     verdict : Verdict
         Set by `decide` over the whole family; `undecided` before.
+    weight : float
+        Positive: the share of the level that this test has, next to the others' weights.
     details : mapping
         More figures, as plain JSON values.
     """
@@ -61,10 +63,12 @@ class AuditResult:
     fault: str = ""
     power: float | None = None
     verdict: Verdict = Verdict.UNDECIDED
+    weight: float = 1.0
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_probability("p_value", self.p_value)
+        check_real("weight", self.weight, low=0.0, low_open=True)
         check_integer("trials", self.trials, low=0)
         if self.power is not None:
             check_probability("power", self.power)
@@ -84,22 +88,27 @@ class AuditResult:
         }
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+def holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
     """Return Holm's adjusted p-values: rejecting those <= a errs with probability <= a over the whole family.
 
-    Valid whatever the dependence of the tests (holm1979).
+    Valid whatever the dependence of the tests (holm1979, section 2 for the weights).
 
     Parameters
     ----------
     p_values : array_like, shape (tests,)
+    weights : array_like, shape (tests,), optional
+        Positive shares of the level, fixed without looking at the p-values; equal ones when omitted.
     """
     raw = np.asarray(p_values, dtype=np.float64)
     if raw.ndim != 1 or not ((raw >= 0) & (raw <= 1)).all():
         raise ValueError("p_values must be a vector of numbers in [0, 1].")
-    order = np.argsort(raw, kind="stable")
-    scaled = raw[order] * (raw.size - np.arange(raw.size))
+    shares = np.ones(raw.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if shares.shape != raw.shape or not (shares > 0).all():
+        raise ValueError(f"weights must be {raw.size} positive numbers.")
+    order = np.argsort(raw / shares, kind="stable")
+    left = np.cumsum(shares[order][::-1])[::-1]  # of this test and those after it
     adjusted = np.empty_like(raw)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(raw[order] / shares[order] * left))
     return adjusted
 
 
@@ -118,7 +127,7 @@ def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95)
     """
     check_probability("level", level)
     check_probability("power", power)
-    adjusted = holm([result.p_value for result in results])
+    adjusted = holm([result.p_value for result in results], [result.weight for result in results])
     decided = []
     for result, p_value in zip(results, adjusted, strict=True):
         sharp = result.power is not None and result.power >= power

@@ -65,7 +65,7 @@ def clopper_pearson(successes: ArrayLike, trials: int, level: float) -> tuple[ND
 
 
 def simultaneous_intervals(
-    successes: ArrayLike, trials: int, level: float
+    successes: ArrayLike, trials: int, level: float, shares: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return intervals that all cover their truths at once but for probability <= level: the union bound.
 
@@ -75,7 +75,16 @@ def simultaneous_intervals(
         Counts of events of the same trials, of any dependence.
     trials, level
         As for `lower_limit`.
+    shares : array_like, shape (events,), optional
+        Of the level, for each event, with sum 1; equal ones when omitted.
     """
     counts = np.asarray(successes)
     events = counts.shape[-1] if counts.ndim else 1
-    return clopper_pearson(counts, trials, _level(level) / max(1, events))
+    each = np.full(events, 1.0 / max(1, events)) if shares is None else np.asarray(shares, dtype=np.float64)
+    if each.shape != (events,) or (each <= 0).any() or abs(float(each.sum()) - 1.0) > 1e-12:
+        raise ValueError(f"shares must be {events} positive numbers with sum 1.")
+    limits = [clopper_pearson(counts[..., k], trials, _level(level) * float(each[k])) for k in range(events)]
+    if not limits:
+        return clopper_pearson(counts, trials, level)
+    low, high = (np.stack(side, axis=-1) for side in zip(*limits, strict=True))
+    return low, high

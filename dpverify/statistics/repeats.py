@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.search import bisected
-from dpverify.statistics.dependence import lags_up_to
+from dpverify.statistics.dependence import lags_up_to, pairs_at
 from dpverify.statistics.intervals import upper_limit
 from dpverify.statistics.structure import StructureCheck
 
@@ -30,28 +30,31 @@ _CROSSED = 8
 """Lags up to which two different columns are compared."""
 
 
-def repeats(codes: NDArray[np.int64]) -> StructureCheck:
+def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
     """Test whether runs that are near to each other are equal more often than runs far apart.
 
     Parameters
     ----------
     codes : ndarray of int64, shape (trials,)
-        One for each output, in the order of the runs; equal for equal outputs.
+        One for each output, in the order of the runs; equal for equal outputs. Several: of other things to be equal in.
     """
-    near, far = codes[: len(codes) // 2], codes[len(codes) // 2 :]
-    pairs = len(far) // 2
-    equal_far = int(np.count_nonzero(far[:pairs] == far[pairs : 2 * pairs]))
-    compared = [
-        (int(np.count_nonzero(near[start] == near[start + lag])), start.size, lag)
-        for lag, start in _stretches(len(near))
-    ]
-    best, found = 1.0, "near runs are equal no more often than others"
-    for equal, size, lag in _furthest(compared, equal_far, pairs, more=True):
-        p_value = float(stats.hypergeom.sf(equal - 1, size + pairs, equal + equal_far, size))
-        if p_value < best:
-            best = p_value
-            found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
-    return StructureCheck("repeated runs", min(1.0, best * max(1, len(compared))), found)
+    best, found, comparisons = 1.0, "near runs are equal no more often than others", 0
+    for entry in codes:
+        near, far = entry[: len(entry) // 2], entry[len(entry) // 2 :]
+        pairs = len(far) // 2
+        equal_far = int(np.count_nonzero(far[:pairs] == far[pairs : 2 * pairs]))
+        compared = [
+            (int(np.count_nonzero(first == later)), first.size, lag)
+            for lag, offset in _stretches(len(near))
+            for first, later in [pairs_at(near, lag, offset)]
+        ]
+        comparisons += len(compared)
+        for equal, size, lag in _furthest(compared, equal_far, pairs, more=True):
+            p_value = float(stats.hypergeom.sf(equal - 1, size + pairs, equal + equal_far, size))
+            if p_value < best:
+                best = p_value
+                found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
+    return StructureCheck("repeated runs", min(1.0, best * max(1, comparisons)), found)
 
 
 def _furthest(
@@ -94,9 +97,10 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
     for i, j in itertools.product(range(len(changing)), repeat=2):
         alike_far = int(np.count_nonzero(far[:pairs, i] == far[pairs : 2 * pairs, j]))
         compared = [
-            (int(np.count_nonzero(near[start, i] == near[start + lag, j])), start.size, lag)
-            for lag, start in _stretches(half)
+            (int(np.count_nonzero(first[..., i] == later[..., j])), first[..., i].size, lag)
+            for lag, offset in _stretches(half)
             if i == j or lag <= _CROSSED
+            for first, later in [pairs_at(near, lag, offset)]
         ]
         comparisons += len(compared)
         for alike, size, lag in _furthest(compared, alike_far, pairs, more=False):
@@ -111,14 +115,10 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
     return StructureCheck("dependence of runs", min(1.0, best * max(1, comparisons)), found)
 
 
-def _stretches(runs: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield lags and the first runs of disjoint pairs: of every second stretch of `lag` runs, and of the others."""
-    first = np.arange(runs)
+def _stretches(runs: int) -> Iterator[tuple[int, int]]:
+    """Yield lags and where disjoint pairs begin: every second stretch of `lag` runs with the next, and the others."""
     for lag in sorted({*lags_up_to(runs).tolist(), *(lag for lag in _ROUND if lag <= runs // 100)}):
-        for stretch in (0, 1):
-            start = first[: runs - lag][(first[: runs - lag] // lag) % 2 == stretch]
-            if start.size:
-                yield lag, start
+        yield from ((lag, offset) for offset in (0, lag) if runs - offset >= 2 * lag)
 
 
 def smallest_deviation(trials: int, level: float, *, power: float = 0.95) -> float:

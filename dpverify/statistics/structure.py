@@ -112,9 +112,13 @@ def message_order(
 
     messages = np.concatenate(runs)
     observed = statistics(messages)
-    p_value = _permutation_p_value(
-        observed, lambda: statistics(messages[np.argsort(run_of + rng.random(run_of.size))]), permutations
-    )
+
+    def shuffled() -> NDArray[np.float64]:
+        if (sizes == sizes[0]).all():
+            return rng.permuted(messages.reshape(len(runs), -1), axis=1).ravel()
+        return messages[np.argsort(run_of + rng.random(run_of.size))]
+
+    p_value = _permutation_p_value(observed, lambda: statistics(shuffled()), permutations)
     return StructureCheck(
         "message order",
         p_value,

@@ -70,13 +70,16 @@ def test_fair_dice_pass_every_test_that_is_due() -> None:
         "conformance of throw, fair",
         "conformance of throw, loaded",
         "dependence of runs, fair",
+        "steadiness of runs, fair",
         "repeated outputs, runs of two blocks",
+        "dependence of runs, loaded",
+        "steadiness of runs, loaded",
         "privacy loss of throw, fair against loaded",
         "privacy of throw, fair against loaded",
     ]
     assert all(result.power is not None and result.fault for result in report.results)
     # Without a claim there is no test of privacy, and without laws none at all.
-    assert len(thrown(dice(DIE)).results) == 4
+    assert len(thrown(dice(DIE)).results) == 7
     assert thrown(dice(DIE), known=False, claim=(0.6, 0.0)).results == ()
 
 
@@ -145,8 +148,8 @@ def test_tests_of_other_packages_join_the_family(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(engine, "registered", lambda group: {"own": test})
     beforehand = [AuditResult("known before", 1.0, 0, "exact", "nothing", power=1.0)]
     report = thrown(dice(DIE), beforehand=beforehand, detect=0.2)
-    # One known before, two of each law, four of structure and of the pair, and the two of this package.
-    assert given == [(name, (4000, 1), pytest.approx(1e-3 / 15), 0.2) for name in ("fair", "loaded")]
+    # One known before, two of each law, two of each dataset, seven of structure, four of the pair, two of this package.
+    assert given == [(name, (4000, 1), pytest.approx(1e-3 / 22), 0.2) for name in ("fair", "loaded")]
     assert "own, fair" in refuted(report)
     assert "own, loaded" not in refuted(report)
     assert report.results[0].check == "known before"

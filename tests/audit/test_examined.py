@@ -58,6 +58,7 @@ def test_the_surest_event_has_half_of_the_level() -> None:
         return rows
 
     expected = np.array([[0.5, 0.4], [0.5, 0.1], [0.01, 0.001]])
-    events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, ("a", "b", "c"))
+    ranks = np.array([0, 0, 1])
+    events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, ("a", "b", "c"), None, ranks)
     weights = _weights(events, 1.0, 0.0)
-    assert weights.tolist() == [0.25, 0.5, 0.25]
+    np.testing.assert_allclose(weights, [0.2, 0.7, 0.1])

@@ -81,7 +81,7 @@ def test_numbers_are_kept_and_strings_have_features() -> None:
     rows = RowTarget.of(Target(lambda x, rng: np.array([0.1, -2.0])), 2)(NONE, RNG, 2, "trials")
     np.testing.assert_array_equal(rows, [[0.0, 0.1, -2.0]] * 2)
     widths = WidthTarget.of(Target(lambda x, rng: (1, "a")))(NONE, RNG, 2, "trials")
-    np.testing.assert_array_equal(widths, [19, 19])
+    np.testing.assert_array_equal(widths, [31, 31])
 
 
 def test_a_kept_output_does_not_change_with_the_next() -> None:

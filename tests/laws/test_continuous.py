@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dpverify.laws.continuous import Gaussian, Laplace
+from dpverify.laws.continuous import Cells, Gaussian, Laplace
+from dpverify.statistics.rare import rare_events
 
 
 @pytest.mark.parametrize("law", [Laplace(0.0, 1.0), Laplace(-3.0, 0.25), Laplace(2.0, 7.0)])
@@ -35,3 +36,20 @@ def test_the_gaussian_density_integrates_to_the_distribution_function(law: Gauss
     assert float(law.survival(law.mean + 30.0 * law.sigma)) == pytest.approx(4.906713927148187e-198, rel=1e-9)
     with pytest.raises(ValueError, match=r"^sigma=0\.0 must be a finite number in \(0, inf\)\.$"):
         Gaussian(1.0, 0.0)
+
+
+def test_classes_of_cells_show_coarse_floats() -> None:
+    law, rng = Laplace(0.3, 1.0), np.random.default_rng(4)
+    cells, plain = Cells(0.3, 0.25, 80, 8), Cells(0.3, 0.25, 80)
+    draws = 0.3 + rng.laplace(size=40_000)
+    masses = cells.law(law)
+    np.testing.assert_array_equal(cells.number(draws) // 8, plain.number(draws))
+    assert masses.points[0] == -640
+    assert masses.atoms == 1280
+
+    def p_value(numbers: np.ndarray) -> float:
+        return rare_events(masses, numbers)[0]
+
+    assert p_value(cells.number(draws)) > 1e-3
+    assert p_value(cells.number(draws.astype(np.float16).astype(float))) < 1e-12
+    assert p_value(cells.number(draws.astype(np.float32).astype(float))) < 1e-12

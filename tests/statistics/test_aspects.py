@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.statistics.aspects import coded_aspects, codes_of, features, numeric_aspects
+from dpverify.statistics.aspects import coded_aspects, codes_of, features, numeric_aspects, parts_of_noise
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -47,7 +47,7 @@ def test_a_discriminant_adds_up_what_the_columns_show() -> None:
     a, b = direction.of(first), direction.of(second)
     # Each column is 0.3 deviations off, all together three times that.
     assert 0.8 < (a.mean() - b.mean()) / b.std() < 1.0
-    assert len(aspects) == 11
+    assert len(aspects) == 15
 
 
 def test_columns_that_never_change_are_left_out() -> None:
@@ -61,3 +61,38 @@ def test_codes_and_features() -> None:
     assert np.unique(codes_of(rows)).size == N
     np.testing.assert_array_equal(codes_of(rows), codes_of(rows.copy()))
     assert features(rows).shape == (N, 12)
+
+
+def codes(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
+    """Return how far the frequencies of each aspect's codes are apart, in total variation."""
+    apart = {}
+    for aspect in coded_aspects(first, second):
+        a, b = aspect.of(first), aspect.of(second)
+        apart[aspect.name] = sum(abs(np.mean(a == code) - np.mean(b == code)) for code in np.unique(np.r_[a, b])[:300])
+    return apart
+
+
+def test_what_several_columns_show_together() -> None:
+    bits = RNG.integers(0, 2, (N, 8)).astype(float)
+    hidden = bits.copy()
+    hidden[:, 6] = (hidden[:, 1] + hidden[:, 4]) % 2
+    assert max(value for name, value in codes(hidden, bits).items() if name.startswith("the parities of")) > 0.9
+    noise, ordered = RNG.laplace(size=(N, 4)), RNG.laplace(size=(N, 4))
+    ordered[: N // 3] = np.sort(ordered[: N // 3], axis=1)
+    assert max(value for name, value in codes(ordered, noise).items() if name.startswith("the order of")) > 0.5
+
+
+def test_single_bits_of_floats_and_their_parity() -> None:
+    drawn = RNG.laplace(size=(2, N)).view(np.int64)
+    first, second = (drawn[0] | 256).view(float)[:, None], (drawn[1] & ~256).view(float)[:, None]
+    assert codes(first, second)["bit 8 of the float of column 0"] == pytest.approx(2.0)
+    odd = np.bitwise_count(drawn.view(np.uint64)) % 2 == np.array([[1], [0]])
+    first, second = ((x ^ (1 << 12) * (~flip)).view(float)[:, None] for x, flip in zip(drawn, odd, strict=True))
+    assert codes(first, second)["the parity of the bits of the float of column 0"] == pytest.approx(2.0)
+
+
+def test_noise_that_is_shared_in_part() -> None:
+    values = RNG.laplace(size=(N, 1)) + 7.25
+    (fraction,) = parts_of_noise(np.c_[np.zeros(N), values])
+    np.testing.assert_array_equal(fraction, parts_of_noise(np.c_[np.zeros(N), values - 3.0])[0])
+    assert parts_of_noise(np.c_[np.zeros(N), np.rint(values)]) == []

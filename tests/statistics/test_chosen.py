@@ -63,3 +63,19 @@ def test_where_all_is_alike_another_output_is_the_event(fresh: float) -> None:
     likely, other = events.pairs(zeros, zeros + fresh)
     shown = (likely.sum(axis=0) - other.sum(axis=0)).max()
     assert shown == 50 * fresh
+
+
+def test_a_rare_event_is_tested_next_to_likely_ones_that_keep_the_claim() -> None:
+    leaks = [NamedScore(f"leak {k}", lambda rows, k=k: rows[:, k]) for k in (1, 2)]  # type: ignore[misc]
+    first, second = (np.c_[RNG.laplace(shift, 1, 40_000), np.zeros((40_000, 2))] for shift in (1, 0))
+    first[:40, 1], first[:12, 2] = 1.0, 1.0
+    events = choose_events([VALUE, *leaks], first, second, delta=0, epsilon=1.0, trials=200_000, slack=0.1)
+    assert events.ranks is not None
+    ranks = {name: rank for name, rank in zip(events.names, events.ranks.tolist(), strict=True) if "leak" in name}
+    assert ranks["leak 1"] == 0 < ranks["leak 2"]
+    shares = events.shares(0.1)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[events.ranks > 0].sum() == pytest.approx(0.1)
+    limits = [event_limits(np.array([30] * 2), np.array([9] * 2), 100, 0.01, given) for given in (None, [0.9, 0.1])]
+    assert limits[0].p_lower[0] < limits[1].p_lower[0] < 0.3
+    assert limits[1].p_lower[1] < limits[0].p_lower[1]

@@ -55,3 +55,15 @@ def test_bad_input() -> None:
         result(1.5, None)
     with pytest.raises(ValueError, match=r"^p_values must be a vector"):
         holm([0.5, -0.1])
+
+
+def test_weights_are_shares_of_the_level() -> None:
+    # A test with 8 of 10 parts needs no more than 10 / 8 of its p-value; once it is out, the others share all.
+    assert_allclose(holm([0.008, 0.004, 0.5], [8.0, 1.0, 1.0]), [0.01, 0.01, 0.5], rtol=1e-12)
+    assert_allclose(holm([0.3, 0.01], [3.0, 1.0]), [0.3, 0.04], rtol=1e-12)
+    assert_allclose(holm([0.2, 0.1, 0.4], [5.0, 5.0, 5.0]), holm([0.2, 0.1, 0.4]), rtol=1e-12)
+    rng = np.random.default_rng(6)
+    alarms = sum(holm(row, [9.0, 1.0, 2.0]).min() <= 0.05 for row in rng.random((4000, 3)))
+    assert alarms <= 276
+    with pytest.raises(ValueError, match=r"^weights must be 2 positive numbers\.$"):
+        holm([0.5, 0.1], [1.0, 0.0])

@@ -37,7 +37,7 @@ __all__ = ["DiscreteLaplaceMeanClaims", "LaplaceMeanClaims", "laplace_cells", "l
 _STEPS = 2**12
 """Of the grid that bounds continuous noise from either side: the composed epsilon is then known within 1e-6 or so."""
 _MOST_LISTED = 2**26
-_CELLS_PER_SCALE, _REACH = 4.0, 80
+_CELLS_PER_SCALE, _REACH, _RESIDUES = 4.0, 80, 8
 
 
 def laplace_families(epsilon: float) -> tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]:
@@ -47,7 +47,7 @@ def laplace_families(epsilon: float) -> tuple[Sequence[Entry], Sequence[PrivacyL
 
 def laplace_cells(law: Laplace) -> Cells:
     """Return the cells by which an audit reads Laplace noise: a quarter of its scale wide, twenty scales each way."""
-    return Cells(law.location, law.scale / _CELLS_PER_SCALE, _REACH)
+    return Cells(law.location, law.scale / _CELLS_PER_SCALE, _REACH, _RESIDUES)
 
 
 class LaplaceMeanClaims(LocalMeanClaims[LaplaceMean]):

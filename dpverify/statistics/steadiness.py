@@ -1,0 +1,124 @@
+"""Do all runs have one law, whenever they are drawn? Counters, warm-ups and drift, without knowing the law.
+
+Of independent runs of one law any subset is as good as any other. So half of the runs, drawn by lot, may say at which
+times which outputs seem to be more frequent, and on the other half, given how many there are, their number at these
+times is hypergeometric (Fisher's exact test).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.statistics.structure import StructureCheck, grid_exponents
+
+__all__ = ["smallest_unsteadiness", "steady_runs"]
+
+_CYCLES = (4096, 5040, 10_000, 365, 11)
+"""Runs are counted by their number in these cycles, and in all cycles that divide them."""
+_STRETCHES = 16
+_COLUMNS = 4
+_FREQUENT = 4
+"""The most frequent outputs, and the most frequent lowest bits, are looked at one by one."""
+_TESTED = 6
+"""Times and outputs that are tested, those that look most odd first."""
+_LEAST = 8
+"""Outputs that are rarer in the half that chooses are not looked at."""
+
+
+def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) -> StructureCheck:
+    """Test whether outputs are as frequent at some times as at others: every so many runs, early, late, or in a part.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (trials, columns)
+        The outputs, in the order of the runs; the first four columns that change are looked at.
+    codes : ndarray of int64, shape (trials,)
+        One for each output, equal for equal outputs.
+    seed : int
+        Of the lots.
+    """
+    name, steady = "steadiness of runs", "outputs are as frequent at any time"
+    lots = np.random.default_rng(seed).random(len(rows)) < 0.5
+    partitions = list(_times(len(rows)))
+    sizes = [np.bincount(times[lots], minlength=cells) for _, times, cells in partitions]
+    chosen: list[tuple[float, str, NDArray[np.bool_], str, NDArray[np.bool_]]] = []
+    for what, happened in _outcomes(rows, codes, lots):
+        (hits,) = np.nonzero(happened & lots)
+        share = hits.size / max(1, int(lots.sum()))
+        if not _LEAST <= hits.size <= int(lots.sum()) - _LEAST:
+            continue
+        for (when, times, cells), size in zip(partitions, sizes, strict=True):
+            seen = np.bincount(times[hits], minlength=cells)
+            for period in _divisors(cells, len(rows)) if when.startswith("number") else (cells,):
+                within, counted = (x.reshape(-1, period).sum(axis=0) for x in (size, seen))
+                # As if one more were expected: a single run is no evidence.
+                off = np.abs(counted - within * share) / np.sqrt(within * share * (1.0 - share) + 1.0)
+                cell = int(np.argmax(off))
+                if len(chosen) < _TESTED or off[cell] > chosen[-1][0]:
+                    odd = float(off[cell]), when.format(cell, period), times % period == cell, what, happened
+                    chosen = sorted([*chosen, odd], key=lambda one: -one[0])[:_TESTED]
+    best, found = 1.0, steady
+    for _, when, at, what, happened in chosen:
+        tested = ~lots
+        runs, having, inside = (int(np.count_nonzero(x & tested)) for x in (tested, happened, at))
+        both = int(np.count_nonzero(happened & at & tested))
+        law = stats.hypergeom(runs, having, inside)
+        p_value = 2.0 * float(min(law.sf(both - 1), law.cdf(both)))
+        if p_value < best:
+            best = p_value
+            found = f"of {inside} runs {when} {both} have {what}; {inside * having / max(1, runs):.4g} expected"
+    return StructureCheck(name, min(1.0, best * max(1, len(chosen))), found)
+
+
+def _times(runs: int) -> Iterator[tuple[str, NDArray[np.int64], int]]:
+    """Yield partitions of the runs by time: what a part is called, the part of every run, and how many there are."""
+    at = np.arange(runs)
+    for cycle in _CYCLES:
+        yield "number {} of every {}", at % cycle, cycle
+    yield f"in part {{}} of {_STRETCHES}", at * _STRETCHES // runs, _STRETCHES
+    # Part k begins at run 2^k - 1, or ends so many before the last.
+    for name, distance in (("from the first", at), ("before the last", runs - 1 - at)):
+        place = np.log2(distance + 1.0).astype(np.int64)
+        yield f"2^{{}} {name}", place, int(place.max()) + 1
+
+
+@functools.cache
+def _divisors(cycle: int, runs: int) -> tuple[int, ...]:
+    return tuple(period for period in range(2, min(cycle, runs // 20) + 1) if cycle % period == 0)
+
+
+def _outcomes(
+    rows: NDArray[np.float64], codes: NDArray[np.int64], lots: NDArray[np.bool_]
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield what an output may have, and which runs have it; chosen by the runs with the lot alone."""
+    for code in _frequent(codes[lots]):
+        yield f"the output of run {int(np.argmax(codes == code))}", codes == code
+    changing = np.flatnonzero((rows[lots] != rows[:1]).any(axis=0))[:_COLUMNS]
+    for column in changing.tolist():
+        values = rows[:, column]
+        low, middle, high = np.quantile(values[lots], [0.02, 0.5, 0.98])
+        wide = float(np.quantile(np.abs(values[lots] - middle), 0.9))
+        yield f"column {column} above its median", values > middle
+        yield f"column {column} in its upper tail", values > high
+        yield f"column {column} in its lower tail", values < low
+        yield f"column {column} far from its median", np.abs(values - middle) > wide
+        lowest = grid_exponents(values)
+        for exponent in _frequent(lowest[lots]):
+            yield f"the lowest bit 2^{exponent} in column {column}", lowest == exponent
+
+
+def _frequent(codes: NDArray[np.int64]) -> list[int]:
+    found, often = np.unique(codes, return_counts=True)
+    return [int(found[k]) for k in np.argsort(-often, kind="stable")[:_FREQUENT] if _LEAST <= often[k] < codes.size]
+
+
+def smallest_unsteadiness(trials: int, level: float, *, power: float = 0.95) -> float:
+    """Return about the least change of a median in a sixteenth of the runs that `steady_runs` shows with some power."""
+    wide = float(stats.norm.isf(level / (2.0 * _TESTED)) + stats.norm.isf(1.0 - power))
+    return min(1.0, wide * math.sqrt(0.25 * 2.0 * _STRETCHES / max(trials, 1)))
