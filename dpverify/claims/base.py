@@ -8,13 +8,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel, enclosing_floats
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+
+if TYPE_CHECKING:
+    from dpverify.privacy_loss.attained_change import Parts
+    from dpverify.privacy_loss.joint_change import JointChange
 
 __all__ = ["Claims", "MechanismClaims", "MoreUsers"]
 
@@ -117,6 +121,27 @@ class MechanismClaims(Claims[P]):
             If no such law is known here.
         """
         raise ValueError(f"protocol={protocol!r} cannot be composed with others: {self.name} has no listed law here.")
+
+    def changes_jointly(self, protocol: P, threat_model: ThreatModel) -> bool:
+        """Return whether an input changes the bits of a run together, so that `joint` says how."""
+        return False
+
+    def joint(
+        self, protocol: P, threat_model: ThreatModel, runs: int, reference_delta: float
+    ) -> tuple[JointChange, Parts]:
+        """Return what replacing one input changes together in all of so many runs, where it does.
+
+        Returns
+        -------
+        (JointChange, Parts)
+            What all datasets are bounded by, and pairs that some attain at once, with how often each is met.
+
+        Raises
+        ------
+        ValueError
+            Where `changes_jointly` is false.
+        """
+        raise ValueError(f"protocol={protocol!r} must change its bits jointly: {self.name} has families of pairs.")
 
     def in_full(self, changes: Change) -> int:
         """Return of how many instances the input is replaced, for twins that know no other change.

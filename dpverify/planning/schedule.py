@@ -22,13 +22,16 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.day import Day, days_of
+from dpverify.planning.joint_days import joint_days
 from dpverify.planning.levels import alike, listed_levels
 from dpverify.planning.result import AccountResult, HonestView
 from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
+from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.covers import Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.together import Together
 from dpverify.rounding import UNIT
 from protocols.validation import check_choice, check_integer
 
@@ -104,7 +107,16 @@ class Schedule:
             common[0] if threat_model is None else check_choice("threat_model", threat_model, common, where=" here")
         )
         self._assign()
-        self._found: tuple[float, list[_Family]] | None = None
+        self._joint = {
+            number: (law.protocol, law.claims)
+            for number, law in enumerate(self._listed)
+            if not self.uniform and law.claims.changes_jointly(law.protocol, self.threat_model)
+        }
+        if self._joint and self.at_most < self.runs:
+            names = ", ".join(sorted({claims.name for _, claims in self._joint.values()}))
+            raise ValueError(f"at_most={at_most!r} must be omitted: the joint changes of {names} are met in all runs.")
+        self._found_for = math.inf
+        self._families_known: list[_Family] = []
         self._laws: SeveralLaws | None = None
 
     def _assign(self) -> None:
@@ -185,6 +197,8 @@ class Schedule:
             return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
 
         def exact() -> PrivacyCurve:
+            if self._joint:
+                return self._together(reference_delta, relative_width, *self._counts(number))
             laws = self._families(reference_delta, relative_width)
             (upper, met), (lower, _) = (self._counted(counts) for counts in self._counts(number))
             if most == number:
@@ -194,36 +208,44 @@ class Schedule:
 
         return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
 
+    def _together(
+        self, reference_delta: float, relative_width: float, upper: Sequence[int], lower: Sequence[int]
+    ) -> PrivacyCurve:
+        """Return the curve of so many runs of each law, some of which change their bits jointly."""
+        changes, attained = joint_days(self._joint, self.threat_model, reference_delta, upper, lower)
+        full = None
+        if len(self._joint) < len(self._listed):
+            laws = self._families(reference_delta, relative_width)
+            above, below = self._counted(upper)[0], self._counted(lower)[0]
+            if not changes:  # in the first runs
+                return SeveralComposition(laws, above, below)
+            attained += tuple(laws.attained(below))
+            full = ContourComposition(laws.factors(above)) if any(above) else None
+        return Together(changes, full, attained, reference_delta)
+
     def _counted(self, counts: Sequence[int]) -> tuple[list[int], int]:
         """Return counts of runs by family, of which one run may meet several, and how many instances it meets at most.
 
         Families that a run of one law meets and a run of another does not are met as often as runs are of the law.
         """
         met = Counter[int]()
-        for family in self._listing_now:
+        for family in self._families_known:
             met[family.law] += family.copies
-        return [counts[family.law] * family.copies for family in self._listing_now], max(met.values())
+        return [counts[family.law] * family.copies for family in self._families_known], max(met.values(), default=1)
 
     def _listing(self, reference_delta: float) -> list[_Family]:
         """Return the families of all listed laws, with the number of the law, made once unless delta falls much."""
-        if self._found is None or self._found[0] > 2.0 * reference_delta:
+        if self._found_for > 2.0 * reference_delta:
             tail = _SHARE * reference_delta / self.runs
             loose = len(self._listed) > _MOST_SHARP
-            self._found = (
-                reference_delta,
-                [
-                    family
-                    for number, law in enumerate(self._listed)
-                    for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
-                ],
-            )
-            self._laws = None
-        return self._found[1]
-
-    @property
-    def _listing_now(self) -> list[_Family]:
-        assert self._found is not None
-        return self._found[1]
+            self._found_for, self._laws = reference_delta, None
+            self._families_known = [
+                family
+                for number, law in enumerate(self._listed)
+                if number not in self._joint
+                for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
+            ]
+        return self._families_known
 
     def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
         found = self._listing(reference_delta)
@@ -250,6 +272,10 @@ class Schedule:
                 one = curve.epsilon(share).upper
             return total([(self.at_most, Interval(one, one))]).upper
         epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+        for number, (protocol, claims) in self._joint.items():
+            with within_limits(claims.name):
+                curve = claims.curve(protocol, Full(1), self.threat_model, reference_delta=share)
+                epsilons[number] = curve.epsilon(share).upper
         most = self._counted([1] * len(self._listed))[1]
         for number, entries, _, copies in found:
             pairs = [pair for entry in entries for pair in members(entry)]

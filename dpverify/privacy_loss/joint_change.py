@@ -98,7 +98,7 @@ class JointChange:
         spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
         largest = max(pair.largest_loss for group in trimmed for pair in group)
         step = max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, _SMALLEST_STEP)
-        self._deviation = max(spread, step) * math.sqrt(change.squared_change)
+        self.deviation = max(spread, step) * math.sqrt(change.squared_change)
         full = [FullChange(dominating_grid(group, step)) for group in trimmed]
         self._grid = ChangeGrid(change, -math.log(reference_delta))
         unlisted = max(pair.grid.unbounded_mass for pair in full)
@@ -114,7 +114,7 @@ class JointChange:
         m = change.coordinates
         self._loss_error = m * loss_error
         self._log_growth = m * max(pair.relative_error for pair in full)
-        self._infinite = self._infinite_mass(unlisted, finite_up_to)
+        self.infinite = self._infinite_mass(unlisted, finite_up_to)
         # No loss exceeds that of a full change, nor that of an outcome that is given its finite loss, ln(b'/b).
         given = -math.log1p(-finite_up_to) if self._grid.has_sure_bits else math.log1p(finite_up_to / _LEAST_CHANCE)
         self._largest = max(m * max(largest, given) * (1.0 + 8.0 * UNIT) + self._loss_error, 0.0)
@@ -127,7 +127,7 @@ class JointChange:
         Or where that takes a larger grid than fits, or squares that leave the floats: it is there only to be smaller.
         """
         m = self.change.coordinates
-        if self.change.squared_change < _NEARLY_FULL * m or self._deviation < _LEAST_DEVIATION:
+        if self.change.squared_change < _NEARLY_FULL * m or self.deviation < _LEAST_DEVIATION:
             return math.inf
         accuracy = {"relative_width": _FULL_WIDTH, "reference_delta": self._reference}
         try:
@@ -172,34 +172,38 @@ class JointChange:
         charges = self.change.coordinates * crowd + self._log_growth + nodes.tilt * self._loss_error
         return np.asarray(self.change.squared_change * rates + charges * (1.0 + 8.0 * UNIT))
 
-    def _estimate(self, tilt: float) -> tuple[float, float]:
+    def estimate(self, tilt: float) -> tuple[float, float]:
         """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss."""
         few = np.unique(np.linspace(0, self._grid.sizes.size - 1, 12).astype(int))
         level = self._grid.midpoints.shape[1] // 2
         rates = [max(atoms.log_moment(tilt) for atoms in self._atoms[k][level]) / self._grid.sizes[k] ** 2 for k in few]
         exponent = self.change.squared_change * max(rates)
-        return exponent, max(math.sqrt(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.0)), 0.1 * self._deviation)
+        return exponent, max(math.sqrt(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.0)), 0.1 * self.deviation)
 
     def _log_integral(self, tilt: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
         if tilt not in self._known:
-            deviation = self._estimate(tilt)[1]
+            deviation = self.estimate(tilt)[1]
             smoothing = _SMOOTHING * looseness(self.change) * deviation**2
             contour = Contour.at(tilt, deviation, smoothing, period=_PERIOD)
-            each = contour.log_integral(self._exponents(contour.nodes))
-            self._known[tilt] = self._grid.largest_mean(each.max(axis=1))
+            self._known[tilt] = self.log_integral(contour)
         return self._known[tilt]
+
+    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
+        """Return ln J on any contour; with a share, of the moduli to the power of one over it: see `together`."""
+        each = contour.log_integral(self._exponents(contour.nodes) / share)
+        return self._grid.largest_mean(each.max(axis=1))
 
     def _least(self, cost: Callable[[float, float], float]) -> float:
         """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
 
         def estimated(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
-            exponent, spread = self._estimate(tilt)
+            exponent, spread = self.estimate(tilt)
             # The integral of a Gaussian over a kernel that is wider.
             return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
-        best = least_argument(estimated, math.log(0.3 / self._deviation), math.log(100.0 / self._deviation))
+        best = least_argument(estimated, math.log(0.3 / self.deviation), math.log(100.0 / self.deviation))
         self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
         return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
 
@@ -225,7 +229,7 @@ class JointChange:
             return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
 
         finite = math.exp(min(self._least(log_delta), 0.0)) if epsilon < self._largest else 0.0
-        upper = float(min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
+        upper = float(min(1.0, (finite + self.infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
         return min(upper, self._in_full(lambda full: full.delta_upper(epsilon)))
 
     def epsilon_upper(self, delta: float) -> float:
@@ -235,7 +239,7 @@ class JointChange:
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         otherwise = self._in_full(lambda full: full.epsilon_upper(delta))
-        left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
+        left = (delta - self.infinite) * (1.0 - 8.0 * UNIT)
         if left <= 0.0:
             return otherwise
         wanted = math.log(left)

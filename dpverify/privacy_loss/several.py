@@ -110,6 +110,14 @@ class SeveralLaws:
         self._upper = [dominating_grid(family, self.step) for family in self._families]
         self._lower = [connect_the_dots(pairs[0], self.step) if pairs else None for pairs in self._attained]
 
+    def factors(self, counts: Sequence[int]) -> list[tuple[GridPrivacyLoss, int]]:
+        """Return what dominates so many instances of each family, none where there are none."""
+        return [(grid, count) for grid, count in zip(self._upper, counts, strict=True) if count]
+
+    def attained(self, counts: Sequence[int]) -> list[tuple[PrivacyLossDistribution, int]]:
+        """Return the pairs that are attained at once in so many instances of each, where one is known."""
+        return [(pairs[0], count) for pairs, count in zip(self._attained, counts, strict=True) if pairs and count]
+
     def coarser(self) -> None:
         """Put everything on a grid of four times the step."""
         self.step *= 4.0

@@ -18,7 +18,7 @@ from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, Pure, R
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.lsq import GaussianFeatures, Identity
+from protocols.lsq import GaussianFeatures
 from protocols.vector_sum import VectorSum
 
 FULL = GaussianFeatures(2)
@@ -195,9 +195,6 @@ def test_a_density_whose_bits_all_change_mixes_with_others() -> None:
     found = account([(density, 1), (RandomizedResponse(200, 0.25), 1)], delta=1e-6).epsilon
     bits = account([(crowd, 6), (RandomizedResponse(200, 0.25), 1)], delta=1e-6).epsilon
     assert (found.lower, found.upper) == (bits.lower, bits.upper)
-    listed = KernelDensityProtocol(crowd, Identity(2, radius=1.0).sample(1, rng))
-    with pytest.raises(ValueError, match=r"features cannot be composed with other protocols: what a point changes"):
-        account([(listed, 1), (RandomizedResponse(200, 0.25), 1)], delta=1e-6)
 
 
 def test_at_most_so_many_runs_of_several_instances() -> None:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dpverify.claims.distant import opposite_sizes
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import PrivacyCurve
-from dpverify.privacy_loss.attained_change import composed
+from dpverify.privacy_loss.attained_change import Parts, composed
 from dpverify.privacy_loss.mixture import bit_probability_change
 from protocols.bitsum import BitsumProtocol
 from protocols.lsq import LSQFeatures
 
-__all__ = ["among_coins_curve", "grouped"]
+__all__ = ["among_coins_curve", "among_coins_parts", "grouped"]
 
 _GROUPS = 128
 """Sizes of moves are lowered to so many: neighbours differ by little."""
@@ -36,10 +36,8 @@ def grouped(sizes: NDArray[np.float64]) -> list[tuple[float, int]]:
     return [(float(group[0]), group.size) for group in groups]
 
 
-def among_coins_curve(
-    bitsum: BitsumProtocol, features: LSQFeatures, runs: int, reference_delta: float
-) -> PrivacyCurve | None:
-    """Return the privacy curve of two opposite points where all others hold 0; None where none were worked out.
+def among_coins_parts(bitsum: BitsumProtocol, features: LSQFeatures, runs: int) -> Parts:
+    """Return the pairs of two opposite points where all others hold 0, and how often each is met; none if unknown.
 
     Parameters
     ----------
@@ -49,18 +47,23 @@ def among_coins_curve(
         The public features.
     runs : int
         How many runs with the same features.
-    reference_delta : float
-        Where accuracy is wanted.
     """
     coins = claims_of(bitsum).among_coins(bitsum)
     if coins is None:
-        return None
+        return ()
     found = [opposite_sizes(features, points) for points in claims_of(features.family).distant_points(features)]
     sizes = max(found, key=lambda sizes: float(sizes @ sizes), default=np.zeros(0))
-    moves = grouped(sizes)
-    if not moves:
-        return None
     full = coins.attained[1]
-    ends = [(0.5 + 0.5 * math.nextafter(size, 0.0), 0.5 - 0.5 * math.nextafter(size, 0.0)) for size, _ in moves]
-    pairs = [bit_probability_change(full, *end) for end in ends]
-    return composed(tuple((pair, runs * count) for pair, (_, count) in zip(pairs, moves, strict=True)), reference_delta)
+    ends = [
+        (0.5 + 0.5 * math.nextafter(size, 0.0), 0.5 - 0.5 * math.nextafter(size, 0.0), runs * count)
+        for size, count in grouped(sizes)
+    ]
+    return tuple((bit_probability_change(full, before, after), number) for before, after, number in ends)
+
+
+def among_coins_curve(
+    bitsum: BitsumProtocol, features: LSQFeatures, runs: int, reference_delta: float
+) -> PrivacyCurve | None:
+    """Return their privacy curve, accurate where wanted; None where no points were worked out."""
+    parts = among_coins_parts(bitsum, features, runs)
+    return composed(parts, reference_delta) if parts else None

@@ -18,16 +18,20 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.kde.attained import among_coins_curve
+from dpverify.claims.bitsum.base import negligible
+from dpverify.claims.kde.attained import among_coins_curve, among_coins_parts
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.kde import PRIVACY
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.privacy_loss.attained_change import Parts
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.joint_change import JointChange
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.step import choose_step, least_step
@@ -204,7 +208,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
                     kde_pairs(bitsum, family), in_full(), runs * features.instances, relative_width, reference_delta
                 )
             )
-        if _joint_law(bitsum, threat_model) and not _all_may_change(features):
+        if self.changes_jointly(protocol, threat_model):
             curves.append(lambda: _OneEnd(of(_joint_change(features, runs)), upper=True))
         elif not curves:
             curves.append(lambda: _OneEnd(in_full(), upper=True))
@@ -218,21 +222,30 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
     def families(
         self, protocol: KernelDensityProtocol, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
-        """Return those of the bitsum, as often as there are bits: where a point is known to change all of them fully.
-
-        Raises
-        ------
-        ValueError
-            Where not all bits may change, or are not known to: no law of that is listed.
-        """
+        """Return those of the bitsum, as often as bits may change fully; only known points' bits are attained."""
         features = protocol.features
-        if claims_of(features.family).bits_in_full(features) != features.coordinates:
-            raise ValueError(
-                f"protocol={claims_of(features.family).name!r} features cannot be composed with other protocols: what "
-                "a point changes of their bits has no listed law here."
-            )
         found = claims_of(protocol.bitsum).families(protocol.bitsum, threat_model, tail, loose=loose)
-        return tuple(found) * features.coordinates
+        unknown = tuple((entries, ()) for entries, _ in found)
+        most = features.instances * Sparse(features.family.S, features.family.Q).full_changes
+        attained = min(_bits_in_full(features), most)
+        return tuple(found) * attained + unknown * (most - attained)
+
+    def changes_jointly(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> bool:
+        """Return whether not all bits may change fully, and the bitsum has a law of that."""
+        return not _all_may_change(protocol.features) and _joint_law(protocol.bitsum, threat_model)
+
+    def joint(  # noqa: D102
+        self, protocol: KernelDensityProtocol, threat_model: ThreatModel, runs: int, reference_delta: float
+    ) -> tuple[JointChange, Parts]:
+        bitsum, features = protocol.bitsum, protocol.features
+        change = _joint_change(features, runs)
+        pairs = claims_of(bitsum).views_at(bitsum, threat_model, negligible(reference_delta, change.instances))
+        attained = runs * _bits_in_full(features)
+        lower = [among_coins_parts(bitsum, features, runs)]
+        lower += [((pair, attained),) for pair in pairs.attained if attained]
+        known = [parts for parts in lower if parts]
+        best = max(known, key=lambda parts: total_loss(parts).saddle_point(reference_delta)[0], default=())
+        return JointChange(pairs.every, change, reference_delta=reference_delta), best
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of what replacing a point may change; only from above where not all bits may."""
