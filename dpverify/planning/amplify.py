@@ -31,7 +31,7 @@ _COVERED = {
     "gaussian": "inputs anywhere in [0, 1], hers and all others'",
 }
 
-_TAIL = 1e-5
+_TAIL = 1e-4
 """Of delta: what noise on the line may leave out."""
 _LEAST_TAIL = 1e-280
 

@@ -50,6 +50,8 @@ _LONGEST = 1e5
 _STEPS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 _STEEPEST = 300.0
 """The largest exponent of a single value."""
+_MOST_SCALE = 3.0
+"""Next to the saddle point M^n is at most about 1: where it is more, a few large values make the sum."""
 _SMALLEST = 650.0
 """An excess below about e^-650 is bounded from above only."""
 
@@ -161,7 +163,7 @@ def _contour(variable: Variable, copies: int, smoothing: float) -> _Contour:
     }
     further = min(periods, key=lambda step: periods[step])
     period = max(ahead, periods[further])
-    if not (kappa > 0.0 and period < _LONGEST):
+    if not (kappa > 0.0 and period < _LONGEST and scale < _MOST_SCALE):
         raise CapacityError("a sum of independent variables that hardly spreads at all is not evaluated.")
     spacing = 2.0 * math.pi * tilt / period
     count = math.ceil(math.sqrt(2.0 * _NEGLIGIBLE + (kappa * tilt) ** 2) / kappa / spacing) + 1

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.excess import Variable, expected_excess
+from dpverify.privacy_loss.gridded_excess import gridded_excess
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import bisected, crossing
 from protocols.validation import check_integer, check_real
@@ -41,6 +42,8 @@ Floats = NDArray[np.float64]
 
 _MOST_USERS = 2**52
 _FARTHEST = 100.0
+_WIDE, _LITTLE = 0.02, 1e-280
+"""A relative width of the expectation above which, unless it is next to nothing, it is bounded on a grid, too."""
 _ROOT2 = math.sqrt(2.0)
 
 
@@ -134,7 +137,7 @@ class HiddenReport:
         below = self.seen * (1.0 - self.error)
         found = self._told(power)
         if self.users > 1 and found.upper > 0.0:
-            hidden = self._hidden(power)
+            hidden = self._hidden(power, found)
             found = Interval.proved(max(found.lower, hidden.lower), min(found.upper, hidden.upper))
         lower = (found.lower + below) * (1.0 - 4.0 * UNIT)
         upper = (found.upper + beyond) * (1.0 + 8.0 * UNIT) + SUBNORMAL
@@ -150,15 +153,21 @@ class HiddenReport:
         most = float(np.sum(np.where(gain + off > 0.0, np.maximum(gain, 0.0) + off, 0.0))) * (1.0 + 1e-12)
         return Interval(least, max(least, most))
 
-    def _hidden(self, power: float) -> Interval:
-        """Return the expectation over n; nothing, from 0 to 1, where it is out of reach."""
+    def _hidden(self, power: float, known: Interval) -> Interval:
+        """Return the expectation over n: from 0 to 1 where it is out of reach. What is known needs no grid."""
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 values = (self.first - power * self.second) / self.others
                 off = (2.0 * self.error + 8.0 * UNIT) * (self.first + power * self.second) / self.others
                 variable = Variable(self.others, values, self.error, off, self.complete)
-                found = expected_excess(variable, self.users, smoothing=self.smoothing)
-        except (CapacityError, FloatingPointError, OverflowError):
+                try:
+                    found = expected_excess(variable, self.users, smoothing=self.smoothing)
+                except CapacityError:
+                    found = Interval(0.0, math.inf)
+                most = min(found.upper, self.users * known.upper)
+                if most > max(found.lower, self.users * known.lower, _LITTLE) / (1.0 - _WIDE):
+                    found = Interval.proved(found.lower, min(found.upper, gridded_excess(variable, self.users)))
+        except (FloatingPointError, OverflowError):
             return Interval(0.0, 1.0)
         return Interval.proved(found.lower / self.users * (1.0 - 2.0 * UNIT), found.upper / self.users)
 

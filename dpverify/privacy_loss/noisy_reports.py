@@ -55,7 +55,7 @@ class _Noise:
 
 
 def noisy_reports(
-    scale: float, power: float, users: int, *, tail: float = 1e-11, cells: int = 150, smoothing: float = 2e-3
+    scale: float, power: float, users: int, *, tail: float = 1e-11, cells: int = 150, smoothing: float = 5e-3
 ) -> Amplification:
     """Return what shuffling gives where every user reports a value in [0, 1], any of them, with noise of this density.
 

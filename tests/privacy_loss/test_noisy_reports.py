@@ -87,6 +87,23 @@ def test_many_normal_reports_hide_each_other_though_none_is_private() -> None:
     assert 0.0169 < found.lower < found.upper < 0.0206
 
 
+@pytest.mark.parametrize(
+    ("scale", "power", "users", "least", "most"),
+    [
+        (math.sqrt(2.0), 2.0, 10, 2.57, 3.15),
+        (math.sqrt(2.0), 2.0, 100, 0.48, 0.94),
+        (math.sqrt(8.0), 2.0, 40, 0.337, 0.399),
+        (4.0, 4.0, 10**5, 0.0061, 0.0097),
+    ],
+)
+def test_few_reports_of_unbounded_noise_hide_each_other(
+    scale: float, power: float, users: int, least: float, most: float
+) -> None:
+    """Rare reports with ratios of thousands decide, where a contour has no saddle point to speak of."""
+    found = noisy_reports(scale, power, users, tail=1e-10, cells=60).epsilon(1e-6)
+    assert least < found.lower < found.upper < most
+
+
 def test_laplace_reports_hide_better_than_the_worst_of_their_class() -> None:
     found = noisy_reports(0.5, 1.0, 10**4).epsilon(1e-6)
     assert found.upper < pure(2.0, 10**4).epsilon(1e-6).upper
