@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpverify.claims.theorem import Theorem
 
-__all__ = ["STATEMENTS", "Statement", "number_elsewhere", "uncovered"]
+__all__ = ["STATEMENTS", "Statement", "number_elsewhere", "outcomes", "uncovered"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,16 @@ def uncovered(theorems: Iterable[Theorem]) -> tuple[Statement, ...]:
     return tuple(
         each for each in STATEMENTS if not each.why_not and not any(_about(theorem, each) for theorem in known)
     )
+
+
+def outcomes(theorems: Iterable[Theorem]) -> list[tuple[str, str, str, str]]:
+    """Return, for every statement, document, item, its number elsewhere, and its entries or why there is none."""
+    known = tuple(theorems)
+    found = []
+    for each in STATEMENTS:
+        entries = [f"{theorem.name}: {theorem.verdict.value}" for theorem in known if _about(theorem, each)]
+        found.append((each.document, each.item, each.elsewhere, "; ".join(entries) or each.why_not or "none yet"))
+    return found
 
 
 def _about(theorem: Theorem, statement: Statement) -> bool:

@@ -160,7 +160,7 @@ class Theorem:
     @property
     def document(self) -> str:
         """The cite key of the source."""
-        return self.source.split(", ", 1)[0]
+        return self.source.split(",")[0].split()[0]
 
     @property
     def item(self) -> str:

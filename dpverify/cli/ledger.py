@@ -20,7 +20,7 @@ Names = Annotated[
     typer.Argument(metavar="[NAME]...", help='Only the evidence of these: part of a name, or "Theorem 3.2".'),
 ]
 
-_COMMANDS = ("show", "check")
+_COMMANDS = ("show", "check", "errata", "coverage")
 
 
 def in_full(words: Sequence[str]) -> list[str]:
@@ -35,6 +35,8 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="What was found about the theorems of the sources, and the evidence for it.")
     group.command(name="show")(_show)
     group.command(name="check")(_check)
+    group.command(name="errata")(_errata)
+    group.command(name="coverage")(_coverage)
     app.add_typer(group, name="ledger")
 
 
@@ -45,6 +47,24 @@ def _show(words: Words = None, as_json: AsJson = False) -> None:
 
     rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else ledger())]
     print_result({"theorems": rows}, ledger_table(rows, findings=bool(words)), as_json)
+
+
+def _errata() -> None:
+    """Print what is wrong or misleading in the documents, as Markdown: docs/errata.md."""
+    from dpverify.claims.ledger import ledger
+    from dpverify.report.errata import errata_page
+
+    typer.echo(errata_page([theorem.to_dict() for theorem in ledger()]), nl=False)
+
+
+def _coverage() -> None:
+    """Print which claims of the documents have an entry, as Markdown: docs/ledger.md."""
+    from dpverify.claims.ledger import ledger
+    from dpverify.claims.statements import outcomes
+    from dpverify.report.errata import coverage_page
+
+    known = ledger()
+    typer.echo(coverage_page([theorem.to_dict() for theorem in known], outcomes(known)), nl=False)
 
 
 def _check(

@@ -20,42 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LEDGER = ledger()
 QUICK = {each.check for theorem in LEDGER for each in theorem.checked_by if each.runs and each.quick}
 
-PENDING: frozenset[str] = frozenset(
-    {
-        "balle2019-lemma-5.3",
-        "erlingsson2014-theorem-1",
-        "erlingsson2014-theorem-2",
-        "ghazi2021-algorithm-5",
-        "ghazi2021-lemma-28",
-        "ghazi2021-lemma-32",
-        "ghazi2021-lemma-32-samples",
-        "ghazi2021-lemma-34",
-        "ghazi2021-lemma-4",
-        "ghazi2021-theorem-26",
-        "ghazi2021-theorem-29",
-        "ghazi2021-theorem-30",
-        "ghazi2021-theorem-35",
-        "ghazi2021-theorem-8",
-        "wang2024-two-counts",
-        "wang_lecture9-9.1.1-averaging",
-        "wang_lecture9-9.1.1-hundred-rounds",
-        "wang_lecture9-9.1.1-limit",
-        "wang_lecture9-9.1.1-single",
-        "wang_lecture9-equation-9.1",
-        "wang_lecture9-equation-9.5",
-        "wang_lecture9-figure-9.2",
-        "wang_lecture9-laplace-communication",
-        "wang_lecture9-laplace-mean",
-        "wang_lecture9-randomized-response",
-        "wang_lecture9-randomized-response-error",
-        "wang_lecture9-section-9.2.1-average",
-        "wang_lecture9-theorem-9.2",
-        "wang_lecture9-theorem-9.3",
-        "wang_lecture9-theorem-9.4",
-        "wang_lecture9-theorem-9.6",
-        "wang_lecture9-theorem-9.6-parameter",
-    }
-)
+PENDING: frozenset[str] = frozenset()
 """Entries whose evidence stands in their tests only: this may only shrink."""
 
 
