@@ -1,0 +1,235 @@
+"""A stable learner for a class of finite Littlestone dimension d, as Theorem 35 of ghazi2021 needs: from its own proof.
+
+The learner of that paper's main part is not among our sources. This one has the same parts: a learner that finds one
+hypothesis with a probability that depends on d alone (bun2020, by tournaments of the standard optimal algorithm), run
+on many parts of a user's sample; and shared randomness, which makes all users settle on one of the frequent ones. Here
+that is a threshold for frequencies: a uniform one is seldom near any of the few that are large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.user_level.representations import Representation, Table
+from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
+from protocols.validation import check_generator, check_integer, check_real
+
+__all__ = ["FrequentHypotheses", "FrequentLearner", "VersionSpaces"]
+
+_MOST_SPACES = 2**15
+
+
+class VersionSpaces:
+    """The concepts that are left by examples, and what the standard optimal algorithm predicts from them.
+
+    A version space is an integer, whose bit i says that concept i is left. The algorithm predicts for every point the
+    label that leaves a space of the larger dimension, 0 among equals: so each mistake makes the dimension less.
+
+    Parameters
+    ----------
+    concepts : ndarray of 0 and 1, shape (concepts, domain)
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If it has more than 2^15 version spaces.
+    """
+
+    def __init__(self, concepts: Table) -> None:
+        self.full = (1 << len(concepts)) - 1
+        self._keeps = [
+            tuple(sum(1 << int(at) for at in np.flatnonzero(column == label)) for label in (0, 1))
+            for column in concepts.T
+        ]
+        spaces, new = {self.full}, [self.full]
+        while new:
+            left = {space & keep for space in new for pair in self._keeps for keep in pair} - spaces - {0}
+            spaces |= left
+            if len(spaces) > _MOST_SPACES:
+                raise ValueError(
+                    f"concepts has more than {_MOST_SPACES} version spaces; list fewer points or concepts."
+                )
+            new = list(left)
+        self._dimensions: dict[int, int] = {0: -1}
+        for space in sorted(spaces, key=int.bit_count):
+            self._dimensions[space] = self._dimension(space)
+        made = {space: self._predicted(space) for space in sorted(spaces)}
+        rows = {prediction: row for row, prediction in enumerate(sorted(set(made.values())))}
+        self._rows = {space: rows[prediction] for space, prediction in made.items()}
+        self.table: Table = np.array(sorted(rows), dtype=np.uint8)
+
+    def _dimension(self, space: int) -> int:
+        halves = ([space & keep for keep in pair] for pair in self._keeps)
+        return max((1 + min(self._dimensions[half] for half in pair) for pair in halves if all(pair)), default=0)
+
+    def _predicted(self, space: int) -> tuple[int, ...]:
+        halves = ([self._dimensions[space & keep] for keep in pair] for pair in self._keeps)
+        return tuple(int(one > zero) for zero, one in halves)
+
+    @property
+    def dimension(self) -> int:
+        """The Littlestone dimension of the class."""
+        return self._dimensions[self.full]
+
+    def dimension_of(self, space: int) -> int:
+        """Return the Littlestone dimension of a version space."""
+        return self._dimensions[space]
+
+    def after(self, space: int, point: int, label: int) -> int:
+        """Return what is left of a version space by an example; 0 if nothing is."""
+        return space & self._keeps[point][label]
+
+    def predicts(self, space: int, fallback: int) -> int:
+        """Return the row of `table` that the algorithm predicts from a space, from another one if that is empty."""
+        return self._rows[space or fallback or self.full]
+
+
+@dataclass(frozen=True, eq=False)
+class FrequentHypotheses(PublicLearner):
+    """The learner with its public randomness.
+
+    Parameters
+    ----------
+    spaces : VersionSpaces
+        Of the class.
+    batch : int
+        n, the examples that each prediction is consistent with.
+    threshold : float
+        How frequent a hypothesis must be.
+    rounds : ndarray of int64, shape (runs,)
+        How many tournaments, one within the other, each run has: in [0, d].
+    seeds : ndarray of int64, shape (runs,)
+        Of the coins that tournaments guess labels with.
+    """
+
+    spaces: VersionSpaces
+    batch: int
+    threshold: float
+    rounds: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+
+    @property
+    def table(self) -> Table:  # type: ignore[override]
+        """What the standard optimal algorithm may predict."""
+        return self.spaces.table
+
+    def frequencies(self, points: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return how often runs on parts of a sample find each hypothesis, shape (hypotheses,).
+
+        Raises
+        ------
+        ValueError
+            If there are fewer examples than `batch` for each run, or one is out of range.
+        """
+        at, given = check_examples(points, labels, self.table.shape[1])
+        runs = self.rounds.size
+        if at.size < runs * self.batch:
+            raise ValueError(
+                f"points has shape {at.shape}, but must hold {self.batch} examples or more for each of {runs} runs."
+            )
+        own = at.size // runs
+        found = np.zeros(len(self.table))
+        for run in range(runs):
+            part = slice(run * own, (run + 1) * own)
+            examples = list(zip(at[part].tolist(), given[part].tolist(), strict=True))
+            coins = np.random.default_rng(int(self.seeds[run]))
+            found[_Run(self, examples, coins).predicted(int(self.rounds[run]))] += 1.0
+        return found / runs
+
+    def chosen(self, frequencies: NDArray[np.float64]) -> int:
+        """Return the first hypothesis that is frequent enough; the most frequent one if none is."""
+        enough = np.flatnonzero(frequencies >= self.threshold)
+        return int(enough[0]) if enough.size else int(frequencies.argmax())
+
+    def learn(self, points: ArrayLike, labels: ArrayLike) -> int:  # noqa: D102
+        return self.chosen(self.frequencies(points, labels))
+
+
+class _ExamplesSpentError(Exception):
+    """A run has too few examples left for another batch."""
+
+
+class _Run:
+    """One run, on its part of the examples, which are used up."""
+
+    def __init__(self, public: FrequentHypotheses, examples: list[tuple[int, int]], coins: np.random.Generator) -> None:
+        self._spaces, self._batch = public.spaces, public.batch
+        self._examples, self._coins = examples, coins
+
+    def predicted(self, rounds: int) -> int:
+        """Return what a winner of so many tournaments and a last batch predict; the batch alone if they do not end."""
+        last = self._taken()
+        try:
+            space = self._winner(rounds) & last
+        except _ExamplesSpentError:
+            space = last
+        return self._spaces.predicts(space, last)
+
+    def _taken(self) -> int:
+        if len(self._examples) < self._batch:
+            raise _ExamplesSpentError
+        space = self._spaces.full
+        for _ in range(self._batch):
+            space = self._spaces.after(space, *self._examples.pop())
+        return space
+
+    def _winner(self, rounds: int) -> int:
+        if rounds == 0:
+            return self._spaces.full
+        while True:
+            pair = []
+            for _ in range(2):
+                space, batch = self._winner(rounds - 1), self._taken()
+                pair.append((space & batch, self._spaces.predicts(space & batch, batch)))
+            (first, one), (second, other) = pair
+            if one == other:
+                continue
+            # A mistake of whichever predicts otherwise than a coin, at the first point that they disagree on.
+            point = int(np.flatnonzero(self._spaces.table[one] != self._spaces.table[other])[0])
+            label = int(self._coins.integers(2))
+            wrong = first if self._spaces.table[one][point] != label else second
+            return self._spaces.after(wrong, point, label)
+
+
+@dataclass(frozen=True)
+class FrequentLearner(StableLearner):
+    """Find what tournaments find often, and take the first that is above a shared random threshold.
+
+    Parameters
+    ----------
+    representation : Representation
+        The class, of which `concepts` are learned. Its Littlestone dimension d decides how stable the learner is.
+    share : float
+        eta, in (0, 1): the threshold is uniform in [eta / 2, eta]. `dpverify.claims.user_level.littlestone` says which
+        frequency some hypothesis has.
+    batch, runs : int
+        n and t, each at least 1: a user needs n t examples at least, and (8^(d+1) / 3 + 1) n t for all tournaments.
+    """
+
+    representation: Representation
+    share: float = field(metadata={"within": "(0, 1)"})
+    batch: int = field(metadata={"within": "[1, inf)"})
+    runs: int = field(metadata={"within": "[1, inf)"})
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.representation, Representation):
+            raise TypeError(f"representation={self.representation!r} must be a Representation.")
+        check_real("share", self.share, low=0.0, high=1.0, low_open=True, high_open=True)
+        check_integer("batch", self.batch, low=1)
+        check_integer("runs", self.runs, low=1)
+
+    @cached_property
+    def spaces(self) -> VersionSpaces:
+        """The version spaces of the class."""
+        return VersionSpaces(self.representation.concepts)
+
+    def drawn(self, rng: np.random.Generator) -> FrequentHypotheses:
+        """Draw the threshold, and for each run its rounds and the seed of its coins."""
+        threshold = self.share * (1.0 - 0.5 * check_generator("rng", rng).random())
+        rounds = rng.integers(0, self.spaces.dimension + 1, self.runs)
+        return FrequentHypotheses(self.spaces, self.batch, threshold, rounds, rng.integers(0, 1 << 63, self.runs))
