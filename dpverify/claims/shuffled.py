@@ -6,6 +6,7 @@ all others hold one input (docs/amplification.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -18,10 +19,19 @@ from dpverify.claims.theorems.amplification import AMPLIFICATION
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.privacy_loss.amplification import reports
 from dpverify.privacy_loss.amplified_curve import Amplification
+from dpverify.privacy_loss.counted_reports import counted_reports
+from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.noisy_reports import noisy_reports
 from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
+from protocols.local.laplace import LaplaceMean
 from protocols.shuffled import ShuffledReports
+from protocols.validation import check_real
 
 __all__ = ["ShuffledClaims"]
+
+_PER_TAIL, _LEAST = 1e10, 1e-200
+"""At which delta a listed pair is meant to be sharp, in units of what laws may leave out; and the least tail."""
 
 
 class ShuffledClaims(MechanismClaims[ShuffledReports]):
@@ -44,11 +54,16 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
         Raises
         ------
         TypeError
-            If the law of one report is not listed: its twin is no `LocalClaims`, or its reports have a density.
+            If the law of one report is not known: its twin is no `LocalClaims`.
+        ValueError
+            If it is Laplace noise of an epsilon outside of [0.001, 100].
         """
         claims = mechanism_claims_of(protocol.local)
         if not isinstance(claims, LocalClaims):
             raise TypeError(f"local={protocol.local!r} must be a local mechanism, whose twin has the law of a report.")
+        if isinstance(protocol.local, LaplaceMean):
+            epsilon = check_real("epsilon", protocol.local.epsilon, low=1e-3, high=100.0)
+            return noisy_reports(1.0 / epsilon, 1.0, protocol.users)
         law = claims.report_matrix(protocol.local)
         found = reports(law.matrix, protocol.users, relative_error=law.relative_error, outside=law.outside)
         most = claims.pure_epsilon(protocol.local, ThreatModel.LOCAL).upper
@@ -67,11 +82,18 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
         one = self.one(protocol)
         return one if rounds == 1 else RepeatedAmplification(one, rounds, reference_delta=reference_delta)
 
+    def families(  # noqa: D102
+        self, protocol: ShuffledReports, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+        one = self.one(protocol)
+        above = RepeatedAmplification(one, 1, reference_delta=max(_PER_TAIL * tail, _LEAST)).pair
+        return (((above,), (counted_reports(one.attained[0], max(tail, _LEAST)),)),)
+
     def pure_epsilon(self, protocol: ShuffledReports, threat_model: ThreatModel) -> Interval:  # noqa: D102
         return self.one(protocol).epsilon(0.0)
 
     def note(self, protocol: ShuffledReports, threat_model: ThreatModel) -> str:  # noqa: D102
         return (
-            "the upper end holds for every dataset, by what all inputs report at least; the lower end is that of one "
-            "round in which all others hold one input"
+            "the upper end holds for every dataset, by what all inputs report at least; the lower end is attained "
+            "where all others hold one input: of many rounds, that of one of them or of one count in each"
         )

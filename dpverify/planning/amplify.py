@@ -195,7 +195,7 @@ def amplify(
     sigma : float, optional
         The standard deviation of the noise, in [0.05, 500], for "gaussian".
     rounds : int
-        At least 1: in each all users report afresh. The lower end is then that of one round.
+        At least 1: in each all users report afresh. The lower end is then that of one round, or of one count in each.
 
     Raises
     ------

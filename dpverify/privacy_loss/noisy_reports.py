@@ -69,7 +69,8 @@ def noisy_reports(
     users : int
         n, at least 1.
     tail : float
-        About the mass that is cut and counts as seen, in [1e-280, 0.01]: little of the delta that is asked for.
+        About the mass that is cut and counts as seen, in [1e-280, 0.01]: little of the delta that is asked for. Of the
+        Laplace law nothing is cut.
     cells : int
         How many cells each half of the line has.
     smoothing : float
@@ -93,12 +94,14 @@ def noisy_reports(
         while not noise.above(arb(reach)) < tail:
             reach *= 1.05
         end = 1.0 + reach
-        # The Laplace ratio is constant from 1 on: one cell. An edge at 1, where the density has its peak.
+        # The Laplace ratio is constant from 1 on: one cell, without an end. An edge at 1, at the peak of the density.
         inner = np.linspace(0.5, 1.0, max(cells // 6, 2))
         outer = [end] if power == 1.0 else np.linspace(1.0, end, cells)[1:]
         edges = [arb(float(edge)) for edge in (*inner, *outer)]
         mine = [noise.above(edge) for edge in edges]
         hers = [noise.above(edge - 1) for edge in edges]
+        if power == 1.0:
+            mine[-1] = hers[-1] = arb(0)
         ratios = [noise.log_ratio(edge).exp() for edge in edges]
         beyond = mine[-1] + hers[-1]
         spread: list[tuple[float, float]] = []

@@ -9,6 +9,8 @@ import numpy as np
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.amplified_curve import Amplification
+from dpverify.privacy_loss.counted_reports import counted_reports
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.profile_pair import pair_above
 from dpverify.search import galloped
@@ -37,8 +39,8 @@ class RepeatedAmplification:
 
     Notes
     -----
-    The upper end composes a pair that dominates one round. The lower end is that of a single round: more of them only
-    tell more, but none is listed that a dataset attains.
+    The upper end composes a pair that dominates one round. The lower end is that of a single round, or of how often in
+    each round a set of reports is made (`counted_reports`), whichever is larger.
     """
 
     def __init__(self, one: Amplification, rounds: int, *, reference_delta: float = 1e-6) -> None:
@@ -46,7 +48,17 @@ class RepeatedAmplification:
         self._reference = reference_delta
 
     @cached_property
+    def _counted(self) -> FamilyComposition:
+        pair = counted_reports(self._one.attained[0], _LEFT * self._reference / self._rounds)
+        return FamilyComposition([pair], self._rounds, relative_width=1e-4, reference_delta=self._reference)
+
+    @cached_property
     def _composed(self) -> FamilyComposition:
+        return FamilyComposition([self.pair], self._rounds, relative_width=1e-4, reference_delta=self._reference)
+
+    @cached_property
+    def pair(self) -> PrivacyLossDistribution:
+        """A pair that dominates one round, in both directions."""
         one, left = self._one, _LEFT * self._reference / self._rounds
         deviation = 1.0 / (one.index.lower * math.sqrt(one.users))
         step = deviation / _PER_DEVIATION
@@ -58,15 +70,15 @@ class RepeatedAmplification:
         )
         count = _MOST_POINTS if end is None else end[1]
         last = min(count * step, one.largest, 600.0)
-        pair = pair_above(one.delta_upper, np.linspace(0.0, last, count + 1)[1:].tolist())
-        return FamilyComposition([pair], self._rounds, relative_width=1e-4, reference_delta=self._reference)
+        return pair_above(one.delta_upper, np.linspace(0.0, last, count + 1)[1:].tolist())
 
     def delta(self, epsilon: float) -> Interval:
         """Return the delta at an epsilon >= 0."""
         if self._rounds == 1:
             return self._one.delta(epsilon)
         upper = 0.0 if epsilon >= self._rounds * self._one.largest else self._composed.delta(epsilon).upper
-        return Interval.proved(self._one.delta_lower(epsilon), max(upper, 0.0))
+        lower = max(self._one.delta_lower(epsilon), self._counted.delta(epsilon).lower)
+        return Interval.proved(min(lower, 1.0), max(upper, 0.0))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta in [0, 1)."""
@@ -75,4 +87,5 @@ class RepeatedAmplification:
         most = self._rounds * self._one.largest * (1.0 + 1e-15)
         if delta == 0.0:
             return Interval.proved(self._one.least, most)
-        return Interval.proved(self._one.epsilon_lower(delta), min(self._composed.epsilon(delta).upper, most))
+        lower = max(self._one.epsilon_lower(delta), self._counted.epsilon(delta).lower)
+        return Interval.proved(lower, min(self._composed.epsilon(delta).upper, most))

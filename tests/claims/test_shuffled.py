@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dpverify.guarantee import ThreatModel
 from dpverify.planning.amplify import amplify
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.local.laplace import DiscreteLaplaceMean
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.shuffled import ShuffledReports
 from tests.privacy_loss.shuffling import divergence, rationals
 
@@ -42,6 +43,28 @@ def test_rounds_are_instances() -> None:
     one, four = (account(THREE, delta=1e-6, instances=instances).epsilon for instances in (1, 4))
     assert one.upper < four.upper < 4.0 * one.upper
     assert account(THREE, delta=0, instances=4).epsilon.upper == pytest.approx(4.0)
+
+
+def test_it_composes_with_other_days() -> None:
+    fewer = replace(THREE, users=500)
+    twice = account(THREE, delta=1e-6, instances=2).epsilon
+    mixed = account([(THREE, 1), (fewer, 1)], delta=1e-6).epsilon
+    most = account(fewer, delta=1e-6, instances=2).epsilon
+    assert twice.upper < mixed.upper < most.upper
+    assert twice.lower < mixed.lower
+    assert 0.6 * mixed.upper < mixed.lower
+    noisy = account([(THREE, 2), (RandomizedResponse(1000, 0.2), 1)], delta=1e-6).epsilon
+    assert twice.upper < noisy.upper
+
+
+def test_shuffled_laplace_noise_is_known_for_all_values() -> None:
+    protocol = ShuffledReports(LaplaceMean(epsilon=1.0, largest=7.0), users=10_000)
+    found = account(protocol, delta=1e-6).epsilon
+    expected = amplify("laplace", users=10_000, delta=1e-6, epsilon0=1.0).epsilon
+    assert (found.lower, found.upper) == pytest.approx((expected.lower, expected.upper), rel=1e-5)
+    assert account(protocol, delta=0).epsilon.upper == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="epsilon=200"):
+        account(ShuffledReports(LaplaceMean(epsilon=200.0, largest=7.0), users=10), delta=1e-6)
 
 
 def test_the_exact_divergence_of_every_dataset_is_within() -> None:

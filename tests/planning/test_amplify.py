@@ -147,7 +147,8 @@ def test_bad_arguments_are_told() -> None:
 
 def test_rounds_compose() -> None:
     one, many = (amplify("k-rr", users=10_000, delta=1e-6, epsilon0=1.0, rounds=rounds) for rounds in (1, 16))
-    assert many.epsilon.lower == one.epsilon.lower
+    # How often one value is reported, in each round, tells all but a factor of sqrt(2).
+    assert 2.5 * one.epsilon.lower < many.epsilon.lower
     assert 3.5 * one.epsilon.upper < many.epsilon.upper < 5.0 * one.epsilon.upper
     assert "16 rounds" in str(many)
     assert many.published == {}
