@@ -2,7 +2,7 @@
 
 N of her bits move by T / sqrt(N) each, the others not at all, N from T^2 up to their number; or as many in full as T^2
 holds, and one more by what is left. In a ball they move around one half, from `(1 - t)/2` to `(1 + t)/2`: x' = -x.
-Without one they move from a sure bit, or to one. As in all that is accounted here the others' bits may be anything, in
+Without one also from a sure bit, or to one. As in all that is accounted here the others' bits may be anything, in
 every coordinate: the upper end holds for all of them, so that a user's guarantee does not rest on what others do, and
 the lower end takes the bits of a worst dataset.
 """
@@ -28,6 +28,8 @@ __all__ = ["AttainedChange", "composed"]
 
 Parts = tuple[tuple[PrivacyLossDistribution, int], ...]
 """Pairs, and in how many bitsums each is met."""
+
+_Tried = tuple[float, Parts]
 
 _WIDTH = 1e-4
 _CUT = 1e-9
@@ -64,24 +66,28 @@ class AttainedChange:
         self._change, self._reference = change, reference_delta
         distinct = list({id(pair): pair for pair in pairs}.values())
         numbers = self._numbers()
-        made = [
-            max(candidates, key=lambda entry: entry[0])
+        tried = {
+            (direction, kind, number): self._estimated(((pair, number),))
             for number in numbers
-            if (
-                candidates := [
-                    self._estimated(((pair, number),)) for full in distinct for pair in self._moved(full, number)
-                ]
-            )
-        ]
+            for direction, full in enumerate(distinct)
+            for kind, pair in enumerate(self._moved(full, number))
+        }
+        # Estimates are rough where losses are few: the best of every kind, and some of the best numbers of moves.
+        by_kind, by_number = dict[tuple[int, int], _Tried](), dict[int, _Tried]()
+        for (direction, kind, number), entry in tried.items():
+            by_kind[direction, kind] = max(by_kind.get((direction, kind), entry), entry, key=_estimate)
+            if number > numbers[0]:
+                by_number[number] = max(by_number.get(number, entry), entry, key=_estimate)
         # Where full changes are the worst, estimates do not tell which of them is.
         self._made = [
             self._estimated(parts)
             for full in distinct
             for parts in (*(((pair, numbers[0]),) for pair in self._moved(full, numbers[0])), *self._with_a_rest(full))
         ]
-        self._made += sorted(made[1:], key=lambda entry: -entry[0])[:_TRIED]
+        chosen = (*by_kind.values(), *sorted(by_number.values(), key=_estimate)[-_TRIED:])
+        self._made += {id(entry): entry for entry in chosen}.values()
 
-    def _estimated(self, parts: Parts) -> tuple[float, Parts]:
+    def _estimated(self, parts: Parts) -> _Tried:
         """Return about the epsilon of parts, and them."""
         if not all(pair.losses.size for pair, _ in parts):
             return math.inf, parts
@@ -118,9 +124,8 @@ class AttainedChange:
                 yield (full, whole), (pair, 1)
 
     def _by(self, full: PrivacyLossDistribution, size: float) -> Iterator[PrivacyLossDistribution]:
-        if isinstance(self._change, L2Ball):
-            yield bit_probability_change(full, 0.5 + 0.5 * size, 0.5 - 0.5 * size)
-        else:
+        yield bit_probability_change(full, 0.5 + 0.5 * size, 0.5 - 0.5 * size)
+        if not isinstance(self._change, L2Ball):
             yield bit_probability_change(full, size, 0.0)
             yield bit_probability_change(full, 1.0, 1.0 - size)
 
@@ -139,6 +144,10 @@ class AttainedChange:
     def epsilon_lower(self, delta: float) -> float:
         """Return a lower bound on the least epsilon >= 0 at which that divergence is at most delta."""
         return self._largest(lambda composition: composition.epsilon(delta).lower)
+
+
+def _estimate(entry: _Tried) -> float:
+    return entry[0]
 
 
 def composed(parts: Parts, reference_delta: float) -> PrivacyCurve:

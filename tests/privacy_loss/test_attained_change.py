@@ -11,7 +11,7 @@ from dpverify.changes import L2Ball, L2Bounded
 from dpverify.privacy_loss.attained_change import AttainedChange
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, discrete_laplace
+from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, discrete_laplace, three_nb
 from dpverify.privacy_loss.transform import Composition
 
 
@@ -34,7 +34,7 @@ def test_they_are_within_the_change(square: float) -> None:
                 top = float(np.abs(pair.losses).max())
                 around = math.tanh(0.5 * top) / math.tanh(0.5)
                 ends = math.expm1(top) / math.expm1(1.0), -math.expm1(-top) / -math.expm1(-1.0)
-                cost += number * min(around if isinstance(change, L2Ball) else min(ends), 1.0) ** 2
+                cost += number * min(around if isinstance(change, L2Ball) else min(around, *ends), 1.0) ** 2
             assert cost <= square * (1.0 + 1e-9)
             assert sum(number for _, number in parts) <= 5
 
@@ -65,6 +65,13 @@ def test_spread_changes_count_where_they_are_the_worst() -> None:
         spread = Composition([(connect_the_dots(half, 1e-4), 100)]).epsilon(1e-6).lower
         full = Composition([(connect_the_dots(pair, 1e-3), 4)]).epsilon(1e-6).lower
         assert attained.epsilon_lower(1e-6) >= spread * (1.0 - 1e-3) > 1.02 * full
+
+
+def test_moves_around_one_half_count_without_a_ball_too() -> None:
+    # Of two, under noise of two losses, they reveal more than a full change, and more than moves from a sure bit.
+    pair = three_nb(0.9, 10.0, 0.99).up
+    found = [AttainedChange([pair], kind(1.0, 100), 1e-6).epsilon_lower(1e-6) for kind in (L2Bounded, L2Ball)]
+    assert found[0] >= found[1] > 1.1 * Composition([(connect_the_dots(pair, 1e-4), 1)]).epsilon(1e-6).lower
 
 
 def test_less_than_one_full_change_is_something() -> None:
