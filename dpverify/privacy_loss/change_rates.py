@@ -5,6 +5,7 @@ docs/joint_changes.md has the proofs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 
@@ -84,6 +85,18 @@ class ChangeGrid:
     def has_sure_bits(self) -> bool:
         """Whether moves of any size may begin at a sure bit; else a 1 has before, up to size 0.4, a chance of 0.2."""
         return not self._around
+
+    @functools.cached_property
+    def cells(self) -> tuple[Floats, Floats]:
+        """The least and the greatest cost of a move in every cell, each of shape (sizes, strips)."""
+        sizes, farthest = (
+            np.append(np.zeros((1, *found.shape[1:])), found, axis=0)
+            for found in (self.sizes[:, None], np.abs(self.midpoints))
+        )
+        least, most = np.minimum(farthest[1:], farthest[:-1]), np.maximum(farthest[1:], farthest[:-1])
+        if self._around:
+            least, most = np.minimum(least[:, 1:], least[:, :-1]), np.maximum(most[:, 1:], most[:, :-1])
+        return sizes[:-1] ** 2 + least**2, sizes[1:] ** 2 + most**2
 
     def moves(self, index: int) -> list[tuple[int, list[Move]]]:
         """Return the moves of one size by level, those levels that are looked at."""
@@ -200,21 +213,22 @@ class ChangeGrid:
         """Return an upper bound on the logarithm of the largest integral over all changes, from those in each cell.
 
         If e^(T^2 R) integrates to J_c, R the rates of cell c, a change of which shares p_c of the cost lie in the cells
-        has at most the integral of `e^(T^2 sum p_c R_c)`, which is convex in p: at most `sum p_c J_c`. As there are m
-        moves, `sum p_c / q_c <= m / T^2`, q_c the most that one of the cell costs; and as no more than k moves can cost
-        more than T^2 / (k+1) each, `sum p_c / q_c <= k / T^2` over the cells where they all do. By duality it is at
-        most the largest `J_c + l (limit - weight of p_c)` for any l >= 0 and either kind of constraint.
+        has at most the integral of `e^(T^2 sum p_c R_c)`: by Hoelder's inequality, `sum p_c ln J_c` in logarithms. As
+        there are m moves, `sum p_c / q_c <= m / T^2`, q_c the most that one of the cell costs; and as no more than k
+        moves can cost more than T^2 / (k+1) each, `sum p_c / q_c <= k / T^2` over the cells where they all do. By
+        duality it is at most the largest `ln J_c + l (limit - weight of p_c)` for any l >= 0 and either kind of
+        constraint.
 
         Parameters
         ----------
         log_integrals : ndarray, shape (cells,)
-            ln J_c, upper bounds.
+            ln J_c, upper bounds; -inf for cells without moves.
         """
-        shift = float(log_integrals.max())
+        shift, cells = float(log_integrals.max()), log_integrals > -math.inf
         if not math.isfinite(shift):
             return shift
-        integrals = np.exp(log_integrals - shift)
-        return shift + math.log(min(_priced(integrals, weights, limit) for weights, limit in self._constraints()))
+        logs = log_integrals[cells] - shift
+        return shift + min(_priced(logs, weights[cells], limit) for weights, limit in self._constraints())
 
     def _constraints(self) -> Iterator[tuple[Floats, float]]:
         """Yield what a share in each cell uses up, and how much there is."""
@@ -226,17 +240,17 @@ class ChangeGrid:
             yield np.where(least * (few + 1.0) > square * (1.0 + 8.0 * UNIT), each, 0.0), few / square
 
 
-def _priced(integrals: Floats, weights: Floats, limit: float) -> float:
-    """Return an upper bound on the largest mean of integrals under shares whose weights' mean is within a limit."""
+def _priced(values: Floats, weights: Floats, limit: float) -> float:
+    """Return an upper bound on the largest mean of values under shares whose weights' mean is within a limit."""
     above, within = np.flatnonzero(weights > limit), np.flatnonzero(weights <= limit)
     prices = np.zeros((1, 1))
     if above.size and within.size:
-        steepness = (integrals[above, None] - integrals[within]) / (weights[above, None] - weights[within])
+        steepness = (values[above, None] - values[within]) / (weights[above, None] - weights[within])
         # The two cells of which the worst mix consists tell the price.
-        mixes = integrals[within] + steepness * (limit - weights[within])
+        mixes = values[within] + steepness * (limit - weights[within])
         prices = np.array([[0.0], [max(float(steepness.flat[int(np.argmax(mixes))]), 0.0)]])
-    parts = integrals + prices * (limit - weights)
-    rounding = 16.0 * UNIT * (integrals + prices * (limit + weights))
+    parts = values + prices * (limit - weights)
+    rounding = 16.0 * UNIT * (np.abs(values) + prices * (limit + weights))
     return float((parts + rounding).max(axis=1).min())
 
 

@@ -15,6 +15,10 @@ __all__ = ["Line", "LossAtoms", "Nodes"]
 
 _KEPT = 8
 """How many lines are kept: many mixes of the same losses share one."""
+_FADES = np.arange(0.0, 4.01, 0.25)
+"""How far before the loss that is cut a fade may begin, in standard deviations: the farthest one that is allowed."""
+_FADED = 50.0
+"""Atoms that would fade by more than this, in logarithms, are left out."""
 
 
 class Nodes(NamedTuple):
@@ -90,11 +94,39 @@ class LossAtoms:
         weights[np.argmax(losses[kept])] += lost
         return cls(losses[kept], np.log(weights))
 
-    def log_moment(self, tilt: float) -> float:
-        """Return an estimate of `ln sum_i m_i e^(tilt l_i)`."""
-        exponents = tilt * self.losses + self.log_masses
-        shift = float(exponents.max())
-        return shift + math.log(float(np.sum(np.exp(exponents - shift))))
+    def log_moments(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return upper bounds on `ln sum_i m_i e^(tilt l_i)`, shape (tilts,); errors are those of `log_scale` below."""
+        exponents = np.outer(tilts, self.losses) + self.log_masses
+        shifts = exponents.max(axis=1)
+        log_totals = np.log(np.sum(np.exp(exponents - shifts[:, None]), axis=1))
+        steepest = float(np.abs(self.log_masses).max()) + np.abs(tilts) * float(np.abs(self.losses).max())
+        units = 6.0 * steepest + 4.0 * (np.abs(shifts) + log_totals) + 40.0 + math.log2(self.losses.size)
+        return np.asarray(shifts + log_totals + UNIT * units)
+
+    def faded(self, allowed: float) -> LossAtoms:
+        """Return the atoms without the rarest of the large losses, which fade out, by an allowed mass in all.
+
+        A mass falls by the factor e^(-z^2/2), z standard deviations beyond where the fade begins: moments of losses
+        that end abruptly are less smooth.
+        """
+        order = np.argsort(self.losses)
+        losses, log_masses = self.losses[order], self.log_masses[order]
+        masses, room = np.exp(log_masses), allowed * (1.0 - 1e-9)
+        share = masses / float(np.sum(masses))
+        deviation = math.sqrt(float(np.sum(share * (losses - float(np.sum(share * losses))) ** 2)))
+        # The last loss beyond which there is no more than the room.
+        last = int(np.argmax(np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0) <= room))
+        if deviation == 0.0 or masses[-1] == 0.0:
+            return self
+        first = int(np.searchsorted(losses, losses[last] - _FADES[-1] * deviation))
+        away = np.maximum(losses[first:] - (losses[last] - deviation * _FADES)[:, None], 0.0) / deviation
+        fades = np.where(0.5 * away**2 <= _FADED, -0.5 * away**2, -math.inf)
+        allowed_fades = np.flatnonzero(np.sum(masses[first:] * -np.expm1(fades), axis=1) <= room)
+        if allowed_fades.size == 0:
+            return self
+        log_masses = log_masses + np.append(np.zeros(first), fades[allowed_fades[-1]])
+        kept = log_masses > -math.inf
+        return LossAtoms(losses[kept], log_masses[kept])
 
     def along(self, nodes: Nodes) -> Line:
         """Return `sum_i m_i e^(x l_i)` at every node x."""

@@ -3,7 +3,8 @@
 `contour` bounds a product by the moduli of its factors' moment generating functions along a line, whose logarithms add
 up. With R_c(s) a bound on `ln|phi(z)|` over what a move costs, for all moves in a cell c, pairs and others' bits, every
 product has `ln|phi(z)| <= T^2 sum p_c R_c(s)`, p_c the share of its moves' cost that falls into the cell. The integral
-along the line is convex in these shares: the worst change lies in a single cell, whatever its direction.
+along the line is log-convex in these shares: the worst change lies in a single cell, whatever its direction. Where one
+move may be most of T^2, `largest_move` has a second bound.
 docs/joint_changes.md has the proofs.
 """
 
@@ -28,6 +29,7 @@ from dpverify.privacy_loss.covers import Covers, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.grid import dominating_grid
+from dpverify.privacy_loss.largest_move import LargestMove, RestMoments
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import least_argument
 from protocols.validation import check_real
@@ -57,6 +59,14 @@ _LARGEST_AROUND, _LEAST_CHANCE = 0.4, 0.2 - 1e-6
 """Of moves in a ball up to that size, a 1 has that chance before: `ChangeGrid.has_sure_bits`."""
 _INFINITE_SHARE = 0.02
 """The share of delta that may be lost by counting large finite losses as infinite."""
+_FADED_SHARE, _MOST_FADED = 1e-4, 3e-3
+"""The share of delta that may fade from the rarest large losses, times the fourth power of `looseness`; at most."""
+_LARGE = 0.8
+"""Up to T^2 = 1 at most one move costs more than this share of T^2: it is looked at by itself."""
+_WORTH_IT = 0.998
+"""If that bound is not less than this share of the one for all changes, it is left."""
+_TILTS = 24
+"""Of the moments of all moves but the largest one."""
 
 
 class JointChange:
@@ -104,21 +114,32 @@ class JointChange:
         unlisted = max(pair.grid.unbounded_mass for pair in full)
         finite_up_to = self._finite_up_to(unlisted / (_INFINITE_SHARE * reference_delta))
         self._atoms, loss_error = list[dict[int, list[LossAtoms]]](), 0.0
-        for index, size in enumerate(self._grid.sizes):
-            row = {}
+        faded = min(_FADED_SHARE * looseness(change) ** 4, _MOST_FADED) * reference_delta
+        sizes, whole = self._grid.sizes, list[dict[int, list[LossAtoms]]]()
+        for index, size in enumerate(sizes):
+            whole.append({})
             for level, moves in self._grid.moves(index):
                 made = [pair.moved(move, finite=size <= finite_up_to) for pair in full for move in moves]
-                row[level] = [atoms for atoms, _ in made]
+                whole[-1][level] = [atoms for atoms, _ in made]
                 loss_error = max([loss_error, *(error for _, error in made)])
-            self._atoms.append(row)
+            # In proportion to what moves cost that are mixed from this one: so it adds up.
+            allowed = faded * float(sizes[max(index - 1, 0)]) ** 2 / change.squared_change
+            self._atoms.append({level: [atoms.faded(allowed) for atoms in each] for level, each in whole[-1].items()})
         m = change.coordinates
         self._loss_error = m * loss_error
         self._log_growth = m * max(pair.relative_error for pair in full)
-        self.infinite = self._infinite_mass(unlisted, finite_up_to)
+        self._infinite = self._infinite_mass(unlisted, finite_up_to)
+        # Moves of the first cell, a share y of the smallest one each: the sum of the y is at most T sqrt(m) / t_1.
+        self._faded = faded * (1.0 + float(sizes[0]) * math.sqrt(m / change.squared_change)) * (1.0 + 1e-9)
+        self.left_out = (self._infinite + self._faded) * (1.0 + 4.0 * UNIT)
         # No loss exceeds that of a full change, nor that of an outcome that is given its finite loss, ln(b'/b).
         given = -math.log1p(-finite_up_to) if self._grid.has_sure_bits else math.log1p(finite_up_to / _LEAST_CHANCE)
         self._largest = max(m * max(largest, given) * (1.0 + 8.0 * UNIT) + self._loss_error, 0.0)
-        self._known: dict[float, float] = {}
+        self._known: dict[float, Floats] = {}
+        # Of both laws, in total variation: the sum of all changes.
+        self._distance = math.sqrt(change.squared_change * m) * (1.0 + 8.0 * UNIT)
+        self._split = _LARGE * change.squared_change
+        self._largest_move = self._apart(whole) if change.squared_change <= 1.0 < _LARGE * m else None
         self._every, self._pairs, self._reference = [pair for group in groups for pair in group], pairs, reference_delta
 
     def _in_full(self, question: Callable[[FamilyComposition], float]) -> float:
@@ -172,40 +193,64 @@ class JointChange:
         charges = self.change.coordinates * crowd + self._log_growth + nodes.tilt * self._loss_error
         return np.asarray(self.change.squared_change * rates + charges * (1.0 + 8.0 * UNIT))
 
-    def estimate(self, tilt: float) -> tuple[float, float]:
-        """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss."""
-        few = np.unique(np.linspace(0, self._grid.sizes.size - 1, 12).astype(int))
+    def estimate(self, tilt: float, most: float = math.inf) -> tuple[float, float]:
+        """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss.
+
+        For moves whose squares are at most so much.
+        """
+        last = int(np.searchsorted(self._grid.sizes**2, most, side="right"))
+        few = np.unique(np.linspace(0, max(last, 1) - 1, 12).astype(int))
         level = self._grid.midpoints.shape[1] // 2
-        rates = [max(atoms.log_moment(tilt) for atoms in self._atoms[k][level]) / self._grid.sizes[k] ** 2 for k in few]
-        exponent = self.change.squared_change * max(rates)
+        moments = [max(float(atoms.log_moments(np.array([tilt]))[0]) for atoms in self._atoms[k][level]) for k in few]
+        rates = moments / self._grid.sizes[few] ** 2
+        exponent = self.change.squared_change * float(rates.max())
         return exponent, max(math.sqrt(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.0)), 0.1 * self.deviation)
 
-    def _log_integral(self, tilt: float) -> float:
-        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
+    def _log_integral(self, tilt: float, most: float) -> float:
+        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out.
+
+        For all changes, or those of which no move costs more than `most`, which is m moves' share of T^2 or more.
+        """
+        each = self._known[tilt]
+        return self._grid.largest_mean(np.where(self._grid.cells[0] <= most, each, -math.inf).max(axis=1))
+
+    def _integrate(self, tilt: float, most: float) -> None:
+        """Make the integrals of every cell known at a tilt, at nodes that suit moves whose squares are at most so."""
         if tilt not in self._known:
-            deviation = self.estimate(tilt)[1]
+            deviation = self.estimate(tilt, most)[1]
             smoothing = _SMOOTHING * looseness(self.change) * deviation**2
             contour = Contour.at(tilt, deviation, smoothing, period=_PERIOD)
-            self._known[tilt] = self.log_integral(contour)
-        return self._known[tilt]
+            self._known[tilt] = contour.log_integral(self._exponents(contour.nodes))
 
     def log_integral(self, contour: Contour, share: float = 1.0) -> float:
         """Return ln J on any contour; with a share, of the moduli to the power of one over it: see `together`."""
         each = contour.log_integral(self._exponents(contour.nodes) / share)
         return self._grid.largest_mean(each.max(axis=1))
 
-    def _least(self, cost: Callable[[float, float], float]) -> float:
+    def _least(self, cost: Callable[[float, float], float], most: float = math.inf) -> float:
         """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
 
         def estimated(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
-            exponent, spread = self.estimate(tilt)
+            exponent, spread = self.estimate(tilt, most)
             # The integral of a Gaussian over a kernel that is wider.
             return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
         best = least_argument(estimated, math.log(0.3 / self.deviation), math.log(100.0 / self.deviation))
-        self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
-        return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
+        self._integrate(math.exp(_TILT_STEP * round(best / _TILT_STEP)), most)
+        return min(cost(self._log_integral(tilt, most), tilt) for tilt in self._known)
+
+    def _apart(self, whole: list[dict[int, list[LossAtoms]]]) -> LargestMove | None:
+        """Return the bound on changes whose largest move costs more than the split, where there are such moves."""
+        tilts = np.geomspace(0.3, 100.0, _TILTS) / self.deviation
+        log_moments = np.full((*self._grid.midpoints.shape, tilts.size), np.nan)
+        for index, row in enumerate(self._atoms):
+            for level, each in row.items():
+                log_moments[index, level] = np.max([atoms.log_moments(tilts) for atoms in each], axis=0)
+        rates, crowd = self._grid.rates(log_moments)
+        charges = self.change.coordinates * crowd + self._log_growth + tilts * self._loss_error
+        rest = RestMoments(tilts, rates.max(axis=1), charges * (1.0 + 8.0 * UNIT), self._grid.cells[0].min(axis=1))
+        return LargestMove(self._grid, whole, rest, self._split)
 
     # ------------------------------------------------------------------ queries
 
@@ -228,8 +273,16 @@ class JointChange:
         def log_delta(log_integral: float, tilt: float) -> float:
             return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
 
-        finite = math.exp(min(self._least(log_delta), 0.0)) if epsilon < self._largest else 0.0
-        upper = float(min(1.0, (finite + self.infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
+        listed = 0.0
+        if epsilon < self._largest:
+            listed = math.exp(min(self._least(log_delta), 0.0))
+            if self._largest_move is not None:
+                small = math.exp(min(self._least(log_delta, self._split), 0.0))
+                large = self._largest_move.divergence(epsilon - self._loss_error) * math.exp(self._log_growth)
+                listed = min(listed, max(small, large))
+            listed += self._faded
+        apart = self._distance + max(-math.expm1(min(epsilon, 0.0)), 0.0)
+        upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
         return min(upper, self._in_full(lambda full: full.delta_upper(epsilon)))
 
     def epsilon_upper(self, delta: float) -> float:
@@ -238,16 +291,27 @@ class JointChange:
         It is inf if the infinite and unknown mass reaches delta.
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if self._distance <= delta:
+            return 0.0
         otherwise = self._in_full(lambda full: full.epsilon_upper(delta))
-        left = (delta - self.infinite) * (1.0 - 8.0 * UNIT)
-        if left <= 0.0:
+        if delta <= self._infinite * (1.0 + 8.0 * UNIT):
             return otherwise
+        left = (delta - self.left_out) * (1.0 - 8.0 * UNIT)
+        if left <= 0.0:
+            return min(self._largest, otherwise)
         wanted = math.log(left)
 
         def epsilon(log_integral: float, tilt: float) -> float:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
-        return float(min(max(self._least(epsilon), 0.0), self._largest, otherwise))
+        every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
+        within = left * math.exp(-self._log_growth) * (1.0 - 8.0 * UNIT)
+        high = every - self._loss_error
+        if self._largest_move is None or high <= 0.0 or self._largest_move.exceeds(high * _WORTH_IT, within):
+            return every
+        small = max(self._least(epsilon, self._split) - self._loss_error, 0.0)
+        found = self._largest_move.epsilon(within, small, high)
+        return min((found + self._loss_error) * (1.0 + 4.0 * UNIT), every)
 
 
 def _sharpest(covers: Covers, square: float, delta: float, cut: float) -> Sequence[Entry]:

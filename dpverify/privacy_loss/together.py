@@ -60,7 +60,7 @@ class Together:
         if not joint:
             raise ValueError("joint is empty, but must hold at least one joint change.")
         self._joint, self._full, self._attained, self._reference = joint, full, attained, reference_delta
-        self._infinite = sum(part.infinite for part in joint)
+        self._infinite = sum(part.left_out for part in joint)
         self._loss_error = 0.0
         if full is not None:
             self._infinite += 1.0 if full.singular else full.unbounded_mass

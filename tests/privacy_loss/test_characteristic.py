@@ -62,3 +62,43 @@ def test_empty_atoms_leave_a_negligible_one() -> None:
     assert atoms.along(Nodes(1.0, 1.0, 3)).log_moduli.max() < -700.0
     atoms = LossAtoms.of(np.array([0.0, 2.0]), np.array([1.0, 0.0]))
     assert atoms.losses.tolist() == [0.0, 2.0]
+
+
+def test_log_moments_are_above_the_truth_and_near() -> None:
+    rng = np.random.default_rng(7)
+    losses, masses = np.sort(rng.normal(size=30)), rng.dirichlet(np.ones(30))
+    tilts = np.array([0.01, 3.0, 700.0])
+    found = LossAtoms.of(losses, masses).log_moments(tilts)
+    for tilt, bound in zip(tilts, found, strict=True):
+        with mpmath.workdps(50):
+            truth = mpmath.log(exact(losses.tolist(), masses.tolist(), Nodes(float(tilt), 1.0, 1))[0].real)
+            assert 0 <= mpmath.mpf(float(bound)) - truth <= 1e-10
+
+
+@pytest.mark.parametrize("allowed", [1e-9, 1e-4, 0.02, 0.3])
+def test_no_more_fades_than_is_allowed_and_the_largest_losses_first(allowed: float) -> None:
+    losses = np.linspace(-2.0, 3.0, 400)
+    masses = np.exp(-1.5 * np.abs(losses))
+    masses /= masses.sum()
+    rng = np.random.default_rng(8)
+    order = rng.permutation(400)
+    whole = LossAtoms.of(losses[order], masses[order])
+    faded = whole.faded(allowed)
+    kept = np.zeros(400)
+    kept[np.searchsorted(losses, faded.losses)] = np.exp(faded.log_masses)
+    shares = kept / masses
+    assert (np.diff(shares) <= 1e-12).all()
+    assert (shares <= 1.0 + 1e-12).all()
+    lost = float(np.sum(masses - kept))
+    assert lost <= allowed * (1.0 + 1e-12)
+    if allowed > masses[-1]:
+        assert lost > 0.2 * allowed
+        assert faded.log_moments(np.array([8.0]))[0] < whole.log_moments(np.array([8.0]))[0]
+
+
+def test_what_may_not_fade_stays() -> None:
+    whole = LossAtoms.of(np.array([-1.0, 0.5]), np.array([0.5, 0.5]))
+    assert np.exp(whole.faded(1e-3).log_masses).tolist() == pytest.approx([0.5, 0.5], rel=3e-3)
+    assert float(np.exp(whole.faded(1e-3).log_masses).sum()) >= 1.0 - 1e-3
+    alone = LossAtoms.of(np.array([0.7]), np.array([1.0]))
+    assert alone.faded(0.5) is alone

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.planning.account import account
-from dpverify.privacy_loss import change_rates
+from dpverify.privacy_loss import change_rates, joint_change
+from dpverify.privacy_loss.change_rates import looseness
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -130,12 +131,19 @@ ROWS = {
     "3nb": (lambda: three_nb(0.9, 10.0, 0.99), 25.0, 768, 1e-6, 0.003),
     "nb": (lambda: negative_binomial(40.0, 0.9), 25.0, 768, 1e-6, 0.003),
     "poisson": (lambda: poisson(100.0), 25.0, 768, 1e-6, 0.003),
+    # Heavy tails, where few changes are the worst.
+    "nb-one": (lambda: negative_binomial(40.0, 0.9), 1.0, 768, 1e-6, 0.01),
+    "nb-four": (lambda: negative_binomial(40.0, 0.9), 4.0, 768, 1e-6, 0.012),
+    "rr-rarely-four": (lambda: binomial_randomized_response(30_000, 0.001, 1e-42), 4.0, 768, 1e-6, 0.01),
+    "rr-rarely": (lambda: binomial_randomized_response(30_000, 0.001, 1e-42), 25.0, 768, 1e-6, 0.006),
+    "3nb-one": (lambda: three_nb(0.9, 10.0, 0.99), 1.0, 768, 1e-6, 0.006),
     "below-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 0.25, 384, 1e-5, 0.03),
 }
 
 
 @pytest.mark.parametrize(
-    ("row", "kind"), [*((row, L2Ball) for row in ROWS), *((row, L2Bounded) for row in ("rr", "rr-one", "laplace"))]
+    ("row", "kind"),
+    [*((row, L2Ball) for row in ROWS), *((row, L2Bounded) for row in ("rr", "rr-one", "laplace", "nb-one", "3nb-one"))],
 )
 def test_the_bound_is_near_what_is_attained(row: str, kind: type[L2Bounded]) -> None:
     pairs, square, coordinates, delta, width = ROWS[row]
@@ -201,6 +209,39 @@ def test_the_bound_is_that_of_the_gaussian_mechanism_in_the_limit() -> None:
         assert 0.97 * exact < joint.delta_upper(epsilon) < 1.06 * exact
 
 
+def rare() -> tuple[Floats, Floats]:
+    """Return two laws of which the second has a large loss against the first, rarely."""
+    return np.array([0.5, 0.4999, 0.0001]), np.array([0.45, 0.53, 0.02])
+
+
+def test_what_fades_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_FADED_SHARE", "_MOST_FADED"):
+        monkeypatch.setattr(joint_change, name, 0.5)
+    zero, one = rare()
+    pairs = [PrivacyLossDistribution.from_pmfs(*laws) for laws in ((one, zero), (zero, one))]
+    joint = JointChange(pairs, L2Bounded(2.0, 2), reference_delta=0.08)
+    assert 0.04 <= joint._faded <= 0.08
+    p_law, q_law = product([(one, zero)] * 2)
+    for epsilon in (1.0, 3.0, 5.0):
+        exact = float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum())
+        assert joint.delta_upper(epsilon) - joint._faded < exact <= joint.delta_upper(epsilon)
+        assert epsilon <= joint.epsilon_upper(exact)
+
+
+def test_what_fades_of_moves_below_the_grid_is_charged() -> None:
+    # A share of the smallest move each: as many as m moves whose squares add up to T^2 may be.
+    made = JointChange(list(discrete_laplace(0.4)), L2Bounded(4.0, 400), reference_delta=1e-3)
+    share = min(joint_change._FADED_SHARE * looseness(made.change) ** 4, joint_change._MOST_FADED)
+    assert made._faded >= share * 1e-3 * (1.0 + float(made._grid.sizes[0]) * 20.0 / 2.0)
+
+
+def test_no_divergence_exceeds_the_total_variation() -> None:
+    joint = JointChange([approximate_dp(5.0, 0.0)], L2Bounded(1e-8, 4))
+    assert joint.delta_upper(0.0) <= 2e-4 * (1.0 + 1e-9)
+    assert joint.epsilon_upper(2.01e-4) == 0.0
+    assert joint.delta_upper(-0.5) >= -math.expm1(-0.5)
+
+
 def small(**errors: float) -> JointChange:
     losses, masses = np.array([-0.5, 0.5]), np.array([1.0, math.exp(0.5)]) / (1.0 + math.exp(0.5))
     pair = PrivacyLossDistribution(losses, masses, **errors)  # type: ignore[arg-type]
@@ -216,7 +257,8 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
         grown._log_growth += 0.5
         shifted._loss_error += 0.1
         delta = exact.delta_upper(epsilon)
-        assert grown.delta_upper(epsilon) == pytest.approx(delta * math.exp(0.5), rel=1e-6)
+        listed = (delta - exact._faded) * math.exp(0.5)
+        assert grown.delta_upper(epsilon) - grown._faded == pytest.approx(listed, rel=1e-6)
         assert shifted.epsilon_upper(delta) == pytest.approx(small().epsilon_upper(delta) + 0.1, abs=1e-6)
 
 
@@ -239,7 +281,8 @@ def test_what_a_move_in_the_first_cell_adds_counts_in_every_coordinate(monkeypat
     charged = small()
     rates = charged._grid.rates
     monkeypatch.setattr(charged._grid, "rates", lambda moduli: (rates(moduli)[0], rates(moduli)[1] + 0.05))
-    assert charged.delta_upper(1.5) == pytest.approx(small().delta_upper(1.5) * math.exp(0.3), rel=1e-6)
+    listed = (small().delta_upper(1.5) - charged._faded) * math.exp(0.3)
+    assert charged.delta_upper(1.5) - charged._faded == pytest.approx(listed, rel=1e-6)
 
 
 def test_mass_that_the_second_law_may_lack_keeps_the_total() -> None:
@@ -262,7 +305,7 @@ def test_missing_mass_counts_for_as_much_change_as_there_is() -> None:
     assert 3.9 * tiny <= joint.delta_upper(50.0) <= 4.1 * tiny
     # Where all of it is nothing beside delta, all of it is charged.
     joint = JointChange([pair], L2Bounded(0.16, 100), reference_delta=0.9)
-    assert 99.0 * tiny <= joint.delta_upper(50.0) <= 101.0 * tiny
+    assert 99.0 * tiny <= joint.delta_upper(50.0) - joint._faded <= 101.0 * tiny
 
 
 def test_a_pair_at_t_is_dominated_by_a_mixture_of_its_neighbours() -> None:

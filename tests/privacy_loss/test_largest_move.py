@@ -1,0 +1,140 @@
+"""Changes of which one move is large: exact products never exceed the bound, and no part of it may be missing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.changes import L2Ball, L2Bounded
+from dpverify.privacy_loss import largest_move
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.privacy_loss.largest_move import LargestMove, RestMoments
+from dpverify.privacy_loss.pairs import binomial_randomized_response, negative_binomial
+
+Floats = NDArray[np.float64]
+
+ZERO, ONE = np.array([0.6, 0.3, 0.09, 0.01]), np.array([0.2, 0.3, 0.3, 0.2])
+
+
+def divergence(laws: list[tuple[Floats, Floats]], epsilon: float) -> float:
+    p, q = np.ones(1), np.ones(1)
+    for one, other in laws:
+        p, q = np.outer(p, one).ravel(), np.outer(q, other).ravel()
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def mixed(chance: float) -> Floats:
+    return np.asarray((1.0 - chance) * ZERO + chance * ONE)
+
+
+def made(change: L2Bounded) -> JointChange:
+    pairs = [PrivacyLossDistribution.from_pmfs(*laws) for laws in ((ONE, ZERO), (ZERO, ONE))]
+    return JointChange(pairs, change, reference_delta=1e-3)
+
+
+def bound(change: L2Bounded) -> LargestMove:
+    found = made(change)._largest_move
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("square", [1.0, 0.4])
+@pytest.mark.parametrize("kind", [L2Bounded, L2Ball])
+def test_no_change_with_a_large_move_exceeds_it(kind: type[L2Bounded], square: float) -> None:
+    large, rng = bound(kind(square, 3)), np.random.default_rng(3)
+    epsilons, closest = (-1.0, -0.1, 0.1, 0.6, 1.5), 0.0
+    bounds = [large.divergence(epsilon) for epsilon in epsilons]
+    for _ in range(150):
+        share = rng.uniform(0.81, 1.0)
+        costs = square * np.array([share, *(1.0 - share) * rng.dirichlet([0.5, 0.5])])
+        sizes = np.sqrt(costs) * (1.0 - 1e-9)
+        first = 0.5 - 0.5 * sizes if kind is L2Ball else rng.choice([0.0, 1.0]) * (1.0 - sizes)
+        laws = [(mixed(low + t), mixed(low)) for low, t in zip(first, sizes, strict=True)]
+        laws = [law[:: rng.choice([-1, 1])] for law in laws]
+        for epsilon, upper in zip(epsilons, bounds, strict=True):
+            exact = divergence(laws, epsilon)
+            assert exact <= upper + 1e-14
+            closest = max(closest, exact / upper)
+    assert closest > 0.9
+
+
+@pytest.mark.parametrize("pair", [negative_binomial(40.0, 0.9).down, binomial_randomized_response(50, 0.2).down])
+def test_is_near_one_full_change_where_that_is_the_worst(pair: PrivacyLossDistribution) -> None:
+    # The moduli of that one loss are 10 % above it, and more.
+    joint = JointChange([pair], L2Ball(1.0, 768))
+    assert joint._largest_move is not None
+    full = FamilyComposition([pair], 1).epsilon(1e-6).lower
+    assert joint._largest_move.divergence(full) >= 1e-6
+    assert joint._largest_move.divergence(1.012 * full) <= 1e-6
+
+
+def test_the_bound_is_the_worse_of_large_and_small_moves() -> None:
+    joint, deltas = made(L2Bounded(1.0, 3)), []
+    assert joint._largest_move is not None
+    for large in (0.0, 0.05, 1.0):
+        joint._largest_move.divergence = lambda epsilon, large=large: large  # type: ignore[method-assign, misc]
+        deltas.append(joint.delta_upper(2.0))
+    assert divergence([(mixed(0.63), ZERO)] * 2, 2.0) <= deltas[0] <= deltas[1] <= deltas[2] < 1.0
+    assert deltas[1] >= 0.05
+
+
+def test_epsilon_is_the_least_at_which_the_divergence_is_allowed() -> None:
+    large = bound(L2Ball(1.0, 3))
+    for allowed in (0.2, 0.05):
+        found = large.epsilon(allowed, 0.0, 3.0)
+        assert large.divergence(found) <= allowed < large.divergence(found - 2e-3)
+    # Both ends of the search.
+    assert large.epsilon(0.2, 2.5, 3.0) == 2.5
+    assert large.epsilon(0.2, 0.0, 0.01) == 0.01
+    assert large.epsilon(0.2, 0.5, 0.1) == 0.1
+
+
+def test_parts_of_a_cell_leave_no_more_than_their_least_move_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for parts in (1, 7):
+        monkeypatch.setattr(largest_move, "_PARTS", parts)
+        large = bound(L2Bounded(1.0, 3))
+        rests = [part.rest for part in large._parts]
+        assert max(rests) == pytest.approx(0.2, rel=1e-9)
+        assert min(rests) < 0.1 / parts
+
+
+class TestTheOthersMoments:
+    rest = RestMoments(np.geomspace(0.1, 50.0, 60), np.full((2, 60), 0.5), np.zeros(60), np.array([0.0, 0.3]))
+
+    def test_bound_what_is_known_of_a_normal_loss(self) -> None:
+        # The log-moment of a normal loss of variance v and mean v/2 is v t (t+1) / 2.
+        tilts, v = np.geomspace(0.1, 50.0, 60), 0.04
+        rest = RestMoments(tilts, (0.5 * tilts * (tilts + 1.0))[None], np.zeros(60), np.zeros(1))
+
+        def normal(x: float) -> float:
+            return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+        for y in (-0.6, -0.2, 0.0, 0.1, 0.5):
+            d = math.sqrt(v)
+            exact = normal(d / 2.0 - y / d) - math.exp(y) * normal(-d / 2.0 - y / d)
+            found = float(rest.divergence(v, np.array([y]))[0])
+            assert exact <= found
+            assert found <= max(8.0 * exact, 0.1)
+        assert float(rest.divergence(v, np.array([-0.6]))[0]) == pytest.approx(-math.expm1(-0.6), rel=0.02)
+
+    def test_leave_out_moves_that_cost_too_much(self) -> None:
+        rates = np.array([[1.0] * 60, [9.0] * 60])
+        rest = RestMoments(self.rest.tilts, rates, self.rest.charges, self.rest.least_costs)
+        low, high = (float(rest.divergence(cost, np.array([0.5]))[0]) for cost in (0.29999, 0.3))
+        assert low < 0.5 * high
+
+    def test_charges_count(self) -> None:
+        charged = RestMoments(self.rest.tilts, self.rest.rates, np.full(60, 0.1), self.rest.least_costs)
+        y = np.array([0.7])
+        assert charged.divergence(0.1, y)[0] == pytest.approx(self.rest.divergence(0.1, y)[0] * math.exp(0.1), rel=1e-9)
+
+    def test_a_rate_below_0_is_taken_for_0(self) -> None:
+        below = RestMoments(self.rest.tilts, np.full((2, 60), -3.0), self.rest.charges, self.rest.least_costs)
+        none = RestMoments(self.rest.tilts, np.zeros((2, 60)), self.rest.charges, self.rest.least_costs)
+        y = np.array([-0.2, 0.3])
+        assert (below.divergence(0.5, y) == none.divergence(0.5, y)).all()
