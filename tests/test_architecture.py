@@ -20,6 +20,7 @@ LAYERS = (
     "dpverify.report",
     "dpverify.testing",
     "dpverify.demo",
+    "dpverify.reproduction",
     "dpverify.audit",
     "dpverify.spending",
     "dpverify.planning",

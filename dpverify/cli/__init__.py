@@ -26,6 +26,7 @@ from dpverify.cli import (
     means,
     plan,
     rappor,
+    reproduce,
     runs,
     spending,
 )
@@ -57,7 +58,22 @@ def dpverify(
     """Design, calibrate and check shuffle-model differential-privacy protocols."""
 
 
-for _group in (budget, plan, means, account, amplify, crowd, rappor, audit, canaries, certify, formula, ledger, demo):
+for _group in (
+    budget,
+    plan,
+    means,
+    account,
+    amplify,
+    crowd,
+    rappor,
+    audit,
+    canaries,
+    certify,
+    formula,
+    ledger,
+    reproduce,
+    demo,
+):
     _group.register(app)
 spending.register(app, lambda words: _run(words))
 

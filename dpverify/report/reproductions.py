@@ -1,0 +1,91 @@
+"""Experiments that were made again, as they are printed and drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.report.charts import Series, chart, side_by_side
+from dpverify.report.layout import Rows
+from dpverify.reproduction.experiment import Experiment, Panel, Reproduction
+
+__all__ = ["experiments_table", "reproduction_csv", "reproduction_figure", "reproduction_table"]
+
+_MOST_LINES = 4
+
+
+def experiments_table(experiments: Sequence[Experiment]) -> RenderableType:
+    """Return experiments, a line each."""
+    table = Rows(("experiment", "what it measures"))
+    for experiment in experiments:
+        table.add_row(experiment.name, experiment.what)
+    return Group(table, Text("Run one: dpverify reproduce NAME [--data FILE.npz] [--quick]."))
+
+
+def reproduction_table(found: Reproduction) -> RenderableType:
+    """Return the rows of an experiment, its findings and its notes."""
+    columns = list(found.rows[0]) if found.rows else []
+    numbers = [name for name in columns if any(isinstance(row[name], (int, float)) for row in found.rows)]
+    table = Rows(columns, numbers)
+    for row in found.rows:
+        table.add_row(*(_cell(row[name]) for name in columns))
+    lines = [Text(str(finding)) for finding in found.findings] + [Text(note) for note in found.notes]
+    return Group(Text(f"{found.source}: {found.what}; {found.data}", style="bold"), table, Text(), *lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def reproduction_csv(found: Reproduction) -> str:
+    """Return the rows as comma-separated values with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(found.rows[0]) if found.rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found.rows)
+    return text.getvalue()
+
+
+def reproduction_figure(found: Reproduction) -> Figure:
+    """Return the experiment's figure: its panels side by side.
+
+    Raises
+    ------
+    ValueError
+        If the experiment has no picture, for it is a table of words.
+    """
+    if not found.panels:
+        raise ValueError(f"{found.name} has no figure: it is a table of words.")
+    figure, axes = side_by_side(len(found.panels))
+    for panel, place in zip(found.panels, axes, strict=True):
+        chart(
+            _lines(panel),
+            x=panel.x_label,
+            y=panel.y_label,
+            title=panel.title,
+            log=panel.log,  # type: ignore[arg-type]
+            axes=place,
+        )
+    figure.suptitle(f"{found.source}, {found.data}", fontsize="medium")
+    return figure
+
+
+def _lines(panel: Panel) -> list[Series]:
+    names = list(dict.fromkeys(row[panel.by] for row in panel.rows))[:_MOST_LINES]
+    lines = []
+    for name in names:
+        rows = [row for row in panel.rows if row[panel.by] == name]
+        points = sorted((row[panel.x], row[panel.y]) for row in rows if row[panel.y] is not None)
+        points = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+        if points:
+            lines.append(Series(str(name), [x for x, _ in points], [y for _, y in points]))
+    return lines

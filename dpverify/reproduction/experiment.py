@@ -1,0 +1,190 @@
+"""What an experiment is, what it comes to, and all of them by their names."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+import dpverify.reproduction as package
+from dpverify.digits import json_plain
+from dpverify.reproduction.embeddings import Embeddings
+from dpverify.shown import Shown
+
+__all__ = ["Experiment", "Finding", "Panel", "Reproduction", "Setting", "experiments", "find_experiments"]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an experiment runs on.
+
+    Parameters
+    ----------
+    data : Embeddings
+        Points and labels.
+    quick : bool
+        Whether to take fewer settings and runs: seconds, for a first look.
+    seed : int
+        The same seed gives the same numbers.
+    progress : callable
+        `progress(line)` says what runs now.
+    """
+
+    data: Embeddings
+    quick: bool = False
+    seed: int = 0
+    progress: Callable[[str], None] = field(default=lambda line: None, repr=False)
+
+    def generator(self, *stream: int) -> np.random.Generator:
+        """Return the generator of one run, apart from those of others."""
+        return np.random.default_rng([self.seed, *stream])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence of the source on its experiment, and whether it is so here.
+
+    Parameters
+    ----------
+    statement : str
+        What the source states.
+    holds : bool
+        Whether these rows agree.
+    evidence : str
+        The figures that say so.
+    """
+
+    statement: str
+    holds: bool
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{'Holds here' if self.holds else 'Does not hold here'}: {self.statement} ({self.evidence})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {"statement": self.statement, "holds": self.holds, "evidence": self.evidence}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes of an experiment's figure.
+
+    Parameters
+    ----------
+    title : str
+        Above it.
+    x, y : str
+        Keys of the rows: what is drawn against what.
+    by : str
+        The key whose values are the lines.
+    rows : sequence of mapping
+        The rows that are drawn.
+    x_label, y_label : str
+        With units.
+    log : str
+        Which axes are logarithmic.
+    """
+
+    title: str
+    x: str
+    y: str
+    by: str
+    rows: Sequence[Row]
+    x_label: str
+    y_label: str
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduction(Shown):
+    """What an experiment came to.
+
+    Parameters
+    ----------
+    name, source, what, data : str
+        The experiment, where it stands, what it measures, and on what.
+    rows : tuple of mapping
+        One per setting; all have the same keys.
+    findings : tuple of Finding
+        What the source says of it, judged by these rows.
+    panels : tuple of Panel
+        How it is drawn.
+    notes : tuple of str
+        How it differs from the source's experiment.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.reproductions:reproduction_table"
+
+    name: str
+    source: str
+    what: str
+    data: str
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+    panels: tuple[Panel, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the panels as plain JSON values."""
+        found: dict[str, Any] = json_plain(
+            {
+                "experiment": self.name,
+                "source": self.source,
+                "what": self.what,
+                "data": self.data,
+                "rows": [dict(row) for row in self.rows],
+                "findings": [finding.to_dict() for finding in self.findings],
+                "notes": list(self.notes),
+            }
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a table of a source that can be made again.
+
+    Parameters
+    ----------
+    name : str
+        Such as `wagner2025-figure-1`.
+    source, what : str
+        Where it stands, and what it measures.
+    run : callable
+        Takes a `Setting` and returns a `Reproduction`.
+    """
+
+    name: str
+    source: str
+    what: str
+    run: Callable[[Setting], Reproduction]
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """Return every experiment that a module of this package has in `EXPERIMENTS`, ordered by name."""
+    found: list[Experiment] = []
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        found += getattr(importlib.import_module(module.name), "EXPERIMENTS", ())
+    return tuple(sorted(found, key=lambda experiment: experiment.name))
+
+
+def find_experiments(text: str) -> tuple[Experiment, ...]:
+    """Return the experiment of this name, or else those whose name or description has all of these words."""
+    typed = text.strip().lower()
+    exact = tuple(experiment for experiment in experiments() if experiment.name == typed)
+    words = typed.split()
+    return exact or tuple(
+        experiment for experiment in experiments() if words and all(_has(experiment, word) for word in words)
+    )
+
+
+def _has(experiment: Experiment, word: str) -> bool:
+    parts = f"{experiment.name.replace('-', ' ')} {experiment.what}".lower()
+    return word in (parts.split() if word.isdigit() else parts)

@@ -1,0 +1,68 @@
+"""Experiments from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import cli
+from tests.reproduction.small import small_setting
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("data") / "few.npz"
+    few = small_setting().data
+    np.savez(path, X=few.points, y=few.labels)
+    return str(path)
+
+
+def test_an_experiment_runs_on_a_file_and_leaves_rows_and_a_picture(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, picture = tmp_path / "rows.csv", tmp_path / "figure.png"
+    words = [
+        "reproduce",
+        "wagner2025-figure-4",
+        "--data",
+        data,
+        "--quick",
+        "--json",
+        "--csv",
+        str(rows),
+        "--plot",
+        str(picture),
+    ]
+    assert cli.main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["experiment"] == "wagner2025-figure-4"
+    assert len(rows.read_text().splitlines()) == len(found["rows"]) + 1
+    assert picture.stat().st_size > 10_000
+
+
+def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce"]) == 0
+    assert "wagner2025-table-8" in capsys.readouterr().out
+    assert cli.main(["reproduce", "wagner2025", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["experiments"]) == 16
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing"], "NAME='nothing' must be part of an experiment's name"),
+        (["wagner2025-figure-2", "--vocabulary", "v.npz"], "--vocabulary must be given with --data"),
+        (["wagner2025-figure-2", "--data", "none.npz"], "none.npz cannot be"),
+        (["wagner2025-figure-2", "--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
+        (["wagner2025-figure-2", "--plot", "x.txt"], "--plot='x.txt'"),
+    ],
+)
+def test_mistakes_are_one_sentence(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", *words]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.startswith(message)
+    assert err.count("\n") == 1

@@ -1,0 +1,38 @@
+"""Accuracy by budget, kernel, bitsum and label budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.reproduction.experiment import Reproduction, find_experiments
+from tests.reproduction.small import small_setting
+
+
+def made(name: str) -> Reproduction:
+    (experiment,) = find_experiments(name)
+    return experiment.run(small_setting())
+
+
+@pytest.mark.parametrize("name", ["wagner2025-figure-4", "wagner2025-table-2"])
+def test_rows_have_one_shape_and_findings_are_judged_by_them(name: str) -> None:
+    found = made(name)
+    assert len({tuple(row) for row in found.rows}) == 1
+    assert all(row["accuracy"] is None or 0 <= row["accuracy"] <= 1 for row in found.rows)
+    assert len(found.findings) == 3
+    assert found.panels
+    joint = [row["accuracy"] for row in found.rows if row["accounting"] == "joint"]
+    assert max(joint) > 0.5
+    judged = {finding.holds for finding in found.findings}
+    assert judged <= {True, False}
+
+
+def test_the_first_figure_has_its_references() -> None:
+    found = made("wagner2025-figure-1")
+    free = [row for row in found.rows if row["bitsum"] == "no privacy"]
+    assert {row["kernel"] for row in free} == {"Gaussian", "IP"}
+    curator = [row["accuracy"] for row in found.rows if row["bitsum"] == "central"]
+    assert min(curator) > 0.4
+    stated = {finding.statement for finding in found.findings}
+    assert "without privacy the inner product kernel outperforms the Gaussian kernel" in stated
+    ip, gaussian = (max(row["accuracy"] for row in free if row["kernel"] == kernel) for kernel in ("IP", "Gaussian"))
+    assert found.findings[0].holds == (ip > gaussian)
