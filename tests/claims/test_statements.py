@@ -28,5 +28,9 @@ def test_the_other_version_has_other_numbers() -> None:
     assert number_elsewhere(about("scott2022, Lemma 4.4")) == ""
 
 
+def test_no_numbered_statement_is_missing() -> None:
+    assert uncovered(ledger()) == ()
+
+
 def test_every_document_has_entries() -> None:
     assert {each.document for each in STATEMENTS} <= {theorem.document for theorem in ledger()}

@@ -11,7 +11,7 @@ __all__ = ["AMPLIFICATION"]
 AMPLIFICATION: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-theorem-9.4",
-        source="wang_lecture9, Theorem 9.4 (feldman2021, Theorem 3.1)",
+        source="wang_lecture9, Theorem 9.4 and equation 9.3 (feldman2021, Theorem 3.1)",
         kind=Kind.THEOREM,
         statement="Shuffled data through adaptive epsilon0-LDP mechanisms are (epsilon, delta)-DP with epsilon = "
         "O(sqrt(e^epsilon0 ln(1/delta) / n)) for epsilon0 > 1 and O(epsilon0 sqrt(ln(1/delta) / n)) otherwise, if "

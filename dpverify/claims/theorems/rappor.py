@@ -40,7 +40,7 @@ RAPPOR_LIMIT: tuple[Theorem, ...] = (
     ),
     Theorem(
         name="wang_lecture9-9.1.1-limit",
-        source="wang_lecture9, 9.1.1, infinitely many responses, Figures 9.2 and 9.3",
+        source="wang_lecture9, 9.1.1, infinitely many responses, Figure 9.2 and Figure 9.3",
         kind=Kind.CLAIM,
         statement="Towards an adversary who views an infinite number of responses, the local DP guarantee of the "
         "permanent response is left",

@@ -256,9 +256,10 @@ SHUFFLE_LEARNER: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="The selection of Lemma 36 misses no plurality from a number of users on that does not grow with the "
         "class (at (0.99, 1e-6) and beta = 0.09: {few} users for 9 hypotheses, {many} for 1,050, {most} for 10^12 or "
-        "more). The learner itself comes from the main part, which is not checked here: Algorithm 3 stands in its "
-        "place, with samples in PRDim instead of LDim. The messages do grow: every user sends one for each hypothesis "
-        "but her own.",
+        "more). The learner itself comes from the main part, which was not at hand; "
+        "`protocols.user_level.littlestone`, with a proof of our own, stands in its place: its samples are finite in d "
+        "alone, but exponential in d, so that the polynomial (d/alpha)^O(1) is not checked. The messages do grow: "
+        "every user sends one for each hypothesis but her own.",
         checked_by=(
             Evidence(
                 Method.ACCOUNTING,
@@ -270,6 +271,8 @@ SHUFFLE_LEARNER: tuple[Theorem, ...] = (
         links=(
             "protocols.selection",
             "dpverify.claims.user_level.classifier:least_users",
+            "protocols.user_level.littlestone",
+            "dpverify.claims.user_level.littlestone",
             "tests/claims/user_level/test_classifier.py::test_in_the_shuffle_model_the_size_of_the_class_does_not_matter",
         ),
         concern=Concern.COST,
