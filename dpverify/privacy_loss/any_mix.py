@@ -23,6 +23,8 @@ H and q are free, and are chosen by one pair that looks the worst. What no sum c
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +34,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
@@ -57,6 +60,9 @@ _LEFT_OUT, _NOTHING = 3e-4, 1e-4
 _SAMPLE = 1.4
 """The pairs that have a say in H and q: each in a place so many times as far as the last one."""
 _FINALISTS = 3
+_SPLIT = 2e-4
+"""By which share of epsilon a pair may be worse than the worst one before it is split, if it stands for many."""
+_MOST_SPLITS = 300
 _HOPELESS = 1.05
 """Where the worst pair by itself is bounded no better than this times its epsilon, no mix is looked at."""
 _PER_TERM = 1e-4
@@ -96,7 +102,7 @@ class AnyMix:
 
     Parameters
     ----------
-    members : sequence of PrivacyLossDistribution
+    members : sequence of PrivacyLossDistribution or Branch
         One of them dominates whatever pair an instance may present.
     worst : PrivacyLossDistribution
         A guess of the worst in all instances: the result is a bound whatever it is.
@@ -108,7 +114,7 @@ class AnyMix:
 
     def __init__(
         self,
-        members: Sequence[PrivacyLossDistribution],
+        members: Sequence[PrivacyLossDistribution | Branch],
         worst: PrivacyLossDistribution,
         instances: int,
         *,
@@ -120,25 +126,45 @@ class AnyMix:
         self._instances = check_integer("instances", instances, low=1)
         self._epsilon = check_real("epsilon", epsilon, low=0.0, low_open=True)
         self._delta = check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        everyone = [worst, *members]
-        self._loss_error = instances * max(pair.loss_error for pair in everyone) * (1.0 + 4.0 * UNIT)
-        error = max(pair.relative_error for pair in everyone) + 4.0 * UNIT
-        self._log_growth = -instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
-        self._unbounded = instances * max(pair.unbounded_mass for pair in everyone) * (1.0 + 8.0 * UNIT)
+        self._losses_off = self._masses_off = self._missing = 0.0
+        branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
+        self._admit([Branch(worst), *branches])
         self._terms: list[_Term] = []
         self._rest = 1.0
         if worst.losses.size == 0 or self._log_growth == math.inf:
             return
-        tried = [(self._cost(self._bound([worst], layout)), layout) for layout in self._layouts(worst)]
+        guess = [Branch(worst)]
+        tried = [(self._cost(self._bound(guess, layout)), layout) for layout in self._layouts(worst)]
         found = sorted(tried, key=lambda one: one[0])
         if not found or found[0][0] > _HOPELESS * epsilon:
             return
-        places = {int(_SAMPLE**i) - 1 for i in range(math.ceil(math.log(len(members) + 1.0, _SAMPLE)))}
-        sample = [worst, *(members[i] for i in sorted(places))]
+        places = {int(_SAMPLE**i) - 1 for i in range(math.ceil(math.log(len(branches) + 1.0, _SAMPLE)))}
+        sample = [*guess, *(branches[i] for i in sorted(places))]
         finalists = [layout for _, layout in found[:_FINALISTS]]
         finalists += [self._layout(worst, one.most, max(_MARGINS) * one.mass) for one in finalists if one.most > 1]
         chosen = min(finalists, key=lambda layout: self._cost(self._bound(sample, layout)))
-        self._terms, self._rest = self._bound(members, chosen)
+        self._terms, self._rest = self._bound(branches, chosen, worst)
+
+    def _admit(self, branches: Sequence[Branch]) -> None:
+        """Charge what these pairs are off by, from now on."""
+        pairs = [branch.pair for branch in branches]
+        self._losses_off = max(self._losses_off, *(pair.loss_error for pair in pairs))
+        self._masses_off = max(self._masses_off, *(pair.relative_error for pair in pairs))
+        self._missing = max(self._missing, *(pair.unbounded_mass for pair in pairs))
+
+    @property
+    def _loss_error(self) -> float:
+        return self._instances * self._losses_off * (1.0 + 4.0 * UNIT)
+
+    @property
+    def _log_growth(self) -> float:
+        """The logarithm of how much larger, at most, the true masses are in all instances together."""
+        error = self._masses_off + 4.0 * UNIT
+        return -self._instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
+
+    @property
+    def _unbounded(self) -> float:
+        return self._instances * self._missing * (1.0 + 8.0 * UNIT)
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the divergence of every mix."""
@@ -152,7 +178,6 @@ class AnyMix:
     def _delta_of(self, bound: tuple[list[_Term], float], epsilon: float) -> float:
         terms, rest = bound
         at = epsilon - self._loss_error - 4.0 * UNIT * abs(epsilon)
-        # The true masses are as much larger than the listed ones, in all instances together.
         finite = sum(math.exp(min(term.log_delta(at) + self._log_growth, 0.0)) for term in terms)
         return min((finite + rest + self._unbounded) * (1.0 + 32.0 * UNIT) + SUBNORMAL, 1.0)
 
@@ -226,35 +251,92 @@ class AnyMix:
             found.append(contour if contour.count <= _MOST_NODES else None)
         return _Layout(most, mass, tuple(found))
 
-    def _bound(self, members: Sequence[PrivacyLossDistribution], layout: _Layout) -> tuple[list[_Term], float]:
-        """Return what bounds every mix of these: the terms, and what is left of H or more rare losses."""
-        splits = [_split(pair, layout.mass, _SMALLEST / self._instances) for pair in members]
-        terms = list[_Term]()
+    def _bound(
+        self, branches: Sequence[Branch], layout: _Layout, worst: PrivacyLossDistribution | None = None
+    ) -> tuple[list[_Term], float]:
+        """Return what bounds every mix of these: the terms, and what is left of H or more rare losses.
+
+        With `worst`, branches that say more than it are split.
+        """
+        smallest = _SMALLEST / self._instances
+        seen, terms = list(branches), list[_Term]()
         for number, contour in enumerate(layout.contours):
             log_mass = self._log_mass(number, layout.mass)
             if contour is None:
                 terms.append(_Term(0.0, log_mass, log_mass))
                 continue
-            log_factor = self._log_sets(number)
-            if number:
-                log_factor += number * float(_log_moments([rare for _, rare in splits], contour.tilt).max())
-                log_factor += 8.0 * UNIT * (1.0 + abs(log_factor))
-            negligible = math.log(_NOTHING) + math.log(self._delta) + contour.tilt * self._epsilon - log_factor
-            largest = self._largest_integral([common for common, _ in splits], number, contour, negligible)
-            terms.append(_Term(contour.tilt, log_factor + largest, log_mass))
+            sums = _Sums(contour, self._instances - number, layout.mass, smallest)
+            least = math.log(_NOTHING) + math.log(self._delta) + contour.tilt * self._epsilon
+            least -= self._log_factor(number, seen, sums)
+            enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
+            largest = self._largest(sums, branches, least, enough, seen)
+            # Of all that was looked at: what a part of a branch lists may be more than what the branch does.
+            terms.append(_Term(contour.tilt, self._log_factor(number, seen, sums) + largest, log_mass))
         return terms, math.exp(min(self._log_mass(layout.most, layout.mass) + self._log_growth, 0.0))
 
-    def _largest_integral(self, every: list[LossAtoms], rare: int, contour: Contour, least: float) -> float:
-        """Return the largest of what the sums of moduli of each in all others than the rare ones is, and of `least`."""
-        count = self._instances - rare
-        # No modulus exceeds the first.
-        highest = count * _log_moments(every, contour.tilt)
-        whole = float(contour.log_integral(np.zeros(contour.count)))
-        for i in np.argsort(-highest):
-            if whole + highest[i] + 8.0 * UNIT * (abs(whole) + abs(highest[i])) <= least:
-                break
-            least = max(least, float(contour.log_integral(count * every[i].along(contour.nodes).log_moduli)))
+    def _log_factor(self, rare: int, seen: Sequence[Branch], sums: _Sums) -> float:
+        """Return an upper bound on the logarithm of C(instances, rare) b^rare."""
+        if rare == 0:
+            return 0.0
+        found = self._log_sets(rare) + rare * sums.largest_rare(seen)
+        return found + 8.0 * UNIT * (1.0 + abs(found))
+
+    def _largest(
+        self, sums: _Sums, branches: Sequence[Branch], least: float, enough: float, seen: list[Branch]
+    ) -> float:
+        """Return an upper bound on the largest of the sums of all these, and on `least`.
+
+        Branch and bound: the largest of what is known of each is looked at first, and split if it is more than
+        `enough`; its parts are added to `seen`. No modulus exceeds the first, which is quick to compute.
+        """
+        number, splits = itertools.count(), 0
+        queue = [
+            (-high, next(number), branch, False) for high, branch in zip(sums.above(branches), branches, strict=True)
+        ]
+        heapq.heapify(queue)
+        while -queue[0][0] > least:
+            high, _, branch, known = heapq.heappop(queue)
+            if not known:
+                heapq.heappush(queue, (max(high, -sums.of(branch.pair)), next(number), branch, True))
+                continue
+            parts = branch.split() if -high > enough and splits < _MOST_SPLITS else ()
+            if not parts:
+                return -high
+            splits += 1
+            self._admit(parts)
+            seen += parts
+            for part, above in zip(parts, sums.above(parts), strict=True):
+                heapq.heappush(queue, (max(high, -above), next(number), part, False))
         return least
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """The sums of moduli of a pair in `count` instances along a contour, its rare losses apart, as logarithms."""
+
+    contour: Contour
+    count: int
+    rarest: float
+    smallest: float
+
+    def _common(self, pair: PrivacyLossDistribution) -> LossAtoms:
+        return _split(pair, self.rarest, self.smallest)[0]
+
+    def largest_rare(self, branches: Sequence[Branch]) -> float:
+        """Return an upper bound on the largest moment of their rare losses at the first node, as a logarithm."""
+        rare = [_split(branch.pair, self.rarest, self.smallest)[1] for branch in branches]
+        return float(_log_moments(rare, self.contour.tilt).max())
+
+    def of(self, pair: PrivacyLossDistribution) -> float:
+        """Return an upper bound on the sum."""
+        moduli = self._common(pair).along(self.contour.nodes).log_moduli
+        return float(self.contour.log_integral(self.count * moduli))
+
+    def above(self, branches: Sequence[Branch]) -> list[float]:
+        """Return a coarser bound for each."""
+        whole = float(self.contour.log_integral(np.zeros(self.contour.count)))
+        highest = self.count * _log_moments([self._common(branch.pair) for branch in branches], self.contour.tilt)
+        return [whole + float(high) + 8.0 * UNIT * (abs(whole) + abs(float(high))) for high in highest]
 
 
 def _log_moments(every: Sequence[LossAtoms], tilt: float) -> NDArray[np.float64]:

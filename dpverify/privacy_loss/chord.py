@@ -109,7 +109,7 @@ def towards_end(
     members : ndarray, shape (members, 2m + 1)
         Upper bounds on the excess profiles of all others. At the ends of the grid all are 0 but for missing mass.
     distances : ndarray, shape (members,)
-        How far from the end each is, in (0, 1].
+        How far from the end each is, in (0, 1], increasing.
     missing_mass : float
         What is missing in all the profiles, at most.
     reaches : sequence of (float, float)
@@ -118,18 +118,25 @@ def towards_end(
     check_real("step", step, low=0.0, low_open=True)
     if end[[0, -1]].any() or members[:, [0, -1]].any():
         raise ValueError("end and members must be 0 at the ends of the grid.")
+    if (np.diff(distances) < 0.0).any():
+        raise ValueError("distances must increase.")
     half = (end.size - 1) // 2
     losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
-    found = []
     for reach, foot in reaches:
         check_real("foot", foot, low=1.25 * check_real("reach", reach, low=0.0, low_open=True))
-        near = distances < reach
-        supremum = members[~near].max(axis=0, initial=0.0)
-        weight = (distances[near] / foot)[:, None]
-        needed = (members[near] - weight * supremum) / (1.0 - weight)
+    # Of the members in between two reaches, and so of all beyond each.
+    firsts = [int(first) for first in np.searchsorted(distances, sorted({reach for reach, _ in reaches}))]
+    beyond = {len(members): np.zeros(end.size)}
+    for first, last in zip(firsts[::-1], [len(members), *firsts[:0:-1]], strict=True):
+        beyond[first] = np.maximum(beyond[last], members[first:last].max(axis=0, initial=0.0))
+    found = []
+    for reach, foot in reaches:
+        first = int(np.searchsorted(distances, reach))
+        supremum, near, weight = beyond[first], members[:first], distances[:first, None] / foot
+        needed = (near - weight * supremum) / (1.0 - weight)
         lifted = np.maximum(end, needed.max(axis=0, initial=0.0))
         # A handful of operations on numbers of this size, and a weight of the end of at least one fifth.
-        lifted += 64.0 * UNIT * (lifted + supremum + members[near].max(axis=0, initial=0.0))
+        lifted += 64.0 * UNIT * (lifted + supremum + near.max(axis=0, initial=0.0))
         lifted[[0, -1]] = 0.0
         pairs = [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in (supremum, lifted)]
         found.append((pairs[0], pairs[1]))

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
-__all__ = ["Covers", "Entry", "members"]
+__all__ = ["Branch", "Covers", "Entry", "members"]
 
 Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
 """One pair, or a group of pairs of which an instance may present any."""
 
-_FEW_INSTANCES = 16
+_FEW_INSTANCES = 32
 """Up to so many every mix can be looked at by itself."""
 _DISTINCT = 0.008
 """How much better, relatively, the other pairs of a cover that is chosen for many instances are than its worst."""
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A pair that dominates a part of a family, and the parts of that part: together they dominate it more closely.
+
+    Parameters
+    ----------
+    pair : PrivacyLossDistribution
+        Of which any pair of the part is a post-processing.
+    split : callable
+        Returns the smaller parts; none where there is nothing to divide.
+    """
+
+    pair: PrivacyLossDistribution
+    split: Callable[[], Sequence[Branch]] = tuple
 
 
 class Covers(tuple[Entry, ...]):
@@ -26,44 +42,50 @@ class Covers(tuple[Entry, ...]):
     entries : sequence of Entry
         Good in general.
     others : sequence of sequences of PrivacyLossDistribution
-        Better for some numbers of instances.
+        Better for some numbers of instances. In order: what precedes the last pair of each takes ever more from it.
     once : sequence of PrivacyLossDistribution
         Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
-    single : sequence of PrivacyLossDistribution
-        Pairs of which one by itself dominates any pair of the family; see `AnyMix`.
+    single : callable, optional
+        Returns parts of the family, of which the pair of one by itself dominates any pair of the family; see `AnyMix`.
     """
 
     others: tuple[tuple[PrivacyLossDistribution, ...], ...]
     once: tuple[PrivacyLossDistribution, ...]
-    single: tuple[PrivacyLossDistribution, ...]
+    single: Callable[[], Sequence[Branch]] | None
 
     def __new__(
         cls,
         entries: Sequence[Entry],
         others: Sequence[Sequence[PrivacyLossDistribution]],
         once: Sequence[PrivacyLossDistribution] = (),
-        single: Sequence[PrivacyLossDistribution] = (),
+        single: Callable[[], Sequence[Branch]] | None = None,
     ) -> Covers:
         """Make the tuple of the entries."""
         made = super().__new__(cls, entries)
         made.others = tuple(tuple(other) for other in others)
         made.once = tuple(once)
-        made.single = tuple(single)
+        made.single = single
         return made
 
     def likeliest(self, instances: int, estimate: Callable[[PrivacyLossDistribution], float]) -> Sequence[Entry]:
         """Return the choice whose worst pair has the least epsilon, by an estimate for many instances of one pair.
 
-        The search over many mixes is quick only where one pair is worse by far: others must be better by so much.
+        From one of `others` to the next the first pair grows and the last one falls: where they cross the worst is
+        least. The search over many mixes is quick only where one pair is worse by far: there they must differ.
         """
-
-        def worst(entries: Sequence[Entry]) -> float:
-            found = sorted(estimate(pair) for entry in entries for pair in members(entry))
-            slow = entries is not self and instances > _FEW_INSTANCES
-            near = len(found) > 1 and (1.0 + _DISTINCT) * found[-2] > found[-1]
-            return math.inf if slow and near else found[-1]
-
-        return min((self, *self.others), key=worst)
+        best = max(estimate(pair) for entry in self for pair in members(entry))
+        found: Sequence[Entry] = self
+        room = 1.0 if instances <= _FEW_INSTANCES else 1.0 + _DISTINCT
+        low, high = 0, len(self.others)
+        while low < high:
+            middle = (low + high) // 2
+            estimates = [estimate(pair) for pair in self.others[middle]]
+            *less, most = sorted(estimates)
+            apart = room == 1.0 or all(room * one <= most for one in less)
+            if apart and most < best:
+                best, found = most, self.others[middle]
+            low, high = (middle + 1, high) if apart and estimates[0] <= estimates[-1] else (low, middle)
+        return found
 
 
 def members(entry: Entry) -> list[PrivacyLossDistribution]:

@@ -38,7 +38,7 @@ _VERY_MANY = 10**5
 """From so many instances on what is estimated needs no transform."""
 _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
-_SHARP, _LOOSE = 1e-5, 7e-4
+_SHARP, _LOOSE = 1e-5, 6e-4
 """The widths of which single pairs are asked for a better bound, and beyond which a bound is to be improved."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
@@ -113,7 +113,7 @@ class FamilyComposition:
             found = [estimate(pair) for pair in lower_pairs]
             lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
         # Where the search over mixes is told to stop early nothing sharper is wanted.
-        self._singles = covers.single if step is None and relative_width <= _SHARP else ()
+        self._singles = covers.single if step is None and relative_width <= _SHARP else None
         self._any_mix: AnyMix | None = None
         self._best_attained: tuple[float, float, int] | None = None
         self._groups, self._every, self._attained = groups, every, lower_pairs
@@ -285,11 +285,11 @@ class FamilyComposition:
 
     def _improved(self) -> AnyMix | None:
         """Return the bound from single pairs, made where accuracy is wanted; None where it has nothing to go by."""
-        if self._any_mix is None and self._singles and not self._hopeless():
+        if self._any_mix is None and self._singles is not None and not self._hopeless():
             epsilon, worst = self._lower_epsilon(self._reference)
             if epsilon > 0.0:
                 at = {"epsilon": epsilon, "delta": self._reference}
-                self._any_mix = AnyMix(self._singles, self._attained[worst], self.instances, **at)
+                self._any_mix = AnyMix(self._singles(), self._attained[worst], self.instances, **at)
         return self._any_mix
 
     def _partition(self, tilt: float, scale: float, gap: float) -> tuple[list[tuple[int, int]], float]:
@@ -376,7 +376,7 @@ class FamilyComposition:
         if rough == math.inf or self._hopeless() or (decide is not None and rough <= decide):
             return rough
         found = min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
-        sharp = not self._singles or self._hopeless() or (decide is not None and found <= decide)
+        sharp = self._singles is None or self._hopeless() or (decide is not None and found <= decide)
         improved = None if sharp or found <= (1.0 + _LOOSE) * self._lower_epsilon(delta)[0] else self._improved()
         return found if improved is None else min(found, improved.epsilon(delta))
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dpverify.privacy_loss import any_mix
 from dpverify.privacy_loss.any_mix import AnyMix
+from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import mixed_reports
@@ -183,3 +184,30 @@ def test_nothing_is_claimed_beyond_what_is_listed() -> None:
     assert any_mix_of_nothing.epsilon(0.05) == math.inf
     with pytest.raises(ValueError, match="members is empty"):
         AnyMix([], FLAT, 6, epsilon=1.0, delta=0.05)
+
+
+def test_what_stands_for_many_is_divided_where_it_is_too_much() -> None:
+    pair, instances = atoms([-1.5, 1.5], [0.8, 0.2]), 6
+    parts = [Branch(FLAT), Branch(STEEP)]
+    divided = bound([FLAT, Branch(pair, lambda: parts)], instances)
+    assert divided.delta(3.0) == pytest.approx(bound([FLAT, STEEP], instances).delta(3.0), rel=1e-3)
+    assert divided.delta(3.0) < 0.5 * bound([FLAT, pair], instances).delta(3.0)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(
+    ("errors", "wrong"), [({"loss_error": 0.05}, {"shift": 0.05}), ({"relative_error": 0.1}, {"scale": 1 / 0.9})]
+)
+def test_what_parts_are_off_by_is_charged(epsilon: float, errors: dict[str, float], wrong: dict[str, float]) -> None:
+    # Of the whole, and of the first guess, the losses and masses are known to all digits.
+    parts = [Branch(replace(FLAT, **errors))]  # type: ignore[arg-type]
+    found = bound([FLAT, Branch(atoms([-1.5, 1.5], [0.8, 0.2]), lambda: parts)], 6)
+    assert min(mixed([FLAT] * 6, epsilon, **wrong), 1.0) <= found.delta(epsilon)
+
+
+def test_rare_losses_of_parts_count() -> None:
+    # The whole lists less of its largest loss than a part does, as listings may that leave out different masses.
+    whole = atoms([-0.9, 0.9, 4.0], [0.7, 0.3, 1e-9])
+    found = bound([FLAT, Branch(whole, lambda: [Branch(RARE)])], 4, delta=1e-3)
+    for epsilon in EPSILONS:
+        assert max(mixed(mix, epsilon) for mix in mixes([FLAT, RARE], 4)) <= found.delta(epsilon)

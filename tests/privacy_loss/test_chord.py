@@ -109,3 +109,9 @@ def test_what_reaches_beyond_the_grid_is_refused() -> None:
     cells[0, -1] = 1e-9
     with pytest.raises(ValueError, match="must be 0 at the ends of the grid"):
         chord(STEP, end, cells, np.array([[0.0, 0.5]]), 0.0)
+
+
+def test_distances_from_the_end_must_increase() -> None:
+    rows = np.zeros((2, 2 * HALF + 1))
+    with pytest.raises(ValueError, match="distances must increase"):
+        towards_end(STEP, rows[0], rows, np.array([0.5, 0.2]), 0.0, [(0.3, 0.6)])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpverify.privacy_loss.covers import Covers, members
+from dpverify.privacy_loss.covers import Branch, Covers, members
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.pairs import approximate_dp
 
@@ -40,3 +41,21 @@ def test_a_choice_whose_pairs_are_nearly_equal_is_left_for_few_instances() -> No
     assert close.likeliest(768, lambda pair: next(estimates)) is close
     near = Covers([STRONG], [[STRONG, STRONG]])
     assert near.likeliest(768, lambda pair: pair.largest_loss) is near
+
+
+def test_of_many_covers_the_best_is_found_by_few_estimates() -> None:
+    # What precedes the last pair grows from one cover to the next, and the last one falls.
+    rising, falling = ([approximate_dp(0.1 * (i + 1), 0.0) for i in range(15)] for _ in range(2))
+    covers = Covers([approximate_dp(3.0, 0.0)], list(zip(rising, falling[::-1], strict=True)))
+    asked: list[float] = []
+
+    def estimate(pair: PrivacyLossDistribution) -> float:
+        asked.append(pair.largest_loss)
+        return pair.largest_loss
+
+    assert covers.likeliest(8, estimate) is covers.others[7]
+    assert len(asked) <= 1 + 2 * 4
+
+
+def test_a_branch_has_no_parts_unless_it_is_told() -> None:
+    assert Branch(WEAK).split() == ()

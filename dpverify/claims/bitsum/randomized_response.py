@@ -23,7 +23,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +50,7 @@ from dpverify.privacy_loss.binned import BinnedPairs
 from dpverify.privacy_loss.chord import chord, towards_end
 from dpverify.privacy_loss.covers import Covers, Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.listed_reports import ListedReports, sure_coins
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
 from dpverify.rounding import UNIT
@@ -68,7 +68,8 @@ _SMALL, _LEAST_TAIL, _LEAST_BINNED_TAIL = 1e-28, 1e-290, 1e-220
 """What may be left out before the tails must be cut further out, the least tail, and that of masses in bins."""
 _MOST_LISTED, _MOST_CELLS_FAR_OUT = 10_000, 128
 """Up to so many users each cell is listed for a small delta; and how many cells, whatever the users."""
-_MOST_CELLS = 512
+_MOST_CELLS, _MOST_SKEWED_CELLS, _SKEWED_FLIPS = 512, 768, 2500.0
+"""How many cells, and how many with fewer flipped reports: sums of these are skewed, which costs something, too."""
 _FEW_CELLS = 8
 """For bounds that need not be sharp."""
 _DAYS_CELLS, _DAYS_TAIL, _DAYS_BINS = 63, 1e-24, 20
@@ -82,13 +83,16 @@ _COIN_TAIL = 1e-30
 _FEWEST_FLIPS = 4.0
 """With fewer flipped reports in expectation every cell is listed."""
 _MOST_LISTED_CELLS = 64
-"""With few flips the end is worst by far, so that wide cells away from it do."""
-_GROWTH, _FINER = 0.04, 32
-"""The cells next to the end are this much narrower, and grow by this share of their distance from it."""
-_REACHES = ((0.5, 0.75), (0.2, 0.4), (0.05, 0.1), (0.02, 0.04), (0.005, 0.01), (1e-300, 1.0))
+"""With few flips the end is worst by far, so that wide cells away from it do; `AnyMix` divides those that do not."""
+_GROWTH, _NARROW = 0.04, 2**14
+"""The cells next to the end are of so many on either side, and grow by this share of their distance from it."""
+_REACHES = ((0.5, 1.0), (0.2, 0.5), (0.05, 0.5), (0.03, 0.2), (0.012, 0.05), (0.005, 0.02), (1e-300, 1.0))
 """Up to where, as a share of all users, members are put below a chord to the end; none, at last. And its other foot."""
-_MOST_LISTED_FLIPS = 128.0
-"""With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses."""
+_MOST_LISTED_FLIPS, _MOST_DIVIDED_FLIPS = 128.0, 512.0
+"""With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses.
+
+And with fewer than the second they are listed, and divided, where the chords do not do.
+"""
 _LEAST_BINNED = 1e-280
 """Losses of smaller flip probabilities leave the floats in bins."""
 _LARGEST_RMSE = 1e9
@@ -259,14 +263,6 @@ def _extreme(users: int, p: float, tail: float) -> Directions:
     return ReportSums([users - 1], [0], [0], p).pairs(tail=tail, bins_per_deviation=_BINS_PER_DEVIATION).merged(0)
 
 
-def _surely(users: int, p: float, tail: float) -> tuple[int, float]:
-    """Return how many of some users' reports are coin tosses but with a probability, at most the tail, and that one."""
-    # Chernoff: P(X <= mean - d) <= e^(-d^2 / (2 mean)).
-    mean, exponent = 2.0 * p * users, -math.log(tail)
-    coins = int(mean - math.sqrt(2.0 * mean * exponent) - 1e-9 * mean)
-    return (coins, tail) if coins > 0 else (0, 0.0)
-
-
 def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
     """Yield the least number of ones of each cell of [0, half], and how many more its largest has.
 
@@ -274,7 +270,7 @@ def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
     few cells, whose bound need not be sharp. The narrower ones come on top of the most.
     """
     widest = math.ceil((half + 1) / most_cells)
-    narrowest = widest if most_cells <= _DAYS_CELLS else max(widest // _FINER, 1)
+    narrowest = widest if most_cells <= _DAYS_CELLS else math.ceil((half + 1) / _NARROW)
     first, width = 0, 1
     while first <= half:
         width = min(width, half + 1 - first)
@@ -291,9 +287,9 @@ def _next_to_the_end(users: int, p: float, tail: float) -> list[PrivacyLossDistr
 
 
 def _cells_at_most(users: int, p: float, most_cells: int, tail: float) -> int:
-    if users * p < _FEWEST_FLIPS:
-        return min(most_cells, _MOST_LISTED_CELLS)
-    return min(most_cells, _MOST_CELLS_FAR_OUT) if tail < _TAIL and _listed(users, p, tail) else most_cells
+    if _listed(users, p, tail):
+        return min(most_cells, _MOST_LISTED_CELLS if users * p < _MOST_LISTED_FLIPS else _MOST_CELLS_FAR_OUT)
+    return _MOST_SKEWED_CELLS if most_cells == _MOST_CELLS and users * p < _SKEWED_FLIPS else most_cells
 
 
 def _listed(users: int, p: float, tail: float) -> bool:
@@ -314,34 +310,32 @@ def _note(users: int, p: float, most_cells: int, tail: float) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_PER_DEVIATION) -> Pairs:
-    crowds, least_missing, spans = [], 0.0, []
-    for first, unsure in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells, tail)):
-        coins, missing = _surely(unsure, p, tail)
-        least_missing = max(least_missing, missing)
-        crowds.append((users - 1 - first - unsure, first, coins))
-        spans.append((first / max(users - 1, 1), (first + unsure) / max(users - 1, 1)))
+    note = _note(users, p, most_cells, tail)
     if users <= 2:
         # All others, one at most, hold the same bit.
         alone = tuple(binomial_randomized_response(users, p, tail))
-        return Pairs(alone, alone, note=_note(users, p, most_cells, tail))
-    note = _note(users, p, most_cells, tail)
-    attained, shares = tuple(_extreme(users, p, tail)), np.array(spans)
-    once: list[PrivacyLossDistribution] = []
-    single: list[PrivacyLossDistribution] = []
+        return Pairs(alone, alone, note=note)
+    cells = list(_cells((users - 1) // 2, _cells_at_most(users, p, most_cells, tail)))
+    shares = np.array([(first / (users - 1), (first + unsure) / (users - 1)) for first, unsure in cells])
+    attained = tuple(_extreme(users, p, tail))
+    reports, once = ListedReports(users, p, tail), list[PrivacyLossDistribution]()
+    wide = list(_cells((users - 1) // 2, min(most_cells, _MOST_LISTED_CELLS)))
+    single = functools.partial(reports.branches, wide) if users * p < _MOST_DIVIDED_FLIPS else None
     binned: tuple[BinnedPairs, ...]
+    least_missing = 0.0
     if _listed(users, p, tail):
         # So few reports are flipped that their sum is no bell, or so few sent and so little left out: each is listed.
-        listed = [mixed_reports(sum(crowd) + 1, crowd[1], p, tail, coins=crowd[2]) for crowd in crowds]
-        # Each dominates but for the chance of fewer coins.
-        single = [replace(pair, missing_mass=pair.missing_mass + least_missing) for both in listed for pair in both]
+        listed = [reports.pair(*cell) for cell in cells]
         if not _chorded(users, p, tail):
-            groups = (tuple(single[::2]), tuple(single[1::2]))
-            return Pairs(Covers(groups, (), single=single), attained, note=note)
+            groups = (tuple(pair.up for pair in listed), tuple(pair.down for pair in listed))
+            return Pairs(Covers(groups, (), single=functools.partial(reports.branches, cells)), attained, note=note)
         once = _next_to_the_end(users, p, tail)
         binned = (BinnedPairs.listed(listed), BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed]))
     else:
-        zeros, ones, tosses = (list(column) for column in zip(*crowds, strict=True))
-        binned = (ReportSums(zeros, ones, tosses, p).pairs(tail=tail, bins_per_deviation=bins),)
+        coins, lost = zip(*(sure_coins(unsure, p, tail) for _, unsure in cells), strict=True)
+        least_missing = max(lost)
+        zeros, ones = [users - 1 - first - unsure for first, unsure in cells], [first for first, _ in cells]
+        binned = (ReportSums(zeros, ones, list(coins), p).pairs(tail=tail, bins_per_deviation=bins),)
     # Points as dense as the bins, up to beyond the largest loss.
     deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
     # No loss is larger than that of a report by itself.
@@ -361,9 +355,8 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     missing = float(binned[0].missing.max()) + least_missing
     # The end is k = n - 1, where the mirror image of k = 0 is.
     mirrored = grown * excess[:, ::-1]
-    members = np.concatenate([excess, mirrored[1:]])
-    # Of the pairs that stand for the cells: they have as many ones, or zeros, as the least of the cell.
-    distances = np.concatenate([1.0 - shares[:, 1], shares[1:, 0]])
+    # The pairs that stand for the cells have as many ones, or zeros, as the least of the cell.
+    members, distances = np.concatenate([mirrored[1:], excess[::-1]]), np.append(shares[1:, 0], 1.0 - shares[::-1, 1])
     nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
     few = users * p < _FEWEST_FLIPS
     every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
