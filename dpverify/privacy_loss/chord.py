@@ -132,11 +132,14 @@ def towards_end(
     found = []
     for reach, foot in reaches:
         first = int(np.searchsorted(distances, reach))
-        supremum, near, weight = beyond[first], members[:first], distances[:first, None] / foot
-        needed = (near - weight * supremum) / (1.0 - weight)
+        supremum, weight = beyond[first], distances[:first, None] / foot
+        needed = weight * supremum
+        np.subtract(members[:first], needed, out=needed)
+        needed /= 1.0 - weight
         lifted = np.maximum(end, needed.max(axis=0, initial=0.0))
-        # A handful of operations on numbers of this size, and a weight of the end of at least one fifth.
-        lifted += 64.0 * UNIT * (lifted + supremum + near.max(axis=0, initial=0.0))
+        # A handful of operations on numbers of this size, as no member exceeds both, and a weight of the end of at
+        # least one fifth.
+        lifted += 128.0 * UNIT * (lifted + supremum)
         lifted[[0, -1]] = 0.0
         pairs = [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in (supremum, lifted)]
         found.append((pairs[0], pairs[1]))

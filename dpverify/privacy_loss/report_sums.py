@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -199,7 +200,12 @@ class ReportSums:
         return bool(enough[todo].any())
 
     def pairs(self, *, tail: float = 1e-42, bins_per_deviation: float = 50.0) -> BinnedPairs:
-        """Return the pairs of all sums in bins of a common width, one integer where the deviation is small.
+        """Return the pairs of `blocks` together."""
+        blocks = self.blocks(tail=tail, bins_per_deviation=bins_per_deviation)
+        return BinnedPairs.stacked(blocks, self.sizes.size)
+
+    def blocks(self, *, tail: float = 1e-42, bins_per_deviation: float = 50.0) -> Iterator[BinnedPairs]:
+        """Yield the pairs of all sums, few at a time, in bins of a common width: one integer for small deviations.
 
         Parameters
         ----------
@@ -229,8 +235,8 @@ class ReportSums:
         window = (knots >= first[:, None]) & (knots <= last[:, None])
         inversions = self._inversions(tilts, knots, width, window)
         blocks = (slice(row, row + _AT_ONCE) for row in range(0, self.sizes.size, _AT_ONCE))
-        parts = (self._combined(rows, inversions, knots, window[rows], missing[rows]) for rows in blocks)
-        return BinnedPairs.stacked(parts, self.sizes.size)
+        for rows in blocks:
+            yield self._combined(rows, inversions, knots, window[rows], missing[rows])
 
     def _inversions(
         self, tilts: list[_Tilted], knots: Floats, width: int, window: NDArray[np.bool_]

@@ -74,7 +74,7 @@ _FEW_CELLS = 8
 """For bounds that need not be sharp."""
 _DAYS_CELLS, _DAYS_TAIL, _DAYS_BINS = 63, 1e-24, 20
 """For one of many days, of which each adds a little: several times as quick as the sharp cover, and .6 % looser."""
-_BINS_PER_DEVIATION = 50
+_BINS_PER_DEVIATION = 40
 _LARGEST_LISTED_DEVIATION = 300.0
 """Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
 _COIN_CELLS = 24
@@ -321,7 +321,7 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     reports, once = ListedReports(users, p, tail), list[PrivacyLossDistribution]()
     wide = list(_cells((users - 1) // 2, min(most_cells, _MOST_LISTED_CELLS)))
     single = functools.partial(reports.branches, wide) if users * p < _MOST_DIVIDED_FLIPS else None
-    binned: tuple[BinnedPairs, ...]
+    exchanged: BinnedPairs | None = None
     least_missing = 0.0
     if _listed(users, p, tail):
         # So few reports are flipped that their sum is no bell, or so few sent and so little left out: each is listed.
@@ -330,29 +330,31 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
             groups = (tuple(pair.up for pair in listed), tuple(pair.down for pair in listed))
             return Pairs(Covers(groups, (), single=functools.partial(reports.branches, cells)), attained, note=note)
         once = _next_to_the_end(users, p, tail)
-        binned = (BinnedPairs.listed(listed), BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed]))
+        binned = [BinnedPairs.listed(listed)]
+        exchanged = BinnedPairs.listed([Directions(pair.down, pair.up) for pair in listed])
     else:
         coins, lost = zip(*(sure_coins(unsure, p, tail) for _, unsure in cells), strict=True)
         least_missing = max(lost)
         zeros, ones = [users - 1 - first - unsure for first, unsure in cells], [first for first, _ in cells]
-        binned = (ReportSums(zeros, ones, list(coins), p).pairs(tail=tail, bins_per_deviation=bins),)
+        binned = list(ReportSums(zeros, ones, list(coins), p).blocks(tail=tail, bins_per_deviation=bins))
     # Points as dense as the bins, up to beyond the largest loss.
     deviation = (1.0 - 2.0 * p) / math.sqrt(users * p * (1.0 - p))
     # No loss is larger than that of a report by itself.
-    largest = min(binned[0].largest_loss, (math.log1p(-p) - math.log(p)) * (1.0 + 16.0 * UNIT))
+    listed_to = max(part.largest_loss for part in binned)
+    largest = min(listed_to, (math.log1p(-p) - math.log(p)) * (1.0 + 16.0 * UNIT))
     points = math.ceil(largest / deviation * bins)
     points = min(max(points, 20 * bins), 80 * bins)
     step = largest / points * (1.0 + 1e-9)
     losses = step * np.arange(-points, points + 1, dtype=np.float64)
-    excess = binned[0].excess(losses)
+    excess = np.concatenate([part.excess(losses) for part in binned])
     grown = np.exp(losses) * (1.0 + 8.0 * UNIT)
-    if len(binned) == 2:
+    if exchanged is not None:
         # A likelihood ratio near 0 is known from the other direction, where it is large, to all its digits.
-        other = binned[1].excess(losses[points:])
+        other = exchanged.excess(losses[points:])
         excess[:, :points] = grown[:points] * other[:, :0:-1]
-    if largest < binned[0].largest_loss:
+    if largest < listed_to:
         excess[:, [0, -1]] = 0.0
-    missing = float(binned[0].missing.max()) + least_missing
+    missing = float(max(part.missing.max() for part in binned)) + least_missing
     # The end is k = n - 1, where the mirror image of k = 0 is.
     mirrored = grown * excess[:, ::-1]
     # The pairs that stand for the cells have as many ones, or zeros, as the least of the cell.
