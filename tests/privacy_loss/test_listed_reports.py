@@ -11,20 +11,33 @@ from dpverify.privacy_loss.pairs import mixed_reports
 EPSILONS = (-0.4, 0.0, 0.1, 0.4, 0.9)
 
 
-@pytest.mark.parametrize(("users", "p", "first", "unsure"), [(60, 0.3, 3, 20), (200, 0.2, 0, 90), (30, 0.05, 10, 1)])
+@pytest.mark.parametrize(("users", "p", "first", "unsure"), [(60, 0.3, 3, 20), (2000, 0.3, 0, 900), (30, 0.05, 10, 1)])
 def test_every_dataset_of_a_cell_is_below_its_pair_and_those_of_its_parts(
     users: int, p: float, first: int, unsure: int
 ) -> None:
-    # At a loud tail there are coins, and their rarity is charged.
-    reports = ListedReports(users, p, 1e-3)
+    reports = ListedReports(users, p, 1e-30)
     for up in (True, False):
         whole = reports.branch(first, unsure, up=up)
-        for ones in range(first, first + unsure + 1):
+        for ones in range(first, first + unsure + 1, max(unsure // 12, 1)):
             pair = mixed_reports(users, ones, p)[0 if up else 1]
             for epsilon in EPSILONS:
                 exact = pair.delta(epsilon).lower
                 assert exact <= whole.pair.delta(epsilon).upper
                 assert exact <= max(part.pair.delta(epsilon).upper for part in whole.split())
+
+
+def test_reports_that_are_revealed_are_no_noise_and_rare_coins_are_charged() -> None:
+    users, p, tail = 4000, 0.2, 1e-30
+    coins, missing = sure_coins(3000, p, tail)
+    assert coins > 200
+    pair = ListedReports(users, p, tail).pair(0, 3000)
+    alone = mixed_reports(users - 3000 + coins, 0, p, tail, coins=coins)
+    for one, other in zip(pair, alone, strict=True):
+        assert one.missing_mass >= other.missing_mass + 0.99 * missing > other.missing_mass
+    for ones in (0, 1000, 3000):
+        exact = mixed_reports(users, ones, p)
+        assert exact.up.delta(0.0).lower <= pair.up.delta(0.0).upper
+        assert exact.down.delta(0.0).lower <= pair.down.delta(0.0).upper
 
 
 def test_parts_end_at_single_datasets() -> None:
