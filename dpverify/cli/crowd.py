@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.density import check_kernel, kernels
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact, integer
-from dpverify.cli.output import AsJson, HonestFraction, Instances, Users, print_result, write_figure
+from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.output import AsJson, HonestFraction, Users, print_result, write_figure
 
 __all__ = ["register"]
 
@@ -33,11 +34,21 @@ def crowd(
     ],
     delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
-    instances: Instances,
+    instances: Annotated[
+        int | None,
+        integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; not with --kernel."),
+    ] = None,
     bitsum: Annotated[str, choice(known=_bitsums, help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
     honest_fraction: HonestFraction = None,
     malicious: Annotated[
         int | None, integer(within="[0, inf)", help="Show as well how far so many users can move the estimates.")
+    ] = None,
+    kernel: Annotated[
+        str | None, choice(known=kernels, help="Of a density estimator for this kernel: that of least error.")
+    ] = None,
+    dimension: Annotated[int | None, integer(within="[1, inf)", help="d, of a kernel's points.")] = None,
+    bandwidth: Annotated[
+        float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
     as_json: AsJson = False,
@@ -51,15 +62,18 @@ def crowd(
     from dpverify.planning import crowds
     from dpverify.report.crowds import crowd_figure, crowd_table
 
-    found = crowds.crowd(
-        Budget(epsilon, delta),
-        users=users,
-        instances=instances,
-        bitsums=_bitsums()[:-1] if bitsum == _ALL else (bitsum,),
-        fractions=[share for share in crowds.FRACTIONS if float(share) * users >= 1],
-        honest_fraction=honest_fraction,
-        malicious=malicious,
-    )
+    alone = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
+    check_kernel(kernel, dimension, alone=alone, chosen={"--instances": instances is not None})
+    shares = [share for share in crowds.FRACTIONS if float(share) * users >= 1]
+    common: dict[str, Any] = {"users": users, "fractions": shares, "honest_fraction": honest_fraction}
+    common["malicious"], budget = malicious, Budget(epsilon, delta)
+    if kernel is not None and dimension is not None:
+        width, chosen = 1.0 if bandwidth is None else bandwidth, "rr" if bitsum == _ALL else bitsum
+        found = crowds.crowd_density(kernel, dimension, budget, bandwidth=width, bitsum=chosen, **common)
+    else:
+        assert instances is not None
+        bitsums = _bitsums()[:-1] if bitsum == _ALL else (bitsum,)
+        found = crowds.crowd(budget, instances=instances, bitsums=bitsums, **common)
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
     print_result(found.to_dict(), crowd_table(found), as_json)

@@ -16,7 +16,7 @@ _MOST_ENTRIES = 2**26
 if TYPE_CHECKING:
     from protocols.kde import KernelDensityProtocol
 
-__all__ = ["Kernel", "kernel_density", "kernels", "plan_kernel"]
+__all__ = ["Kernel", "check_kernel", "kernel_density", "kernels", "plan_kernel"]
 
 
 def kernels() -> tuple[str, ...]:
@@ -88,9 +88,29 @@ def kernel_density(
     return KernelDensityProtocol(RandomizedResponse(users, flip_probability), drawn)
 
 
+def check_kernel(kernel: str | None, dimension: int | None, *, alone: dict[str, bool], chosen: dict[str, bool]) -> None:
+    """Check that options fit to whether there is a kernel.
+
+    Parameters
+    ----------
+    kernel, dimension : str, int or None
+        As given.
+    alone, chosen : dict of str to bool
+        Which options are there, of those that only a kernel has, and of those that it chooses.
+    """
+    for name in (name for name in (alone if kernel is None else chosen) if (chosen | alone)[name]):
+        raise ValueError(
+            f"{name} must be omitted " + ("without --kernel." if kernel is None else "with --kernel, which chooses it.")
+        )
+    if kernel is None and not chosen["--instances"]:
+        raise ValueError("one of the options '--instances' and '--kernel' must be given.")
+    if kernel is not None and dimension is None:
+        raise ValueError("--dimension must be given with --kernel.")
+
+
 def plan_kernel(
     kernel: str,
-    dimension: int | None,
+    dimension: int,
     budget: Budget,
     *,
     users: int,
@@ -104,8 +124,6 @@ def plan_kernel(
     from dpverify.planning.density import plan_density
     from dpverify.report.densities import density_table
 
-    if dimension is None:
-        raise ValueError("--dimension must be given with --kernel.")
     found = plan_density(
         kernel,
         dimension,

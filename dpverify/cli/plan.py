@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.density import kernels, plan_kernel
+from dpverify.cli.density import check_kernel, kernels, plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import AsJson, Ball, HonestFraction, SquaredChange, Users, print_result, threat_model
@@ -93,14 +93,17 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
-    if kernel is not None:
-        given = {
+    check_kernel(
+        kernel,
+        dimension,
+        alone={"--dimension": dimension is not None, "--bandwidth": bandwidth is not None},
+        chosen={
             "--instances": instances is not None,
             "--squared-change": squared_change is not None,
             "--ball": ball,
-        }
-        for name in (name for name in given if given[name]):
-            raise ValueError(f"{name} must be omitted with --kernel, which chooses it.")
+        },
+    )
+    if kernel is not None and dimension is not None:
         plan_kernel(
             kernel,
             dimension,
@@ -113,11 +116,7 @@ def plan(
             as_json=as_json,
         )
         return
-    given = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
-    for name in (name for name in given if given[name]):
-        raise ValueError(f"{name} must be omitted without --kernel.")
-    if instances is None:
-        raise ValueError("one of the options '--instances' and '--kernel' must be given.")
+    assert instances is not None
     from dpverify.cli.checks import account_command, folded
     from dpverify.planning.comparison import FailedPlan, compare
     from dpverify.report.tables import WIDTH, plan_table

@@ -9,13 +9,15 @@ from typing import Any, ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, ThreatModel, exact_number
 from dpverify.planning.account import account
-from dpverify.planning.attacks import Attack, attack
+from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
+from dpverify.planning.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow, honest_users
 from dpverify.shown import Drawn
+from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
 
-__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd"]
+__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density"]
 
 FRACTIONS = ("1", "0.9", "0.75", "0.5", "0.25", "0.1", "0.01")
 """The shares of honest users that are shown by default."""
@@ -69,6 +71,8 @@ class Crowd(Drawn):
         Of the users, as asked.
     rows : tuple of CrowdRow or FailedPlan
         One per bitsum.
+    density : DensityRow or None
+        The estimator whose bitsum the only row is of, if it is of one: attacks are on a density then.
     """
 
     table_by: ClassVar[str] = "dpverify.report.crowds:crowd_table"
@@ -80,6 +84,7 @@ class Crowd(Drawn):
     honest: tuple[int, ...]
     fractions: tuple[Fraction, ...]
     rows: tuple[CrowdRow | FailedPlan, ...]
+    density: DensityRow | None = None
 
     @property
     def plans(self) -> tuple[CrowdRow, ...]:
@@ -100,6 +105,7 @@ class Crowd(Drawn):
             "fractions": [float(fraction) for fraction in self.fractions],
             "honest": list(self.honest),
             "rows": [row.to_dict() for row in self.rows],
+            **({} if self.density is None else {"density": self.density.to_dict()}),
         }
 
 
@@ -145,13 +151,7 @@ def crowd(
     >>> [f"{end.upper:.2f}" for end in found.plans[0].epsilons if end is not None]
     ['1.00', '1.53']
     """
-    budget, users = Budget.of(budget), check_integer("users", users, low=1)
-    if budget.delta == 0.0:
-        raise ValueError("delta=0 must be in (0, 1): the fewer users are honest, the more delta says.")
-    if malicious is not None:
-        check_integer("malicious", malicious, low=0, high=users)
-    asked = tuple(fractions)
-    honest = tuple(honest_users("fractions", fraction, users) for fraction in asked)
+    budget, users, asked, honest = _checked(budget, users, fractions, malicious)
     plans = compare(
         budget,
         users=users,
@@ -163,24 +163,93 @@ def crowd(
     )
 
     def accounted(row: PlanRow) -> CrowdRow:
-        epsilons: list[Interval | None] = []
-        errors: list[str] = []
-        for count in honest:
-            try:
-                found = account(
-                    row.protocol,
-                    instances=instances,
-                    delta=budget.exact_delta,
-                    relative_width=_WIDTH,
-                    threat_model=row.guarantee.threat_model,
-                    honest=count,
-                )
-                epsilons.append(found.epsilon)
-            except CapacityError as error:
-                epsilons.append(None)
-                errors.append(error.reason)
         attacked = None if malicious is None else attack(row.protocol, malicious, budget, instances)
-        return CrowdRow(row, tuple(epsilons), tuple(dict.fromkeys(errors)), attacked)
+        return CrowdRow(row, *_epsilons(row.protocol, instances, row, budget, honest), attacked)
 
     rows = tuple(row if isinstance(row, FailedPlan) else accounted(row) for row in plans.rows)
-    return Crowd(budget, users, plans.instances, honest, tuple(exact_number("fractions", f) for f in asked), rows)
+    return Crowd(budget, users, plans.instances, honest, asked, rows)
+
+
+def crowd_density(
+    kernel: str,
+    dimension: int,
+    budget: BudgetLike,
+    *,
+    users: int,
+    bandwidth: float = 1.0,
+    bitsum: str = "rr",
+    fractions: Iterable[Number] = FRACTIONS,
+    honest_fraction: Number | None = None,
+    malicious: int | None = None,
+) -> Crowd:
+    """Plan a density estimator with the least error, and account it for every fraction of honest users.
+
+    Parameters
+    ----------
+    kernel, dimension, bandwidth
+        As in `dpverify.planning.density.plan_density`.
+    budget, users, fractions, honest_fraction
+        As for `crowd`.
+    bitsum : str
+        Of all bits.
+    malicious : int, optional
+        m, from 0 to n: of how many users it is shown how far they can move a density, at whatever query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    budget, users, asked, honest = _checked(budget, users, fractions, malicious)
+    best = plan_density(
+        kernel,
+        dimension,
+        budget,
+        users=users,
+        bandwidth=bandwidth,
+        bitsums=[bitsum],
+        honest_fraction=honest_fraction,
+    ).best
+    found = _epsilons(KernelDensityProtocol(best.bitsum.protocol, best.features), 1, best.bitsum, budget, honest)
+    attacked = None if malicious is None else density_attack(best, malicious, budget)
+    return Crowd(budget, users, best.bits, honest, asked, (CrowdRow(best.bitsum, *found, attacked),), best)
+
+
+def _checked(
+    budget: BudgetLike, users: int, fractions: Iterable[Number], malicious: int | None
+) -> tuple[Budget, int, tuple[Fraction, ...], tuple[int, ...]]:
+    """Return the budget, n, and the fractions with how many users they are, in range."""
+    budget, users = Budget.of(budget), check_integer("users", users, low=1)
+    if budget.delta == 0.0:
+        raise ValueError("delta=0 must be in (0, 1): the fewer users are honest, the more delta says.")
+    if malicious is not None:
+        check_integer("malicious", malicious, low=0, high=users)
+    asked = tuple(fractions)
+    honest = tuple(honest_users("fractions", fraction, users) for fraction in asked)
+    return budget, users, tuple(exact_number("fractions", fraction) for fraction in asked), honest
+
+
+def _epsilons(
+    protocol: object, instances: int, row: PlanRow, budget: Budget, honest: Iterable[int]
+) -> tuple[tuple[Interval | None, ...], tuple[str, ...]]:
+    """Return epsilon for each number of honest users, and why it is not known, once each."""
+    epsilons: list[Interval | None] = []
+    errors: list[str] = []
+    for count in honest:
+        try:
+            found = account(
+                protocol,
+                instances=instances,
+                delta=budget.exact_delta,
+                relative_width=_WIDTH,
+                threat_model=row.guarantee.threat_model,
+                honest=count,
+            )
+            end = found.epsilon
+            if count >= (row.honest or row.protocol.users):  # the plan itself is a bound
+                end = Interval.proved(end.lower, min(end.upper, row.guarantee.epsilon))
+            epsilons.append(end)
+        except CapacityError as error:
+            epsilons.append(None)
+            errors.append(error.reason)
+    return tuple(epsilons), tuple(dict.fromkeys(errors))

@@ -74,6 +74,11 @@ class DensityRow:
     rmse: float
 
     @property
+    def features(self) -> LSQFeatures:
+        """The features of public seed 0."""
+        return _drawn(self.family, self.pairs)
+
+    @property
     def messages_per_user(self) -> float:
         """Expected messages of one user, over all bits."""
         return self.bits * self.bitsum.messages_per_user

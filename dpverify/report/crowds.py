@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter, LogLocator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.claims.registry import claims_of
 from dpverify.digits import rounded_up, unrounded
 from dpverify.report.layout import Rows
 from dpverify.report.plots import new_figure
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dpverify.planning.crowds import Crowd, CrowdRow
+    from dpverify.planning.crowds import Crowd
 
 __all__ = ["crowd_curves", "crowd_figure", "crowd_table"]
 
@@ -51,20 +51,23 @@ def crowd_table(crowd: Crowd) -> RenderableType:
         table.add_row(name_lines(row.plan.bitsum), f"{row.plan.bitsum_rmse:.4g}", *found)
         reasons += [f"{row.plan.bitsum}: {error}" for error in row.errors]
     title = f"Budget {crowd.budget}, n = {crowd.users:,} users, I = {crowd.instances:,} instances"
+    if crowd.density is not None:
+        name = claims_of(crowd.density.family).name
+        title = f"Budget {crowd.budget}, n = {crowd.users:,} users, {name} features, {crowd.density.bits:,} bits"
     legend = (
         "Columns: epsilon at the budget's delta, rounded up, if this share of the users follows the protocol and the "
         "adversary knows all that the others send, or they drop out. RMSE: of one bitsum, in users, if all follow it."
     )
     planned = {row.plan.honest for row in crowd.plans} - {None}
     promise = [f"Planned for {count:,} honest users." for count in planned]
-    return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]), *_attacks(crowd.plans))
+    return Group(Text(title, style="bold"), table, *map(Text, [legend, *promise, *reasons]), *_attacks(crowd))
 
 
-def _attacks(rows: Sequence[CrowdRow]) -> list[RenderableType]:
+def _attacks(crowd: Crowd) -> list[RenderableType]:
     """Return what malicious users can do, one row per plan, if it was asked for."""
     numbers = ("least", "most", "cap", "least, capped", "most, capped")
     table, notes, malicious = Rows(("bitsum", *numbers), numbers), [], 0
-    for row in rows:
+    for row in crowd.plans:
         if row.attack is None:
             return []
         freely, capped, cap = row.attack.freely, row.attack.capped, row.attack.cap
@@ -73,12 +76,14 @@ def _attacks(rows: Sequence[CrowdRow]) -> list[RenderableType]:
         shown = f"{cap.messages:,}" if cap is not None else "?" if row.attack.note else "-"
         table.add_row(name_lines(row.plan.bitsum), *ends[:2], shown, *ends[2:])
         notes += [f"{row.plan.bitsum}: {row.attack.note}"] if row.attack.note else []
+    what = "a sum, compared with staying away: at the least and at the most, exactly"
+    if crowd.density is not None:
+        what = "a density, compared with staying away: no more than this, at any query (of norm 1, for inner products)"
     legend = (
-        f"What {malicious:,} users who send what they like can add to a sum, compared with staying away: at the least "
-        "and at the most, exactly. cap: messages per user and instance that the shuffler passes on, the fewest that "
-        "cost a thousandth of delta at most; -: none is needed."
+        f"What {malicious:,} users who send what they like can add to {what}. cap: messages per user and instance that "
+        "the shuffler passes on, the fewest that cost a thousandth of delta at most; -: none is needed."
     )
-    return [table, *map(Text, [legend, *notes])] if rows else []
+    return [table, *map(Text, [legend, *notes])] if crowd.plans else []
 
 
 def _shown(epsilon: float, crowd: Crowd) -> str:

@@ -63,3 +63,23 @@ def test_an_epsilon_beyond_all_floats_has_no_cap_and_no_fault(capsys: pytest.Cap
     told = json.loads(capsys.readouterr().out)["rows"][0]["attack"]
     assert told["cap"] is None
     assert "is proved for no cap" in told["note"]
+
+
+def test_a_density_estimator_among_cheaters(capsys: pytest.CaptureFixture[str]) -> None:
+    budget = ["--epsilon", "2", "--delta", "1e-3", "--users", "100"]
+    words = ["crowd", *budget, "--kernel", "inner-product", "--dimension", "4", "--malicious", "3"]
+    assert cli.main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (row,) = told["rows"]
+    ends = [end["upper"] for end in row["epsilons"]]
+    assert ends[0] <= 2.0 < ends[2] < ends[3]
+    assert told["density"]["bits"] == told["instances"]
+    assert 0.0 < row["attack"]["freely"]["upper"] == -row["attack"]["freely"]["lower"] < 1.0
+    for more, said in (
+        (["--kernel", "gaussian"], "--dimension must be given with --kernel."),
+        (["--dimension", "3", "--instances", "4"], "--dimension must be omitted without --kernel."),
+        (["--kernel", "gaussian", "--dimension", "3", "--instances", "4"], "--instances must be omitted with --kernel"),
+        ([], "one of the options '--instances' and '--kernel' must be given."),
+    ):
+        assert cli.main(["crowd", *budget, *more]) == 2
+        assert capsys.readouterr().err.startswith(said)

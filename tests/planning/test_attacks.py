@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 from dpverify.claims.caps import capped
-from dpverify.claims.manipulation import manipulation
+from dpverify.claims.manipulation import density_manipulation, manipulation
 from dpverify.guarantee import Budget
-from dpverify.planning.attacks import CAP_SHARE, attack
+from dpverify.planning.attacks import CAP_SHARE, attack, density_attack
+from dpverify.planning.density import DensityRow
+from dpverify.planning.plan import plan
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, RandomizedResponse, ThreeNB
+from protocols.kde import KernelDensityProtocol
+from protocols.lsq import FourierPairs, LaplacianBinning, LinearMap, LSQFamily
 
 BUDGET = Budget("2", "1e-6")
 
@@ -49,3 +54,29 @@ def test_nobody_does_nothing_and_more_than_all_are_refused() -> None:
     assert attack(Poisson(100, 50.0), 0, BUDGET, 1).freely.upper == 0.0
     with pytest.raises(ValueError, match=r"malicious=101 must be an integer in \[0, 100\]"):
         attack(Poisson(100, 50.0), 101, BUDGET, 1)
+
+
+@pytest.mark.parametrize(
+    ("family", "pairs", "reached"),
+    [
+        (LinearMap(3, "haar", 0.8, 3, radius=1.0), 1, 0.9),
+        (LinearMap(3, "haar", 0.8, 8, radius=1.0), 1, 0.8),
+        (FourierPairs(3, 1.0), 16, 0.5),
+        (LaplacianBinning(3, 1.0, 1, True), 16, 0.5),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, LSQFamily) else None,
+)
+@pytest.mark.parametrize("bitsum", ["rr", "poisson"])
+def test_no_query_of_a_density_is_moved_by_more(family: LSQFamily, pairs: int, reached: float, bitsum: str) -> None:
+    row = plan(bitsum, BUDGET, users=100, instances=4)
+    made = DensityRow(family, pairs, pairs * family.Q, 4.0, row, 0.1)
+    found = density_attack(made, 5, BUDGET)
+    queries = np.random.default_rng(2).normal(size=(4000, 3))
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    density = KernelDensityProtocol(row.protocol, made.features)
+    cap = None if found.cap is None else found.cap.messages
+    least, most = density_manipulation(density, 5, queries, cap)
+    farthest = float(max(most.max(), -least.min()))
+    assert found.capped.lower == -found.capped.upper
+    assert 0.6 * reached * found.capped.upper <= farthest <= found.capped.upper * (1.0 + 1e-12)
+    assert (found.freely.upper == math.inf) == (bitsum == "poisson")
