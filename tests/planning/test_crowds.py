@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -301,3 +302,21 @@ def test_what_has_no_plan_or_no_law_has_a_reason(monkeypatch: pytest.MonkeyPatch
     assert isinstance(failed, FailedPlan)
     assert isinstance(refused, CrowdRow)
     assert (refused.epsilons, refused.errors) == ((None, None), ("too wide.",))
+
+
+def test_the_tables_of_the_docs_are_what_is_computed() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "crowds.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines() if line[:5] == "| 3nb"
+    ]
+    told, _, cap = rows
+    asked = ["1", "0.9", "0.5", "0.25"]
+    (found,) = crowd((2, "1e-6"), users=30_000, instances=768, bitsums=["3nb"], fractions=asked, malicious=300).plans
+    assert [float(told[i]) for i in (1, 2, 3, 5, 6)] == pytest.approx(
+        [found.plan.bitsum_rmse, *(end.upper for end in found.epsilons if end is not None)], rel=1e-3
+    )
+    assert found.attack is not None
+    assert found.attack.cap is not None
+    assert int(cap[1].replace(",", "")) == found.attack.cap.messages
+    assert float(cap[2]) == pytest.approx(found.attack.cap.drawn_again, rel=0.05)
+    assert cap[5] == f"{found.attack.capped.lower:,.0f} to {found.attack.capped.upper:,.0f}"
