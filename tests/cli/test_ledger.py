@@ -55,7 +55,7 @@ def test_words_find_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> N
     # The other version of the document calls it Theorem 3.1.
     assert "wagner2025-theorem-3.2-privacy" in found["Theorem 3.2"] & found["theorem 3.1"]
     assert {"wagner2025-a2-three-nb", "wagner2025-section-4.2-3nb"} <= found["3nb"]
-    assert "ghazi2021-theorem-26" in found["hoeffding"]
+    assert "ghazi2021-lemma-28-hoeffding" in found["hoeffding"]
 
 
 def test_the_evidence_is_run_again(capsys: pytest.CaptureFixture[str]) -> None:
