@@ -29,7 +29,7 @@ def reproduce(
         ),
     ] = None,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="For decoding, with --data: an npz file with words and their vectors V.")
+        Path | None, typer.Option(help="For decoding, with --data: an npz file with words and their vectors X.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings and runs, for a first look.")] = False,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same numbers.")] = 0,

@@ -109,7 +109,7 @@ def read(path: Path, vocabulary: Path | None = None) -> Embeddings:
     path : Path
         An npz file with `X`, shape (n, d), and labels `y`.
     vocabulary : Path, optional
-        An npz file with `words` and their vectors `V`.
+        An npz file with `words` and their vectors `X`.
 
     Raises
     ------
@@ -129,13 +129,13 @@ def read(path: Path, vocabulary: Path | None = None) -> Embeddings:
 
 
 def read_words(path: Path) -> Words:
-    """Return a vocabulary from an npz file with `words` and their vectors `V`; see `read` for the errors."""
-    arrays = _arrays(path, ("words", "V"))
-    if arrays["V"].ndim != 2 or arrays["words"].shape != (len(arrays["V"]),):
+    """Return a vocabulary from an npz file with `words` and their vectors `X`; see `read` for the errors."""
+    arrays = _arrays(path, ("words", "X"))
+    if arrays["X"].ndim != 2 or arrays["words"].shape != (len(arrays["X"]),):
         raise ValueError(
-            f"{path} has {arrays['words'].shape} words and V of shape {arrays['V'].shape}: one row per word."
+            f"{path} has {arrays['words'].shape} words and X of shape {arrays['V'].shape}: one row per word."
         )
-    return Words(tuple(map(str, arrays["words"])), _unit(str(path), arrays["V"].astype(np.float64)))
+    return Words(tuple(map(str, arrays["words"])), _unit(str(path), arrays["X"].astype(np.float64)))
 
 
 def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:

@@ -26,7 +26,7 @@ def test_a_file_is_read_with_its_vocabulary(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     data, words = tmp_path / "data.npz", tmp_path / "words.npz"
     np.savez(data, X=rng.standard_normal((30, 4)).astype(np.float32), y=np.repeat([7, 9, 11], 10))
-    np.savez(words, words=np.array(["a", "b"]), V=np.eye(4)[:2] * 5)
+    np.savez(words, words=np.array(["a", "b"]), X=np.eye(4)[:2] * 5)
     found = read(data, words)
     assert found.classes == 3
     assert found.words.words == ("a", "b")
