@@ -7,13 +7,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from dpverify.changes import Full
 from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones
 from dpverify.formulas.contexts import arb_context, enclosure
-from dpverify.guarantee import InfeasibleBudgetError, Interval, Number, PrivacyCurve, enclosing_floats, exact_number
+from dpverify.guarantee import (
+    InfeasibleBudgetError,
+    Interval,
+    Number,
+    PrivacyCurve,
+    ThreatModel,
+    enclosing_floats,
+    exact_number,
+)
 from dpverify.privacy_loss import amplification
 from dpverify.privacy_loss.amplified_curve import Amplification
+from dpverify.privacy_loss.bounds import BetweenCurves
 from dpverify.privacy_loss.noisy_reports import noisy_reports
 from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
+from dpverify.rounding import UNIT
 from dpverify.search import bisected
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_probability, check_real
@@ -34,6 +45,8 @@ _COVERED = {
 _TAIL = 1e-4
 """Of delta: what noise on the line may leave out."""
 _LEAST_TAIL = 1e-280
+_LEAST_BINARY, _MOST_BINARY = 1e-6, 30.0
+"""Where binary randomized response is accounted for by its exact law: elsewhere little is to be gained."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +163,28 @@ def _curve(
     return curve, {"epsilon0": epsilon0}
 
 
+def _binary(epsilon0: float, users: int, rounds: int, delta: float) -> PrivacyCurve:
+    """Return the curve of binary randomized response, which is exact up to the covers of all datasets."""
+    # Imported here: nothing else of this module needs the bitsums.
+    from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+    from protocols.bitsum.randomized_response import RandomizedResponse
+
+    flip = 1.0 / (1.0 + math.exp(epsilon0))
+    claims = RandomizedResponseClaims()
+    # The flip probability is no float: less is less private.
+    less, more = (
+        claims.curve(
+            RandomizedResponse(users, flip * factor),
+            Full(rounds),
+            ThreatModel.COMMUNICATION,
+            relative_width=1e-4,
+            reference_delta=delta,
+        )
+        for factor in (1.0 - 8.0 * UNIT, 1.0 + 8.0 * UNIT)
+    )
+    return BetweenCurves(less, more)
+
+
 def _published(epsilon0: float, users: int, delta: float) -> dict[str, float | str]:
     """Return the closed bound, or which of its conditions fails, and its numerical version."""
     failed = [condition.statement for condition in CLOSED_CLONES if not condition.holds(epsilon0, users, delta)]
@@ -221,9 +256,14 @@ def amplify(
     check_integer("rounds", rounds, low=1)
     one, parameters = _curve(randomizer, users, at, epsilon0, delta0, classes, sigma)
     curve: PrivacyCurve = one if rounds == 1 else RepeatedAmplification(one, rounds, reference_delta=at)
+    if parameters.get("classes") == 2 and _LEAST_BINARY <= parameters["epsilon0"] <= _MOST_BINARY:
+        curve = _binary(parameters["epsilon0"], users, rounds, at)
     found = curve.epsilon(at)
     # A lower bound at a delta that is no float holds at the next one.
-    lower = found.lower if above == at else one.epsilon_lower(min(above, math.nextafter(1.0, 0.0)))
+    lower = found.lower
+    if above > at:
+        above = min(above, math.nextafter(1.0, 0.0))
+        lower = one.epsilon_lower(above) if curve is one else curve.epsilon(above).lower
     plain = rounds == 1 and delta0 == 0.0 and "epsilon0" in parameters
     return Amplified(
         randomizer=randomizer,

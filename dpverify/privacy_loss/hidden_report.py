@@ -42,8 +42,11 @@ Floats = NDArray[np.float64]
 
 _MOST_USERS = 2**52
 _FARTHEST = 100.0
-_WIDE, _LITTLE = 0.02, 1e-280
-"""A relative width of the expectation above which, unless it is next to nothing, it is bounded on a grid, too."""
+_MANY, _WIDE, _LITTLE = 16, 0.02, 1e-280
+"""An expectation over so many reports is bounded on a grid, too, if it is so wide and not next to nothing.
+
+Fewer have ratios that are nearly as large as the largest: then little is to be gained.
+"""
 _ROOT2 = math.sqrt(2.0)
 
 
@@ -165,7 +168,8 @@ class HiddenReport:
                 except CapacityError:
                     found = Interval(0.0, math.inf)
                 most = min(found.upper, self.users * known.upper)
-                if most > max(found.lower, self.users * known.lower, _LITTLE) / (1.0 - _WIDE):
+                least = max(found.lower, self.users * known.lower, _LITTLE)
+                if variable.values.size > _MANY and most > least / (1.0 - _WIDE):
                     found = Interval.proved(found.lower, min(found.upper, gridded_excess(variable, self.users)))
         except (FloatingPointError, OverflowError):
             return Interval(0.0, 1.0)
