@@ -27,7 +27,7 @@ def rappor(
     ],
     users: Users,
     candidates: Annotated[int, integer(within="[1, inf)", help="Strings to look for, in {}.")] = 1000,
-    bits: Annotated[int, integer(within="[2, inf)", help="k, the bits of the Bloom filter, in {}.")] = 128,
+    bits: Annotated[int, integer(within="[2, 10000000]", help="k, the bits of the Bloom filter, in {}.")] = 128,
     hashes: Annotated[
         int | None, integer(within="[1, inf)", help="h, at most k/2; a few numbers of them by default.")
     ] = None,

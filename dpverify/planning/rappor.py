@@ -162,6 +162,8 @@ def plan_rappor(
         check_integer("hashes", number, low=1)
     check_integer("bits", bits, low=2 * max(hashes))
     cohorts = -(-_BITS_PER_CANDIDATE * candidates // bits)
+    if one > _MOST_OF_ONE * min(hashes):
+        raise ValueError(f"epsilon_one={epsilon_one!r} must be at most {_MOST_OF_ONE} for each hash function.")
     rows = []
     for number in hashes:
         protocol = _planned(one, limit, bits, number, cohorts)
@@ -180,6 +182,8 @@ def plan_rappor(
 
 _LEAST = 1e-12
 """For a smaller epsilon p and q are next to the same float."""
+_MOST_OF_ONE = 700
+"""Beyond that e^epsilon is no float."""
 _MOST = 1000
 """Beyond such an epsilon f, which is about e^(-epsilon / 2h), nears the smallest floats."""
 
@@ -192,6 +196,11 @@ def _planned(one: Fraction, limit: Fraction, bits: int, hashes: int, cohorts: in
     f = nudged(keeps_limit, float(formulas.flip_parameter(FLOATS, float(limit) / (2 * hashes))), 1.0)
     zero, chance = _reported(math.exp(float(one) / hashes), f / (2.0 - f))
     p, q = (((1.0 - 0.5 * f) * a - 0.5 * f * b) / (1.0 - f) for a, b in ((zero, chance), (chance, zero)))
+    if not 0.0 < p < q < 1.0:
+        raise ValueError(
+            f"epsilon_one={float(one)!r} must be smaller for epsilon_limit={float(limit)!r} and hashes={hashes}, as no "
+            "floats p and q in (0, 1) are left."
+        )
 
     def keeps_one(tried: float) -> bool:
         made = Rappor(bits, hashes, cohorts, f=f, p=p, q=tried)

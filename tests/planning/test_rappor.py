@@ -78,6 +78,12 @@ def test_what_reports_reveal_rises_to_the_limit() -> None:
         ({"epsilon_one": 0}, "epsilon_one=0 must be in [1e-12, epsilon_limit=2)."),
         ({"epsilon_one": 1e-15}, "epsilon_one=1e-15 must be in [1e-12, epsilon_limit=2)."),
         ({"epsilon_limit": 1001}, "epsilon_limit=1001 must be in (0, 1000]."),
+        (
+            {"epsilon_one": 3.9999999999, "epsilon_limit": 4, "hashes": (2,)},
+            "epsilon_one=3.9999999999 must be smaller for epsilon_limit=4.0 and hashes=2, as no floats p and q in (0, "
+            "1) are left.",
+        ),
+        ({"epsilon_one": 998, "epsilon_limit": 999}, "epsilon_one=998 must be at most 700 for each hash function."),
         ({"users": 0}, "users=0 must be an integer in [1, inf)."),
         ({"candidates": 0}, "candidates=0 must be an integer in [1, inf)."),
         ({"bits": 7}, "bits=7 must be an integer in [8, inf)."),
