@@ -25,7 +25,7 @@ class LabelRandomizedResponse:
     Parameters
     ----------
     classes : int
-        The number of classes m, at least 1; public. A label is an integer in [0, m).
+        The number of classes m, in [1, 2^53]; public. A label is an integer in [0, m).
     epsilon : float
         In (0, 700], in nats. Beyond 700 the probability of another label nears the smallest float; to publish labels in
         the clear, do not randomize them.
@@ -36,6 +36,7 @@ class LabelRandomizedResponse:
 
     def __post_init__(self) -> None:
         check_integer("classes", self.classes, low=1)
+        check_integer("classes", self.classes, high=2**53)  # all of which floats hold
         check_real("epsilon", self.epsilon, low=0.0, high=700.0, low_open=True)
 
     @property

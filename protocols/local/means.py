@@ -33,16 +33,22 @@ def check_values(name: str, value: ArrayLike, largest: float, *, whole: bool = F
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
     kind, wanted = (np.int64, f"an integer in [0, {largest:g}]") if whole else (np.float64, f"in [0, {largest:g}]")
-    try:
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} has dtype {array.dtype}, but must hold numbers in [0, {largest:g}].") from None
+    numbers = _real(name, array, f"numbers in [0, {largest:g}]")
     with np.errstate(invalid="ignore"):
         bad = ~((numbers >= 0.0) & (numbers <= largest))
         bad |= whole & (numbers != np.floor(numbers))
     if bad.any():
         raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be {wanted}.")
     return numbers.astype(kind)
+
+
+def _real(name: str, array: NDArray[Any], wanted: str) -> NDArray[np.float64]:
+    try:
+        if array.dtype.kind != "c":
+            return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{name} has dtype {array.dtype}, but must hold {wanted}.")
 
 
 @dataclass(frozen=True)
@@ -123,12 +129,19 @@ class LocalMean(ABC):
         Raises
         ------
         ValueError
-            If there is no report.
+            If there is no report, or one that nobody sends.
         """
         array = np.asarray(reports)
         if array.ndim != 1 or array.size == 0:
             raise ValueError(f"reports has shape {array.shape}, but must have shape (users,), at least one.")
-        return float(self.debias(array).mean())
+        return float(self.debias(self._check_reports(array)).mean())
+
+    def _check_reports(self, reports: NDArray[Any]) -> NDArray[Any]:
+        numbers = _real("reports", reports, "finite numbers")
+        bad = ~np.isfinite(numbers)
+        if bad.any():
+            raise ValueError(f"reports[{int(np.argmax(bad))}]={reports[bad][0]} must be a finite number.")
+        return numbers
 
     def run(self, values: ArrayLike, rng: np.random.Generator) -> float:
         """Return the estimate of the mean from one simulated report of every user."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy, bernoulli, bernoulli_logistic, system_entropy
-from protocols.local.means import BoundedMean
+from protocols.local.means import BoundedMean, check_values
 
 __all__ = ["OneBitMean"]
 
@@ -49,6 +49,9 @@ class OneBitMean(BoundedMean):
         # In two steps: next to 1, the sum of both would lose the small probability of a 0.
         rounded = rng.random(values.size) < values / self.largest
         return (rounded ^ (rng.random(values.size) < self.flip_probability)).astype(np.int64)
+
+    def _check_reports(self, reports: NDArray[Any]) -> NDArray[Any]:
+        return check_values("reports", reports, 1, whole=True)
 
     def debias(self, reports: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
         centred = np.asarray(reports, dtype=np.float64) - self.flip_probability

@@ -29,7 +29,7 @@ class RandomizedResponseMean(LocalMean):
     epsilon : float
         Of one report, in [1e-100, 600], in nats.
     levels : int
-        k, at least 2; public. A value is an integer in [0, k - 1].
+        k, in [2, 2^53]; public. A value is an integer in [0, k - 1].
     """
 
     levels: int = field(default=2, metadata={"within": "[2, inf)", "help": "k, the number of levels 0, 1, ..., in {}."})
@@ -37,6 +37,7 @@ class RandomizedResponseMean(LocalMean):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("levels", self.levels, low=2)
+        check_integer("levels", self.levels, high=2**53)  # all of which floats hold
 
     @property
     def labels(self) -> LabelRandomizedResponse:
@@ -52,6 +53,9 @@ class RandomizedResponseMean(LocalMean):
 
     def _randomize(self, values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         return self.labels.randomize(values, rng)
+
+    def _check_reports(self, reports: NDArray[Any]) -> NDArray[Any]:
+        return check_values("reports", reports, self.levels - 1, whole=True)
 
     def debias(self, reports: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
         middle = 0.5 * (self.levels - 1)

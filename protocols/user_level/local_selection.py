@@ -20,6 +20,9 @@ from protocols.validation import check_generator, check_indices, check_integer, 
 
 __all__ = ["HadamardSelection"]
 
+_MOST_CANDIDATES = 10**18
+"""Of which twice the order, and so every report, is an integer of 64 bits."""
+
 
 @dataclass(frozen=True)
 class HadamardSelection:
@@ -30,7 +33,7 @@ class HadamardSelection:
     Parameters
     ----------
     candidates : int
-        The number of values, at least 2; public.
+        The number of values, in [2, 10^18]; public.
     epsilon : float
         Of one report, in (0, 700], in nats.
     """
@@ -40,6 +43,7 @@ class HadamardSelection:
 
     def __post_init__(self) -> None:
         check_integer("candidates", self.candidates, low=2)
+        check_integer("candidates", self.candidates, high=_MOST_CANDIDATES)
         check_real("epsilon", self.epsilon, low=0.0, high=700.0, low_open=True)
 
     @property

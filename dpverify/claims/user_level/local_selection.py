@@ -29,7 +29,7 @@ from scipy.stats import binom
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.user_level import LOCAL_LEARNER
-from dpverify.guarantee import Interval, ThreatModel
+from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
@@ -37,6 +37,8 @@ from protocols.user_level.local_selection import HadamardSelection
 from protocols.validation import check_integer, check_probability
 
 __all__ = ["HadamardClaims"]
+
+_MOST_LISTED, _MOST_USERS = 2**26, 10**7
 
 
 class HadamardClaims(LocalClaims[HadamardSelection]):
@@ -51,9 +53,11 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
     def report_law(self, protocol: HadamardSelection, value: Any) -> DiscreteLaw:  # noqa: D102
         at = check_integer("value", value, low=0, high=protocol.candidates - 1)
+        _check_capacity(protocol, 1)
         return DiscreteLaw.of(np.arange(2 * protocol.order), self._row(protocol, at))
 
     def report_matrix(self, protocol: HadamardSelection) -> ReportMatrix:  # noqa: D102
+        _check_capacity(protocol, protocol.candidates)
         rows = np.stack([self._row(protocol, value) for value in range(protocol.candidates)])
         return ReportMatrix(np.arange(2 * protocol.order), rows, 8.0 * UNIT)
 
@@ -88,10 +92,22 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
             n, at least 1.
         share : float
             eta: each user holds the value with that probability or more, independently, and else any other.
+
+        Raises
+        ------
+        CapacityError
+            For more than ten million users.
         """
         n, eta = check_integer("users", users, low=1), check_probability("share", share)
+        if n > _MOST_USERS:
+            raise CapacityError(f"users={n} must be at most {_MOST_USERS} for a sum over numbers of users.")
         flip = protocol.flip_probability
         ahead = eta * (1.0 - flip) + (1.0 - eta) * flip
         terms = np.arange(n + 1)
         missed = float(binom.pmf(terms, n, 0.5) @ binom.cdf(terms // 2, terms, ahead))
         return min(1.0, (protocol.candidates - 1) * missed * (1.0 + 1e-9) + 1e-15)
+
+
+def _check_capacity(protocol: HadamardSelection, laws: int) -> None:
+    if 2 * protocol.order * laws > _MOST_LISTED:
+        raise CapacityError(f"candidates={protocol.candidates} makes {2 * protocol.order} reports: too many to list.")

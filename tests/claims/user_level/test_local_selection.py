@@ -12,7 +12,7 @@ from scipy import stats
 
 from dpverify.changes import Full
 from dpverify.claims.user_level.local_selection import HadamardClaims
-from dpverify.guarantee import ThreatModel
+from dpverify.guarantee import CapacityError, ThreatModel
 from protocols.user_level.local_selection import HadamardSelection
 from tests.samples import assert_law
 
@@ -101,3 +101,13 @@ def test_arguments_are_checked() -> None:
         CLAIMS.report_law(selection, 3)
     with pytest.raises(ValueError, match=r"^share=1\.1 must be"):
         CLAIMS.plurality_failure(selection, 5, 1.1)
+
+
+def test_what_is_too_large_to_list_is_refused_in_a_sentence() -> None:
+    for call, message in (
+        (lambda: CLAIMS.report_law(HadamardSelection(2**40, 1.0), 0), "candidates=1099511627776 makes"),
+        (lambda: CLAIMS.report_matrix(HadamardSelection(2**16, 1.0)), "candidates=65536 makes 131072 reports"),
+        (lambda: CLAIMS.plurality_failure(HadamardSelection(4, 1.0), 10**9, 0.9), "users=1000000000 must be at most"),
+    ):
+        with pytest.raises(CapacityError, match=f"^{message}"):
+            call()

@@ -64,3 +64,10 @@ def test_a_real_users_report_has_the_same_law() -> None:
     assert 0 <= selection.report(0) < 8
     with pytest.raises(ValueError, match=r"^value=3 must be an integer in \[0, 2\]\.$"):
         selection.report(3)
+
+
+def test_so_many_candidates_have_reports_of_64_bits() -> None:
+    most = HadamardSelection(10**18, 1.0)
+    assert (most.randomize([10**18 - 1] * 100, np.random.default_rng(0)) >= 0).all()
+    with pytest.raises(ValueError, match=r"^candidates=\d+ must be an integer in \(-inf, 1e\+18\]\.$"):
+        HadamardSelection(10**18 + 1, 1.0)
