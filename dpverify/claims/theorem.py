@@ -61,6 +61,9 @@ class Concern(StrEnum):
     """What someone who trusts the claim as printed would get wrong, from the worst down."""
 
     PRIVACY = "privacy"
+    """A run as printed may be less private than is said."""
+    PROOF = "proof of privacy"
+    """The privacy is not refuted, or shown here otherwise; what is printed does not show it."""
     ACCURACY = "accuracy"
     COST = "cost"
     TEXT = "text"

@@ -10,7 +10,8 @@ from typing import Any
 __all__ = ["coverage_page", "errata_page"]
 
 _SECTIONS = {
-    "privacy": "Privacy: less of it than is said, or not shown",
+    "privacy": "Privacy: less of it than is said",
+    "proof of privacy": "Privacy: not refuted, but not shown by what is printed",
     "accuracy": "Accuracy: another error than is said",
     "cost": "Cost: other messages or work than is said",
     "text": "Text: slips that change neither",

@@ -222,7 +222,7 @@ def product_of_views() -> dict[str, str]:
 
     difference = sympy.factor(seen((0, 0), (1, 1)) - seen((0, 1), (1, 0)))
     require(difference != 0, "Both multisets have the same probability.")
-    return {"difference": str(difference)}
+    return {"difference": str(difference).replace("**", "^")}
 
 
 def sample_size() -> dict[str, float]:
@@ -284,7 +284,7 @@ def best_levels() -> dict[str, str | float]:
     require(sympy.simplify(sympy.diff(total, k).subs(k, printed)) != 0, "The printed k is the minimum.")
     balanced = (4 * c) ** sympy.Rational(-1, 3)
     ratio = sympy.simplify(total.subs(k, best) / total.subs(k, balanced))
-    return {"smaller": 1.0 - float(ratio), "minimizer": str(best)}
+    return {"smaller": 1.0 - float(ratio), "minimizer": str(best).replace("**", "^")}
 
 
 def normalized_bound() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.claims.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.claims.theorem import Evidence, Kind, Method, Theorem, Verdict
 from dpverify.formulas import Hypothesis
 
 __all__ = ["DECODING"]
@@ -20,11 +20,11 @@ DECODING: tuple[Theorem, ...] = (
                 lambda depends_on_data: not depends_on_data,
             ),
         ),
-        verdict=Verdict.HOLDS_WITH_CONDITION,
-        finding="Post-processing, as long as the vocabulary does not depend on the users' points, as the text says "
-        "('fixed public'): words that were collected from the data give away that someone used them, whatever their "
-        "order, with delta {delta:.0f}.",
+        verdict=Verdict.HOLDS,
+        finding="Post-processing, as the vocabulary is fixed and public. (Words that were collected from the data "
+        "would give away that someone used them, whatever their order, with delta {delta:.0f}.)",
         checked_by=(
+            Evidence(Method.PROOF, "docs/accounting.md#what-is-composed", "what is processed costs no more"),
             Evidence(
                 Method.ENUMERATION,
                 "buckets:collected_vocabulary",
@@ -32,7 +32,5 @@ DECODING: tuple[Theorem, ...] = (
             ),
         ),
         links=("protocols.decoding", "dpverify.claims.decoding"),
-        concern=Concern.PRIVACY,
-        repair="Fix the vocabulary before any data is seen.",
     ),
 )

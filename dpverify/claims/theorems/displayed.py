@@ -23,8 +23,8 @@ WAGNER2025: tuple[Theorem, ...] = (
         ),
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="With a third of that eps0 and delta <= 1/2: the total is then at most {repaired_factor:.2f} eps on a "
-        "grid with eps up to ln(1/delta). As printed it is at least {least_factor:.2f} eps, {limit:.3f} eps in the "
-        "limit, and for delta near 1 no constant is enough.",
+        "grid with eps up to ln(1/delta). As printed it is at least {least_factor:.2f} eps there, {limit:.3f} eps in "
+        "the limit of small delta, and for delta near 1 no constant is enough.",
         checked_by=(
             Evidence(
                 Method.ACCOUNTING,

@@ -156,7 +156,7 @@ PRIVACY: tuple[Theorem, ...] = (
             "docs/densities.md#what-half-a-change-costs",
             "protocols.kde",
         ),
-        concern=Concern.PRIVACY,
+        concern=Concern.PROOF,
         repair="Prove it for replacement: two halves cost one full change (docs/densities.md).",
     ),
 )

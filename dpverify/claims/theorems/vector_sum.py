@@ -53,7 +53,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
             _TESTS + "test_theorem_fails_for_delta_near_one",
             _TESTS + "test_theorem_is_private_where_the_ledger_says_so",
         ),
-        concern=Concern.PRIVACY,
+        concern=Concern.PROOF,
         repair="Say delta <= 1/2, or find the least gamma by the exact law, `VectorSumClaims.least_blanket`.",
     ),
     Theorem(
@@ -131,6 +131,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
             "dpverify.composition.theorems:compose",
             "tests/claims/vector_sum/test_privacy.py::test_composition_step",
         ),
+        concern=Concern.PROOF,
         repair="Say delta <= 0.39, and quote optimal composition; advanced composition needs delta' = delta / (2t) and "
         "log(2/delta).",
     ),
@@ -155,7 +156,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
             ),
         ),
         links=("protocols.vector_sum", _TESTS + "test_linked_reports_reveal_more_than_their_histograms"),
-        concern=Concern.PRIVACY,
+        concern=Concern.PROOF,
         repair="Send the t reports as separate messages, as here; then neighbours' views are products given who "
         "sampled what (docs/vector_sums.md).",
     ),

@@ -114,7 +114,7 @@ STATEMENTS: tuple[Theorem, ...] = (
         ),
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="For delta up to {largest_delta:.3f}, and with 12 up to {largest_delta_six:.3f}: above, the second "
-        "term of Theorem 4.2 alone exceeds eps/2. For r = 1 is the worst case.",
+        "term of Theorem 4.2 alone exceeds eps/2. r = 1 is the worst case.",
         checked_by=(
             Evidence(Method.PROOF, "dpverify.claims.evidence.statements:advanced_budget", "that r = 1 is the worst"),
             Evidence(
@@ -122,7 +122,7 @@ STATEMENTS: tuple[Theorem, ...] = (
             ),
         ),
         links=("dpverify.composition.theorems:compose",),
-        concern=Concern.PRIVACY,
+        concern=Concern.PROOF,
         repair="Say delta <= 0.7.",
     ),
     Theorem(
