@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_generator, check_integer
 
-__all__ = ["DecisionLists", "FiniteClass", "HashedPoints", "Repeated", "Representation", "Thresholds"]
+__all__ = ["DecisionLists", "FiniteClass", "HashedPoints", "OfBits", "Repeated", "Representation", "Thresholds"]
 
 Table = NDArray[np.uint8]
 """Labels 0 or 1, shape (hypotheses, domain): one row per hypothesis, one column per point of the domain."""
@@ -160,11 +160,8 @@ class Thresholds(_Whole):
 
 
 @dataclass(frozen=True)
-class DecisionLists(_Whole):
-    """The functions of decision lists with one literal per rule, on the vectors of few bits.
-
-    A list asks, for one literal after the other, "is bit i equal to v?", and gives a label at the first yes; a last
-    label is for all others. Lists that are the same function are one concept: 4, 14, 96, 1050, 15036 of them.
+class OfBits(_Whole):
+    """A class on the vectors of few bits, as they are.
 
     Parameters
     ----------
@@ -185,6 +182,20 @@ class DecisionLists(_Whole):
     def encode(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the points that rows of bits stand for; see `Representation.encode`."""
         return np.asarray(_integers("X", X, self.variables, 2) @ (1 << np.arange(self.variables)))
+
+
+@dataclass(frozen=True)
+class DecisionLists(OfBits):
+    """The functions of decision lists with one literal per rule, on the vectors of few bits.
+
+    A list asks, for one literal after the other, "is bit i equal to v?", and gives a label at the first yes; a last
+    label is for all others. Lists that are the same function are one concept: 4, 14, 96, 1050, 15036 of them.
+
+    Parameters
+    ----------
+    variables : int
+        See `OfBits`.
+    """
 
     @functools.cached_property
     def concepts(self) -> Table:  # noqa: D102
