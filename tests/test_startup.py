@@ -66,7 +66,17 @@ def test_a_plan_needs_no_scipy(bitsum: str) -> None:
 
 def test_amplification_needs_no_scipy() -> None:
     words = ["amplify", "--epsilon0", "1", "--users", "100", "--delta", "1e-3"]
-    assert not after(*words) & (SLOW | TRANSFORMS | {"scipy"})
+    modules = after(*words)
+    assert not modules & (SLOW | TRANSFORMS | {"scipy"})
+    # One round is not composed: that half of the engine stays away.
+    assert "dpverify.privacy_loss.excess" in modules
+    assert not modules & {"dpverify.privacy_loss.family", "dpverify.privacy_loss.transform"}
+
+
+def test_every_name_of_the_engine_is_found_at_its_first_use() -> None:
+    code = "import dpverify.privacy_loss as engine\nfor name in engine.__all__: getattr(engine, name)"
+    assert "dpverify.privacy_loss.family" in imported(code)
+    assert not imported("import dpverify.privacy_loss") & EVERYTHING
 
 
 def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:

@@ -21,9 +21,7 @@ from dpverify.guarantee import (
 )
 from dpverify.privacy_loss import amplification
 from dpverify.privacy_loss.amplified_curve import Amplification
-from dpverify.privacy_loss.bounds import BetweenCurves
 from dpverify.privacy_loss.noisy_reports import noisy_reports
-from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
 from dpverify.rounding import UNIT
 from dpverify.search import bisected
 from dpverify.shown import Drawn
@@ -163,10 +161,17 @@ def _curve(
     return curve, {"epsilon0": epsilon0}
 
 
+def _repeated(one: Amplification, rounds: int, delta: float) -> PrivacyCurve:
+    # Imported here, as below: one round of any mechanism needs no composition.
+    from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
+
+    return RepeatedAmplification(one, rounds, reference_delta=delta)
+
+
 def _binary(epsilon0: float, users: int, rounds: int, delta: float) -> PrivacyCurve:
     """Return the curve of binary randomized response, which is exact up to the covers of all datasets."""
-    # Imported here: nothing else of this module needs the bitsums.
     from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+    from dpverify.privacy_loss.bounds import BetweenCurves
     from protocols.bitsum.randomized_response import RandomizedResponse
 
     flip = 1.0 / (1.0 + math.exp(epsilon0))
@@ -255,7 +260,7 @@ def amplify(
         epsilon0 = float(epsilon0)
     check_integer("rounds", rounds, low=1)
     one, parameters = _curve(randomizer, users, at, epsilon0, delta0, classes, sigma)
-    curve: PrivacyCurve = one if rounds == 1 else RepeatedAmplification(one, rounds, reference_delta=at)
+    curve: PrivacyCurve = one if rounds == 1 else _repeated(one, rounds, at)
     if parameters.get("classes") == 2 and _LEAST_BINARY <= parameters["epsilon0"] <= _MOST_BINARY:
         curve = _binary(parameters["epsilon0"], users, rounds, at)
     found = curve.epsilon(at)
