@@ -9,11 +9,16 @@ from itertools import product
 from dpverify.claims.evidence import require
 
 __all__ = [
+    "accuracy_of_lemma_38",
+    "amplified_without_logarithm",
     "bits_of_the_example",
     "central_sensitivity",
     "composed_reports",
     "divided_noise",
+    "empty_buckets",
+    "error_of_theorem_3_3",
     "features_of_algorithm_2",
+    "flips_over_users",
     "frequencies_of_algorithm_2",
     "majority_is_selected",
     "mean_as_classifier",
@@ -22,8 +27,10 @@ __all__ = [
     "noise_of_corollary_40",
     "processed_views",
     "repeated_answers",
+    "reported_counts",
     "resilient_kernel",
     "shared_prefix_of_bits",
+    "sum_of_three_noises",
     "two_buckets",
 ]
 
@@ -258,3 +265,95 @@ def composed_reports() -> dict[str, float]:
     pure, small = upper_float(composed_epsilon(0.1, 10, 0.0)), upper_float(composed_epsilon(0.1, 10, 1e-6))
     require(small < pure <= 1.0 + 1e-12, "Pure composition exceeds the sum.")
     return {"pure": pure, "small": small}
+
+
+def error_of_theorem_3_3() -> dict[str, str]:
+    """Put I = 1/alpha^2, R = sqrt 2 and E = sqrt(log) / (alpha eps) into Theorem 3.2's error."""
+    import sympy
+
+    a, e, n, log = sympy.symbols("a e n log", positive=True)
+    noise = sympy.sqrt(log) / (a * e)
+    squared = 16 * 4 * (1 + (noise / n) ** 2) * a**2
+    require(sympy.simplify(squared - 64 * a**2 * (1 + log / (a * e * n) ** 2)) == 0, "The error is another.")
+    return {"error": "8 alpha sqrt(1 + log(1/delta) / (alpha eps n)^2)"}
+
+
+def sum_of_three_noises() -> dict[str, float]:
+    """Enumerate b + z1 + z3 - (z2 + z3) over small noises, and compare the error with that at p = e^-eps0."""
+    require(
+        all(b + z1 + z3 - (z2 + z3) == b + z1 - z2 for b, z1, z2, z3 in product((0, 1), range(4), range(4), range(4))),
+        "The flood does not cancel.",
+    )
+
+    def error(p: float) -> float:
+        return math.sqrt(2.0 * p) / (1.0 - p)
+
+    return {
+        f"more_{name}": error(math.exp(-0.99 * e)) / error(math.exp(-e)) - 1.0
+        for name, e in (("small", 0.01), ("one", 1.0))
+    }
+
+
+def flips_over_users() -> dict[str, float]:
+    """Differentiate both branches of Lemma 4.8's flip probability by n: both fall."""
+    import sympy
+
+    e, n, log = sympy.symbols("e n L", positive=True)
+    first = 32 * log / (e**2 * n)
+    second = sympy.Rational(1, 2) - e * sympy.sqrt(n) / (2 * sympy.sqrt(432 * log))
+    require(sympy.diff(first, n).is_negative and sympy.diff(second, n).is_negative, "A branch grows.")
+    return {"branches": 2.0}
+
+
+def reported_counts() -> dict[str, float]:
+    """Enumerate the counts of two users' reported labels, in fractions: their ratio is at most e^eps."""
+    e, m = Fraction(3), 3
+    keep, other = e / (e - 1 + m), 1 / (e - 1 + m)
+
+    def counts(labels: tuple[int, int]) -> dict[tuple[int, ...], Fraction]:
+        law: dict[tuple[int, ...], Fraction] = {}
+        for reports in product(range(m), repeat=2):
+            mass = math.prod(
+                (keep if a == b else other for a, b in zip(labels, reports, strict=True)), start=Fraction(1)
+            )
+            seen = tuple(sorted(reports))
+            law[seen] = law.get(seen, Fraction(0)) + mass
+        return law
+
+    largest = Fraction(0)
+    for a, b, c in product(range(m), repeat=3):
+        first, second = counts((a, c)), counts((b, c))
+        largest = max(largest, *(first[seen] / second[seen] for seen in first))
+    require(largest <= e, "The counts lose more than eps.")
+    return {"largest_ratio": float(largest)}
+
+
+def amplified_without_logarithm() -> dict[str, float]:
+    """Account for epsilon0 = 1/2 and n = 10^5 at delta = 1e-5 and 1e-12, in units of epsilon0 / sqrt(n)."""
+    from dpverify.privacy_loss.amplification import pure
+
+    found = {}
+    for name, delta in (("large", 1e-5), ("small", 1e-12)):
+        found[f"at_{name}"] = pure(0.5, 10**5).epsilon(delta).lower / (0.5 / math.sqrt(1e5))
+    require(found["at_small"] > 1.5 * found["at_large"] > 0.0, "The constant does not depend on delta.")
+    return found
+
+
+def empty_buckets() -> dict[str, float]:
+    """Enumerate a bucket that none of three users holds: n minus the count of zeros is never above 0."""
+    outputs = {max(3 - sum(1 + z for z in noise), 0) for noise in product(range(5), repeat=3)}
+    require(outputs == {0}, "An empty bucket gets a count.")
+    return {"output": 0.0}
+
+
+def accuracy_of_lemma_38() -> dict[str, float]:
+    """Evaluate the exact quantile of the noise of Theorem 39's least shape beside log(1/(delta beta)) / eps."""
+    from scipy import stats
+
+    worst = 0.0
+    for epsilon, delta, beta in product((0.1, 0.5, 0.99), (0.1, 1e-3, 1e-9), (0.3, 1e-2, 1e-6)):
+        p, shape = math.exp(-0.2 * epsilon), 3.0 * (1.0 + math.log(1 / delta))
+        quantile = float(stats.nbinom.isf(beta, shape, 1 - p))
+        worst = max(worst, quantile * epsilon / math.log(1 / (delta * beta)))
+    require(worst < 50.0, "The constant is 50 or more.")
+    return {"constant": worst}

@@ -1,4 +1,4 @@
-"""What the sources say in passing, and what was found about it."""
+"""What wagner2025 and ghazi2021 say in passing, and what was found about it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dpverify.claims.theorem import Concern, Evidence, Kind, Method, Theorem, Ve
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
 
-__all__ = ["GHAZI2021", "WAGNER2025", "WANG_LECTURE9"]
+__all__ = ["GHAZI2021", "WAGNER2025"]
 
 WAGNER2025: tuple[Theorem, ...] = (
     Theorem(
@@ -151,6 +151,75 @@ WAGNER2025: tuple[Theorem, ...] = (
         checked_by=(Evidence(Method.ENCLOSURE, "remarks:composed_reports", "ten mechanisms of eps0 = 0.1"),),
         links=("dpverify.composition.theorems:CompositionTheorem",),
     ),
+    Theorem(
+        name="wagner2025-theorem-3.3-error",
+        source="wagner2025, Theorem 3.3 and Appendix A.2, accuracy",
+        kind=Kind.BOUND,
+        statement="supRMSE is O(sqrt(alpha^2 (1 + log(1/delta) / (alpha eps n)^2))), so O(alpha) for alpha >= C' "
+        "sqrt(log(1/delta)) / (eps n)",
+        hypotheses=(
+            within("alpha", "(0, 1)"),
+            within("delta", "(0, 1)"),
+        ),
+        verdict=Verdict.HOLDS,
+        finding="By Theorem 3.2 it is at most {error} for an RMSE of sqrt(log(1/delta)) / (alpha eps), which is "
+        "{quiet_slack:.0f} times the truth without noise.",
+        checked_by=(
+            Evidence(Method.SYMBOLIC, "remarks:error_of_theorem_3_3", "the setting in the bound"),
+            Evidence(Method.ACCOUNTING, "density:users_at_one_point", "the exact supremum for users at one point"),
+        ),
+        links=("dpverify.formulas.kde:published_rmse_bound",),
+    ),
+    Theorem(
+        name="wagner2025-section-4-flood-cancels",
+        source="wagner2025, section 4, 3NB, footnote 2, and Algorithm 2",
+        kind=Kind.CLAIM,
+        statement="The third noise cancels in the sum, whose error is asymptotically that of central DP",
+        hypotheses=(within("epsilon0", "(0, inf)"),),
+        verdict=Verdict.HOLDS,
+        finding="The sum is b + psi_1 - psi_2, discrete Laplace noise at 0.99 eps0: {more_small:.2%} more error than "
+        "at eps0 for eps0 = 0.01, {more_one:.2%} for 1.",
+        checked_by=(
+            Evidence(Method.PROOF, "dpverify.claims.bitsum.three_nb", "the law of both counts"),
+            Evidence(Method.ENUMERATION, "remarks:sum_of_three_noises", "all small noises"),
+        ),
+        links=("protocols.bitsum.three_nb",),
+    ),
+    Theorem(
+        name="wagner2025-appendix-c-flips",
+        source="wagner2025, Appendix C, ablation (after cheu2019)",
+        kind=Kind.CLAIM,
+        statement="The larger n is, the smaller is the flip probability of shuffled randomized response; the local one "
+        "does not depend on n",
+        hypotheses=(
+            within("epsilon0", "(0, 1)"),
+            within("n", "[1, inf)"),
+        ),
+        verdict=Verdict.HOLDS,
+        finding="Both branches of Lemma 4.8 fall in n.",
+        checked_by=(Evidence(Method.SYMBOLIC, "remarks:flips_over_users", "the derivatives of both branches"),),
+        links=("dpverify.formulas.randomized_response:flip_probability",),
+    ),
+    Theorem(
+        name="wagner2025-section-3.3-counts",
+        source="wagner2025, section 3.3, published counts",
+        kind=Kind.CLAIM,
+        statement="The counts of the reported labels are eps_lbl-DP, by post-processing",
+        hypotheses=(within("label_epsilon", "(0, inf)"),),
+        verdict=Verdict.HOLDS,
+        finding="With two users the largest ratio is {largest_ratio:.3f} at e^eps_lbl = 3; with one it is e^eps_lbl.",
+        checked_by=(
+            Evidence(
+                Method.PROOF,
+                "docs/classifier.md#her-label-changes-too-eps--eps_lbl-delta",
+                "what is a function of the reports",
+            ),
+            Evidence(
+                Method.ENUMERATION, "remarks:reported_counts", "the counts of two users and three labels, in fractions"
+            ),
+        ),
+        links=("protocols.local.labels",),
+    ),
 )
 
 GHAZI2021: tuple[Theorem, ...] = (
@@ -215,74 +284,35 @@ GHAZI2021: tuple[Theorem, ...] = (
         ),
         links=("dpverify.claims.user_level.classifier:plurality_failure",),
     ),
-)
-
-WANG_LECTURE9: tuple[Theorem, ...] = (
     Theorem(
-        name="wang_lecture9-central-laplace",
-        source="wang_lecture9, section 9.1, central Laplace mechanism",
+        name="ghazi2021-lemma-37-empty",
+        source="ghazi2021, proof of Lemma 37, empty buckets",
         kind=Kind.CLAIM,
-        statement="The mean of n bits plus Lap(1/(n eps)) is eps-DP",
+        statement="A bucket that no user holds gets 0, without error",
         hypotheses=(
-            within("epsilon", "(0, inf)"),
-            within("n", "[1, inf)"),
+            Hypothesis("everyone-takes-part", "All n users take part.", lambda n, participants: participants == n),
         ),
         verdict=Verdict.HOLDS,
-        finding="Replacing a bit moves the mean by 1/n, and the densities differ by {ratio} at most, in real numbers.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:central_sensitivity", "the ratio of the densities"),),
-        links=(
-            "protocols.local.baselines",
-            "dpverify.claims.local.baselines",
-        ),
-    ),
-    Theorem(
-        name="wang_lecture9-9.1.1-memoization",
-        source="wang_lecture9, 9.1.1, memoization",
-        kind=Kind.CLAIM,
-        statement="From repeated disclosures of a remembered response the adversary learns nothing new",
-        hypotheses=(
-            Hypothesis(
-                "same-question",
-                "The question is the same, and asked as such (wang_lecture9, 9.1.1).",
-                lambda questions: len(set(questions)) == 1,
-            ),
-        ),
-        verdict=Verdict.HOLDS,
-        finding="The ratio stays at {remembered:.0f}; three fresh answers have {fresh:.0f}.",
+        finding="Always ({output:.0f}): n minus the count of zeros is at most 0.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/rappor.md#one-bit", "the limit of many reports"),
-            Evidence(Method.ENUMERATION, "remarks:repeated_answers", "three tellings at p = 3/4, in fractions"),
+            Evidence(Method.PROOF, "docs/buckets.md#the-error-of-a-histogram", "the estimate of a bucket"),
+            Evidence(Method.ENUMERATION, "remarks:empty_buckets", "all noises up to 4 of three users"),
         ),
-        links=("protocols.rappor",),
+        links=("protocols.histogram",),
     ),
     Theorem(
-        name="wang_lecture9-figure-9.3-steps",
-        source="wang_lecture9, Figure 9.3, both responses",
-        kind=Kind.ALGORITHM,
-        statement="A bit is reported as 1 with probability q if B' is 1 and p if it is 0, B' being B but for f",
+        name="ghazi2021-lemma-38-constant",
+        source="ghazi2021, Lemma 38 and Corollary 40, error tail bound",
+        kind=Kind.BOUND,
+        statement="The error is O(log(1/(delta beta)) / eps) with probability 1 - beta",
         hypotheses=(
-            within("f", "(0, 1)"),
-            within("p", "(0, 1)"),
-            within("q", "(0, 1)"),
+            within("epsilon", "(0, 1)", "ghazi2021, Lemma 38"),
+            within("beta", "(0, 0.5)", "ghazi2021, Lemma 38"),
         ),
-        verdict=Verdict.HOLDS,
-        finding="Together: {zero} for a bit that is 0, and {one} for one that is 1.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:shared_prefix_of_bits", "both probabilities"),),
-        links=(
-            "protocols.rappor",
-            "dpverify.formulas.rappor:report_probabilities",
-        ),
-    ),
-    Theorem(
-        name="wang_lecture9-figure-9.2-run",
-        source="wang_lecture9, Figure 9.2, the run",
-        kind=Kind.NUMBER,
-        statement="Of four set bits two are kept, and both are reported",
-        hypotheses=(),
-        verdict=Verdict.HOLDS,
-        finding="Exactly two are kept with probability {two:.3f} (three are expected), and both reported as well with "
-        "{both:.3f}: a run that may well be.",
-        checked_by=(Evidence(Method.ENUMERATION, "remarks:bits_of_the_example", "the chances, in fractions"),),
-        links=("protocols.rappor",),
+        verdict=Verdict.CHECKED,
+        finding="With the least shape of Theorem 39 the exact quantile is at most {constant:.1f} log(1/(delta beta)) / "
+        "eps at 27 points; the printed parameters give 1000 times as much and more.",
+        checked_by=(Evidence(Method.ACCOUNTING, "remarks:accuracy_of_lemma_38", "the exact quantile at 27 points"),),
+        links=("dpverify.claims.buckets:noise_tail",),
     ),
 )

@@ -1,0 +1,114 @@
+"""What wang_lecture9 says in passing, and what was found about it."""
+
+from __future__ import annotations
+
+from dpverify.claims.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.formulas import Hypothesis
+from dpverify.formulas.conditions import within
+
+__all__ = ["WANG_LECTURE9"]
+
+WANG_LECTURE9: tuple[Theorem, ...] = (
+    Theorem(
+        name="wang_lecture9-central-laplace",
+        source="wang_lecture9, section 9.1, central Laplace mechanism",
+        kind=Kind.CLAIM,
+        statement="The mean of n bits plus Lap(1/(n eps)) is eps-DP",
+        hypotheses=(
+            within("epsilon", "(0, inf)"),
+            within("n", "[1, inf)"),
+        ),
+        verdict=Verdict.HOLDS,
+        finding="Replacing a bit moves the mean by 1/n, and the densities differ by {ratio} at most, in real numbers.",
+        checked_by=(Evidence(Method.SYMBOLIC, "remarks:central_sensitivity", "the ratio of the densities"),),
+        links=(
+            "protocols.local.baselines",
+            "dpverify.claims.local.baselines",
+        ),
+    ),
+    Theorem(
+        name="wang_lecture9-9.1.1-memoization",
+        source="wang_lecture9, 9.1.1, memoization",
+        kind=Kind.CLAIM,
+        statement="From repeated disclosures of a remembered response the adversary learns nothing new",
+        hypotheses=(
+            Hypothesis(
+                "same-question",
+                "The question is the same, and asked as such (wang_lecture9, 9.1.1).",
+                lambda questions: len(set(questions)) == 1,
+            ),
+        ),
+        verdict=Verdict.HOLDS,
+        finding="The ratio stays at {remembered:.0f}; three fresh answers have {fresh:.0f}.",
+        checked_by=(
+            Evidence(Method.PROOF, "docs/rappor.md#one-bit", "the limit of many reports"),
+            Evidence(Method.ENUMERATION, "remarks:repeated_answers", "three tellings at p = 3/4, in fractions"),
+        ),
+        links=("protocols.rappor",),
+    ),
+    Theorem(
+        name="wang_lecture9-figure-9.3-steps",
+        source="wang_lecture9, Figure 9.3, both responses",
+        kind=Kind.ALGORITHM,
+        statement="A bit is reported as 1 with probability q if B' is 1 and p if it is 0, B' being B but for f",
+        hypotheses=(
+            within("f", "(0, 1)"),
+            within("p", "(0, 1)"),
+            within("q", "(0, 1)"),
+        ),
+        verdict=Verdict.HOLDS,
+        finding="Together: {zero} for a bit that is 0, and {one} for one that is 1.",
+        checked_by=(Evidence(Method.SYMBOLIC, "remarks:shared_prefix_of_bits", "both probabilities"),),
+        links=(
+            "protocols.rappor",
+            "dpverify.formulas.rappor:report_probabilities",
+        ),
+    ),
+    Theorem(
+        name="wang_lecture9-figure-9.2-run",
+        source="wang_lecture9, Figure 9.2, the run",
+        kind=Kind.NUMBER,
+        statement="Of four set bits two are kept, and both are reported",
+        hypotheses=(),
+        verdict=Verdict.HOLDS,
+        finding="Exactly two are kept with probability {two:.3f} (three are expected), and both reported as well with "
+        "{both:.3f}: a run that may well be.",
+        checked_by=(Evidence(Method.ENUMERATION, "remarks:bits_of_the_example", "the chances, in fractions"),),
+        links=("protocols.rappor",),
+    ),
+    Theorem(
+        name="wang_lecture9-section-9.2.1-order",
+        source="wang_lecture9, section 9.2.1, before Theorem 9.4",
+        kind=Kind.BOUND,
+        statement="Shuffling eps0-LDP reports is (eps, delta)-DP with eps = O(eps0 sqrt(1/n))",
+        hypotheses=(
+            Hypothesis(
+                "fixed-delta",
+                "delta is fixed (not stated; Theorem 9.4 has sqrt(log(1/delta))).",
+                lambda delta: delta >= 1e-5,
+            ),
+        ),
+        verdict=Verdict.HOLDS_WITH_CONDITION,
+        finding="For a fixed delta: at eps0 = 1/2, n = 10^5 the exact constant is {at_large:.2f} at delta = 1e-5 and "
+        "{at_small:.2f} at 1e-12.",
+        checked_by=(
+            Evidence(Method.ACCOUNTING, "remarks:amplified_without_logarithm", "the exact epsilon at two deltas"),
+        ),
+        links=("dpverify.privacy_loss.amplification:pure",),
+        concern=Concern.TEXT,
+        repair="O(eps0 sqrt(log(1/delta) / n)), as in Theorem 9.4.",
+    ),
+    Theorem(
+        name="wang_lecture9-theorem-9.6-message",
+        source="wang_lecture9, Theorem 9.6, communication",
+        kind=Kind.NUMBER,
+        statement="Each user sends a single one-bit message",
+        hypotheses=(within("n", "[1, inf)"),),
+        verdict=Verdict.HOLDS,
+        finding="{messages:.0f} report per user, of one bit, whatever hers is.",
+        checked_by=(
+            Evidence(Method.ENUMERATION, "communication:one_message", "the messages of users of the randomizer"),
+        ),
+        links=("protocols.shuffled_mean",),
+    ),
+)
