@@ -25,14 +25,16 @@ __all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "no
 
 NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
-_FLOOD_SHAPES = (3.0, 4.0, 6.0, 9.0, 14.0, 22.0, 36.0)
+_FLOOD_SHAPES = (3.0, 4.0, 6.0, 9.0, 14.0, 22.0, 36.0, 60.0, 100.0)
+"""The smaller delta is, the larger: small shapes then have windows that are too long to list."""
 _FIRST_FLOOD, _FIRST_FLOOD_FOR_GEOMETRIC = 4.0, 14.0
 """Where the search for the flood's shape begins: for wide shapes of the noise, and for r = 1."""
 _LIKELY_FLOOD, _FLOOD_SLOPE = 17.0, 1.7
 """About how many spreads a flood needs for wide shapes; what it adds to epsilon falls with about this power of it."""
 _SPREAD_SLOPE, _FIRST_GAIN, _GAIN_SLOPE = 1.05, 0.23, 1.8
 """About with which power of the spread epsilon falls; what doubling the shape r gains: `0.23 r^-1.8`, relatively."""
-_SMALLEST_TAIL = 1e-40
+_TAIL, _SMALLEST_TAIL = 1e-9, 1e-260
+"""The share of delta, over the instances, at which a search cuts noise; and the least tail."""
 _LEAST_FLOOD, _MOST_FLOOD = 0.05, 1e6
 _MOST_SPREAD = 1e5
 _MOST_SHAPE = 2.0**20
@@ -148,11 +150,13 @@ class Search:
         for shape, spread in near_limits(self.limits).items():
             # Noise that is private enough by itself, and leaves something for the flood to spend.
             if self.limits[shape] * _ROOM <= spread:
-                try:
-                    found = self._fewest(shape, spread, _first_flood(shape), best)
-                except CapacityError as error:
-                    refusal = error
-                    continue
+                found = None
+                for flood_shape in (_first_flood(shape), _FLOOD_SHAPES[-1]):
+                    try:
+                        found = self._fewest(shape, spread, flood_shape, best)
+                        break
+                    except CapacityError as error:
+                        refusal = refusal or error
                 if best is not None and found is None:
                     break
                 best = found or best
@@ -262,7 +266,10 @@ def _walked(best: _Found, find: Callable[[float, _Found], _Found | None]) -> _Fo
     start = _FLOOD_SHAPES.index(best.flood_shape)
     for shapes in (_FLOOD_SHAPES[:start][::-1], _FLOOD_SHAPES[start + 1 :]):
         for shape in shapes:
-            found = find(shape, best)
+            try:
+                found = find(shape, best)
+            except CapacityError:
+                found = None
             if found is None:
                 break
             best = found
@@ -272,7 +279,7 @@ def _walked(best: _Found, find: Callable[[float, _Found], _Found | None]) -> _Fo
 
 
 def _search_tail(composed_epsilon: ComposedEpsilon) -> float:
-    return max(_SMALLEST_TAIL, 1e-9 * composed_epsilon.delta / composed_epsilon.mechanisms)
+    return max(_SMALLEST_TAIL, _TAIL * composed_epsilon.delta / composed_epsilon.mechanisms)
 
 
 def _error(spread: float, shape: float) -> float:
