@@ -21,7 +21,16 @@ from protocols.vector_sum import VectorSum
 from tests.faults.fault import Fault
 from tests.faults.runs import Run, bernoulli_sum, faults_of, integers, subject_of
 
-__all__ = ["CORRECT_COUNTS", "COUNT_FAULTS"]
+__all__ = [
+    "CORRECT_COUNTS",
+    "COUNT_FAULTS",
+    "UNDER",
+    "VECTOR",
+    "bucket_subject",
+    "buckets",
+    "vector_subject",
+    "vectors",
+]
 
 # Labels: three users' reports, one column each, and the debiased count of class 0.
 
@@ -73,7 +82,7 @@ HISTOGRAM, SELECTION = Histogram(UNDER, 2), Selection(UNDER, 2)
 VALUES = np.array([0] * 6 + [1] * 4)
 
 
-def _bucket_subject(run: Run) -> Subject:
+def bucket_subject(run: Run) -> Subject:
     noise = laws.negative_binomial(4.0, 0.4, 1e-20)
     start, pmf = noise.start, noise.pmf / noise.pmf.sum()
     counts = [6, 4]
@@ -91,7 +100,7 @@ def _bucket_subject(run: Run) -> Subject:
     return subject_of("buckets", run, [Dataset("six and four", VALUES, columns)])
 
 
-def _buckets(
+def buckets(
     view: Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]] | None = None,
     estimate: Callable[[NDArray[Any]], NDArray[Any]] = HISTOGRAM.analyze,
     select: Callable[[NDArray[Any]], NDArray[Any]] = SELECTION.analyze,
@@ -119,7 +128,7 @@ VECTOR = VectorSum(12, 2, 2, 0.3)
 POINT = np.array([0.25, 1.0])
 
 
-def _vector_subject(run: Run) -> Subject:
+def vector_subject(run: Run) -> Subject:
     law = VECTOR.report_law(POINT[np.newaxis])[0] / 2.0
     columns = {
         3 * j + v: (f"reports ({j}, {v})", bernoulli_sum(np.full(12, law[j, v]))) for j in range(2) for v in range(3)
@@ -140,7 +149,7 @@ def _vector_subject(run: Run) -> Subject:
     return subject_of("vector sum", run, [Dataset("twelve equal vectors", POINT, columns)])
 
 
-def _vectors(
+def vectors(
     sample: Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]] | None = None,
     analyze: Callable[[NDArray[Any]], NDArray[Any]] = VECTOR.analyze,
 ) -> Run:
@@ -207,8 +216,8 @@ def _histogram(scale: float) -> Run:
 
 CORRECT_COUNTS: dict[str, Callable[[], Subject]] = {
     "labels": lambda: _label_subject(_labels(LABELS.randomize)),
-    "buckets": lambda: _bucket_subject(_buckets()),
-    "vector sum": lambda: _vector_subject(_vectors()),
+    "buckets": lambda: bucket_subject(buckets()),
+    "vector sum": lambda: vector_subject(vectors()),
     "histogram with central noise": lambda: _claim_subject(
         _histogram(0.5), np.array([5, 5]), np.array([6, 4]), _histogram_law(0.5)
     ),
@@ -264,100 +273,100 @@ COUNT_FAULTS: tuple[Fault, ...] = (
     ),
     *faults_of(
         "histogram",
-        _bucket_subject,
+        bucket_subject,
         (
             "histogram-noise-in-own-bucket",
             "noise only in the bucket that is held most",
             "sparse noise saves messages",
-            _buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 2)) * np.array([1, 0]))),
+            buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 2)) * np.array([1, 0]))),
         ),
         (
             "histogram-one-noise-for-all",
             "all buckets share one draw",
             "a scalar draw broadcast over buckets",
-            _buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 1)))),
+            buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 1)))),
         ),
         (
             "histogram-counts-ones",
             "users count their own bucket instead of the others",
             "labels exchanged",
-            _buckets(lambda counts, rng, trials: counts + _noise(rng, (trials, 2))),
+            buckets(lambda counts, rng, trials: counts + _noise(rng, (trials, 2))),
         ),
         (
             "histogram-off-by-one",
             "buckets rotated by one",
             "buckets named 1..D",
-            _buckets(lambda counts, rng, trials: _counts_plus(counts[::-1], _noise(rng, (trials, 2)))),
+            buckets(lambda counts, rng, trials: _counts_plus(counts[::-1], _noise(rng, (trials, 2)))),
         ),
         (
             "histogram-not-clipped",
             "negative estimates are published",
             "the last line of the analyzer forgotten",
-            _buckets(estimate=lambda view: 10 - view),
+            buckets(estimate=lambda view: 10 - view),
         ),
         (
             "histogram-n-mismatched",
             "the analyzer subtracts from n - 1",
             "n of another table",
-            _buckets(estimate=lambda view: np.maximum(9 - view, 0)),
+            buckets(estimate=lambda view: np.maximum(9 - view, 0)),
         ),
     ),
     *faults_of(
         "selection",
-        _bucket_subject,
+        bucket_subject,
         (
             "selection-of-least",
             "the bucket with most messages",
             "messages count those not in the bucket",
-            _buckets(select=lambda view: np.argmax(view, axis=-1)),
+            buckets(select=lambda view: np.argmax(view, axis=-1)),
         ),
         (
             "selection-last-of-ties",
             "the largest index among equals",
             "a comparison with >= in a loop",
-            _buckets(select=lambda view: (view[..., 1] <= view[..., 0]).astype(int)),
+            buckets(select=lambda view: (view[..., 1] <= view[..., 0]).astype(int)),
         ),
         (
             "selection-after-clipping",
             "selects among estimates clipped at 0",
             "the histogram's analyzer reused: ties at 0 go to the first bucket",
-            _buckets(select=lambda view: np.argmax(HISTOGRAM.analyze(view), axis=-1)),
+            buckets(select=lambda view: np.argmax(HISTOGRAM.analyze(view), axis=-1)),
         ),
     ),
     *faults_of(
         "vector-sum",
-        _vector_subject,
+        vector_subject,
         (
             "vector-k-values",
             "the blanket has k instead of k + 1 values",
             "levels and intervals confused",
-            _vectors(functools.partial(_values, blanket=2)),
+            vectors(functools.partial(_values, blanket=2)),
         ),
-        ("vector-nearest-rounding", "rounds to the nearest level", "np.rint in place of a coin", _vectors(_nearest)),
-        ("vector-rounds-down", "rounds down", "an integer cast", _vectors(_towards_zero)),
+        ("vector-nearest-rounding", "rounds to the nearest level", "np.rint in place of a coin", vectors(_nearest)),
+        ("vector-rounds-down", "rounds down", "an integer cast", vectors(_towards_zero)),
         (
             "vector-gamma-10-percent-low",
             "the blanket is 10 % thinner",
             "a rounded constant",
-            _vectors(functools.partial(_values, gamma=0.27)),
+            vectors(functools.partial(_values, gamma=0.27)),
         ),
         (
             "vector-debias-missing",
             "the analyzer does not remove the blanket",
             "half of the correction forgotten",
-            _vectors(analyze=lambda view: view @ np.arange(3) / 2.0 / 0.5),
+            vectors(analyze=lambda view: view @ np.arange(3) / 2.0 / 0.5),
         ),
         (
             "vector-sampling-uncorrected",
             "not divided by the sampling probability",
             "scott2022's DeBias estimates the sum over those who sampled the coordinate",
-            _vectors(analyze=lambda view: 0.5 * VECTOR.analyze(view)),
+            vectors(analyze=lambda view: 0.5 * VECTOR.analyze(view)),
         ),
         (
             "vector-debias-of-k-values",
             "removes a blanket with the mean of 1..k",
             "levels counted from 1",
-            _vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5),
+            vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5),
         ),
     ),
     Fault(

@@ -22,7 +22,7 @@ from protocols.lsq import ExponentialTessellation, GaussianFeatures, LaplacianBi
 from tests.faults.fault import Fault
 from tests.faults.runs import Run, bernoulli_sum, faults_of, subject_of
 
-__all__ = ["CORRECT_DENSITIES", "DENSITY_FAULTS"]
+__all__ = ["CORRECT_DENSITIES", "DENSITY_FAULTS", "correct_bits", "densities", "density_subject"]
 
 # Kernel density with public features that are known to the audit, one pair: F~ is affine in one bitsum.
 
@@ -31,14 +31,14 @@ DENSITY = KernelDensityProtocol(RandomizedResponse(12, 0.2), FEATURES)
 POINTS = np.random.default_rng(6).normal(size=(12, 2))
 
 
-def _density_subject(run: Run) -> Subject:
+def density_subject(run: Run) -> Subject:
     probability = 0.5 + FEATURES.f(POINTS)[:, 0, 0] / (2.0 * math.sqrt(2.0))
     reports = bernoulli_sum(0.2 + 0.6 * probability)
     published = reports.image(lambda ones: np.round((2.0 * (ones - 12 * 0.2) / 0.6 - 12) * math.sqrt(2.0), 9))
     return subject_of("kernel density", run, [Dataset("twelve points", POINTS, {0: ("published sum", published)})])
 
 
-def _densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0), users: int = 12) -> Run:
+def densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0), users: int = 12) -> Run:
     def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
         drawn = bits(FEATURES.f(inputs)[:, 0, 0], rng, trials)
         flips = rng.random(drawn.shape) < 0.2
@@ -48,7 +48,7 @@ def _densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0),
     return run
 
 
-def _correct_bits(f: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+def correct_bits(f: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
     return np.asarray(rng.random((trials, f.size)) < 0.5 + f / (2.0 * math.sqrt(2.0)))
 
 
@@ -125,7 +125,7 @@ GAUSSIAN, LAPLACIAN = GaussianFeatures(2), LaplacianBinning(2, buckets=1, signed
 EXPONENTIAL, SIGNS = ExponentialTessellation(2, buckets=1, signed=True), RandomSigns(2)
 
 CORRECT_DENSITIES: dict[str, Callable[[], Subject]] = {
-    "kernel density": lambda: _density_subject(_densities(_correct_bits)),
+    "kernel density": lambda: density_subject(densities(correct_bits)),
     **{
         type(family).__name__: functools.partial(_feature_subject, family, _signs(_of_family(family)))
         for family in (GAUSSIAN, LAPLACIAN, EXPONENTIAL, SIGNS)
@@ -136,42 +136,42 @@ CORRECT_DENSITIES: dict[str, Callable[[], Subject]] = {
 DENSITY_FAULTS: tuple[Fault, ...] = (
     *faults_of(
         "kde",
-        _density_subject,
+        density_subject,
         (
             "kde-rounds-to-sign",
             "features are rounded to their sign",
             "deterministic rounding seems more precise",
-            _densities(lambda f, rng, trials: np.tile(f > 0, (trials, 1))),
+            densities(lambda f, rng, trials: np.tile(f > 0, (trials, 1))),
         ),
         (
             "kde-probability-without-offset",
             "a bit is 1 with probability f/R",
             "the +1 of (1 + f/R)/2 forgotten",
-            _densities(lambda f, rng, trials: rng.random((trials, f.size)) < f / math.sqrt(2.0)),
+            densities(lambda f, rng, trials: rng.random((trials, f.size)) < f / math.sqrt(2.0)),
         ),
         (
             "kde-range-mismatched",
             "users round with R = 1",
             "cosines are in [-1, 1], times sqrt 2 they are not",
-            _densities(lambda f, rng, trials: rng.random((trials, f.size)) < 0.5 + f / 2.0),
+            densities(lambda f, rng, trials: rng.random((trials, f.size)) < 0.5 + f / 2.0),
         ),
         (
             "kde-range-missing",
             "the analyzer leaves R out",
             "half of the scaling forgotten",
-            _densities(_correct_bits, scale=1.0),
+            densities(correct_bits, scale=1.0),
         ),
         (
             "kde-n-mismatched",
             "2 B - (n + 1)",
             "the query point counted as a user",
-            _densities(_correct_bits, users=13),
+            densities(correct_bits, users=13),
         ),
         (
             "kde-one-coin-per-run",
             "all users round with one uniform number",
             "a scalar draw broadcast over users",
-            _densities(lambda f, rng, trials: rng.random((trials, 1)) < 0.5 + f / (2.0 * math.sqrt(2.0))),
+            densities(lambda f, rng, trials: rng.random((trials, 1)) < 0.5 + f / (2.0 * math.sqrt(2.0))),
         ),
     ),
     *faults_of(

@@ -19,7 +19,7 @@ from protocols.user_level.statistical_queries import rounded_answer
 from tests.faults.fault import Fault
 from tests.faults.runs import Run, faults_of, subject_of
 
-__all__ = ["CORRECT_LEARNERS", "LEARNER_FAULTS"]
+__all__ = ["CORRECT_LEARNERS", "LEARNER_FAULTS", "LOCAL", "local_subject", "reported"]
 
 # Correlated sampling: what one user draws, and whether two draw the same.
 
@@ -112,12 +112,12 @@ def _noisy_counts(values: NDArray[Any], rng: np.random.Generator, trials: int) -
     return np.argmax(counts, axis=1)[:, np.newaxis]
 
 
-def _local_subject(run: Run) -> Subject:
+def local_subject(run: Run) -> Subject:
     law = claims_named("hadamard-selection").report_law(LOCAL, 3)
     return subject_of("hadamard selection", run, [Dataset("value 3", np.array([3]), {0: ("report", law)})])
 
 
-def _reported(flip: float, *, rows: int = 8, first: int = 0) -> Run:
+def reported(flip: float, *, rows: int = 8, first: int = 0) -> Run:
     def run(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
         at = rng.integers(first, rows, trials)
         flips = rng.random(trials) < flip
@@ -130,7 +130,7 @@ CORRECT_LEARNERS: dict[str, Callable[[], Subject]] = {
     "stable learner": lambda: _sampling_subject(_sampled(_gumbel)),
     "statistical queries": lambda: _answers_subject(_answered(lambda mean, t: rounded_answer(mean, 10, t))),
     "exponential selection": lambda: _central_subject(_drawn(lambda counts: np.exp(counts / 2.0))),
-    "hadamard selection": lambda: _local_subject(_reported(LOCAL.flip_probability)),
+    "hadamard selection": lambda: local_subject(reported(LOCAL.flip_probability)),
 }
 """Correct implementations, run through the same subjects: what the faults are faults of."""
 
@@ -215,24 +215,24 @@ LEARNER_FAULTS: tuple[Fault, ...] = (
     ),
     *faults_of(
         "hadamard selection",
-        _local_subject,
+        local_subject,
         (
             "hadamard-flips-10-percent-rarer",
             "flips with 0.9 / (1 + e^eps)",
             "a rounded constant: epsilon is 1.12 instead of 1",
-            _reported(0.9 * LOCAL.flip_probability),
+            reported(0.9 * LOCAL.flip_probability),
         ),
         (
             "hadamard-rows-of-the-candidates",
             "rows among the candidates and not all K",
             "columns of a part of the matrix are not balanced",
-            _reported(LOCAL.flip_probability, rows=5),
+            reported(LOCAL.flip_probability, rows=5),
         ),
         (
             "hadamard-without-first-row",
             "the row of ones is left out as it says nothing",
             "then estimates are biased and the law is another",
-            _reported(LOCAL.flip_probability, first=1),
+            reported(LOCAL.flip_probability, first=1),
         ),
     ),
 )

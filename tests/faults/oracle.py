@@ -11,7 +11,7 @@ from dpverify.audit.subject import Dataset
 from dpverify.laws.discrete import DiscreteLaw
 from tests.faults.fault import Fault
 
-__all__ = ["detectable"]
+__all__ = ["between_runs", "detectable"]
 
 SURE = 4.5
 """Standard deviations: some hundred tests of a level below 1e-5 each."""
@@ -68,3 +68,24 @@ def _places(points: NDArray[np.float64], outputs: NDArray[np.float64]) -> NDArra
     )
     near = np.minimum(near, points.size - 1)
     return np.where(np.abs(outputs - points[near]) <= 1e-9 * (1.0 + np.abs(outputs)), near, -1)
+
+
+def between_runs(outputs: NDArray[Any], lags: int = 3) -> float:
+    """Return the largest correlation of columns across runs, or with the run's place, in its standard deviations.
+
+    Of values and of their distances from the mean, at each lag up to `lags`; places are the number of the run, and that
+    modulo 2 and 3. Independent runs stay below 5.
+    """
+    rows = outputs.reshape(outputs.shape[0], -1).astype(np.float64)
+    rows = np.concatenate([rows, np.abs(rows - rows.mean(axis=0))], axis=1)
+    at = np.arange(rows.shape[0])
+    places = _standardised(np.column_stack([at, at % 2, at % 3 == 0]))
+    rows = _standardised(rows)
+    pairs = [(rows[lag:], rows[:-lag]) for lag in range(1, lags + 1)] + [(rows, places)]
+    return max(float(np.abs(first.T @ second).max()) / first.shape[0] ** 0.5 for first, second in pairs)
+
+
+def _standardised(columns: NDArray[Any]) -> NDArray[np.float64]:
+    centred = columns - columns.mean(axis=0)
+    deviations = centred.std(axis=0)
+    return np.asarray(centred[:, deviations > 0] / deviations[deviations > 0])
