@@ -1,12 +1,13 @@
 """The power of audits over the fault library, their false alarms on correct implementations, and what these pass.
 
-    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART]
+    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART] [--age third]
     python -m benchmarks.audit_faults correct [--audits 2000] [--draws 1000]
     python -m benchmarks.audit_faults slack [--audits 100] [--draws 200000]
 
 Each with `--store FILE` to go on where a run stopped, one JSON line per audit, and `--quick` for a look. `faults`
 counts what is found, missed and undecided by kind, and whether it can be found at all (`tests/faults/oracle.py`, and
-`BlackBox.detectable`): "early" faults were there while the tests were built, "late" ones were written afterwards.
+`BlackBox.power`): "early" faults were there while the tests were built, "late" ones were written afterwards, and the
+"third" ones after the next freeze.
 `correct` counts false alarms exactly at the boundary, with the bound that they should keep; `slack` the passes of
 correct mechanisms that are claimed 10 % more than they need.
 """
@@ -49,11 +50,25 @@ from protocols.local.one_bit import OneBitMean
 from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.rappor.response import Rappor
 from protocols.shuffled_mean import ShuffledMean
-from tests.faults import BOXES, CORRECT_BOXES, CORRECT_OTHERS, FAULTS, LATE_FAULTS, BlackBox, CorrectBox, Fault
+from tests.faults import (
+    BOXES,
+    CORRECT_BOXES,
+    CORRECT_OTHERS,
+    FAULTS,
+    LATE_FAULTS,
+    THIRD_BOXES,
+    THIRD_FAULTS,
+    BlackBox,
+    CorrectBox,
+    Fault,
+)
 from tests.faults.oracle import detectable
 
 LEVEL = 0.01
 SLACK = 1.1
+POWER = 0.95
+"""What can be found: by a test of one event that knows the sign, as often as this."""
+AGES = ("early", "late", "third")
 Record = dict[str, Any]
 
 CORRECT: tuple[BitsumProtocol, ...] = (
@@ -112,26 +127,28 @@ def of_subject(build: Callable[[], Subject], draws: int, seed: int = 0) -> Calla
     return lambda: audit(build(), trials=draws, level=LEVEL, seed=seed)
 
 
-def fault_works(draws: int, messages: int, only: str) -> Iterator[Work]:
+def fault_works(draws: int, messages: int, only: str, ages: tuple[str, ...] = AGES) -> Iterator[Work]:
     """Yield an audit of each fault; last, and with fewer draws, of what runs message by message."""
-    chosen = [(age, fault) for age, faults in (("late", LATE_FAULTS), ("early", FAULTS)) for fault in faults]
-    chosen = [(age, fault) for age, fault in chosen if only in fault.name]
+    known = {"early": FAULTS, "late": LATE_FAULTS, "third": THIRD_FAULTS}
+    boxes = {"early": (), "late": BOXES, "third": THIRD_BOXES}
+    chosen = [(age, fault) for age in ages for fault in known[age] if only in fault.name]
     batch = {fault.name: fault.build().target.batch for _, fault in chosen}
     for age, fault in chosen:
         if batch[fault.name]:
             yield _fault_work(age, fault, draws)
-    for box in BOXES:
+    for age, box in ((age, box) for age, found in boxes.items() if age in ages for box in found):
         if only in box.name:
-            fields = {"name": box.name, "kind": box.kind, "age": "late", "draws": draws}
+            fields = {"name": box.name, "kind": box.kind, "age": age, "draws": draws}
             yield Work(
-                f"{box.name} {draws}",
-                fields,
-                of_box(box, box.claim, draws),
-                functools.partial(box.detectable, draws),
+                f"{box.name} {draws}", fields, of_box(box, box.claim, draws), functools.partial(_findable, box, draws)
             )
     for age, fault in chosen:
         if not batch[fault.name]:
             yield _fault_work(age, fault, messages)
+
+
+def _findable(box: BlackBox, draws: int) -> bool:
+    return box.power(draws) >= POWER
 
 
 def _fault_work(age: str, fault: Fault, draws: int) -> Work:
@@ -153,7 +170,7 @@ def faults(works: Iterable[Work], store: Path | None) -> None:
     print(f"\n{'age':6} {'kind':30} {'faults':>6} {'found':>6} {'passed':>6} {'undec.':>6} {'cannot':>6} {'s':>6}")
     for (age, kind), records in sorted(table.items()):
         _count(age, kind, records)
-    for age in ("early", "late"):
+    for age in sorted({age for age, _ in table}):
         _count(age, "all", [record for (of, _), records in table.items() if of == age for record in records])
     _count("all", "all", list(itertools.chain(*table.values())))
 
@@ -240,12 +257,13 @@ def main(arguments: list[str] | None = None) -> None:
         if name == "faults":
             command.add_argument("--messages", type=int, default=2000)
             command.add_argument("--only", default="")
+            command.add_argument("--age", choices=AGES, nargs="+", default=AGES)
         else:
             command.add_argument("--audits", type=int, default=audits)
     given = parser.parse_args(arguments)
     draws = min(given.draws, 2000) if given.quick else given.draws
     if given.command == "faults":
-        works = fault_works(draws, 100 if given.quick else given.messages, given.only)
+        works = fault_works(draws, 100 if given.quick else given.messages, given.only, tuple(given.age))
         faults(itertools.islice(works, 0, None, 60) if given.quick else works, given.store)
     else:
         audits = min(given.audits, 5) if given.quick else given.audits
