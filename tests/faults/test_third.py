@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpverify.audit.black_box import audit_mechanism
+from dpverify.audit.engine import audit
+from dpverify.statistics.family import Verdict
 from tests.faults import BOXES, CORRECT_OTHERS, FAULTS, LATE_FAULTS, THIRD_BOXES, THIRD_FAULTS, BlackBox, Fault
 from tests.faults.oracle import between_runs, detectable
 
@@ -78,3 +81,28 @@ def test_others_show_in_the_law_of_one_run(name: str) -> None:
     fault = BY_NAME[name]
     assert isinstance(fault, Fault)
     assert detectable(fault)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["third-mixed-units", "third-weekends", "third-checksum", "third-alternating-signs", "third-one-coin-for-two",
+     "third-asymmetric", "third-every-64th-plain"],
+)  # fmt: skip
+def test_black_boxes_are_found_with_few_draws(name: str) -> None:
+    box = BY_NAME[name]
+    assert isinstance(box, BlackBox)
+    report = audit_mechanism(box.target, box.claim, box.pair, trials=20_000, level=0.01)
+    assert report.verdict is Verdict.VIOLATES
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rr-every-fifth-honest", "histogram-one-bucket-fresh", "hadamard-rows-in-turn", "vector-rounds-by-run",
+     "rappor-one-number-per-report", "rr-flips-sent-twice", "labels-one-uniform"],
+)  # fmt: skip
+def test_faults_of_known_laws_are_found_with_few_draws(name: str) -> None:
+    fault = BY_NAME[name]
+    assert isinstance(fault, Fault)
+    subject = fault.build()
+    report = audit(subject, trials=5_000 if subject.target.batch else 200, level=0.01)
+    assert report.verdict is Verdict.VIOLATES
