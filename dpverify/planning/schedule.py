@@ -26,12 +26,11 @@ from dpverify.planning.joint_days import joint_days
 from dpverify.planning.levels import alike, listed_levels
 from dpverify.planning.result import AccountResult, HonestView
 from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
-from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.covers import Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
-from dpverify.privacy_loss.together import Together
+from dpverify.privacy_loss.together import Part, Together
 from dpverify.rounding import UNIT
 from protocols.validation import check_choice, check_integer
 
@@ -213,15 +212,15 @@ class Schedule:
     ) -> PrivacyCurve:
         """Return the curve of so many runs of each law, some of which change their bits jointly."""
         changes, attained = joint_days(self._joint, self.threat_model, reference_delta, upper, lower)
-        full = None
+        parts: list[Part] = [*changes]
         if len(self._joint) < len(self._listed):
             laws = self._families(reference_delta, relative_width)
             above, below = self._counted(upper)[0], self._counted(lower)[0]
             if not changes:  # in the first runs
                 return SeveralComposition(laws, above, below)
             attained += tuple(laws.attained(below))
-            full = ContourComposition(laws.factors(above)) if any(above) else None
-        return Together(changes, full, attained, reference_delta)
+            parts += laws.parts(above)
+        return Together(parts, attained, reference_delta)
 
     def _counted(self, counts: Sequence[int]) -> tuple[list[int], int]:
         """Return counts of runs by family, of which one run may meet several, and how many instances it meets at most.

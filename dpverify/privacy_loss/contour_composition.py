@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.characteristic import Nodes
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.grid import GridPrivacyLoss
-from dpverify.privacy_loss.saddle import Moments, rounded_tilt
+from dpverify.privacy_loss.saddle import rounded_tilt
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from dpverify.search import crossing
@@ -124,22 +124,15 @@ class ContourComposition(Composition):
         variance = self._total.moments(tilt)[2]
         return Contour.at(tilt, _rounded(math.sqrt(max(variance, self.step**2))), self._smoothing)
 
-    def moments(self, tilt: float) -> Moments:
-        """Return about the logarithm of the moment generating function at a tilt, and two derivatives."""
-        return self._total.moments(tilt)
-
-    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
-        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x, finite losses as they are listed.
-
-        With a share, of the moduli to the power of one over it: see `together`.
-        """
+    def log_integral(self, contour: Contour) -> float:
+        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x, finite losses as they are listed."""
         log_moduli, size = np.zeros(contour.count), np.zeros(contour.count)
         for atoms, count in self._atoms:
             part = count * atoms.along(contour.nodes).log_moduli
             log_moduli += part
             size += np.abs(part)
         log_moduli += (len(self._atoms) + 1.0) * UNIT * size
-        return float(contour.log_integral(log_moduli / share)) + self._relative_error / share * (1.0 + 4.0 * UNIT)
+        return float(contour.log_integral(log_moduli)) + self._relative_error * (1.0 + 2.0 * UNIT)
 
     def _line(self, contour: Contour, deviation: float) -> _Line:
         log_moduli, phases, turned, errors = (np.zeros(contour.count) for _ in range(4))

@@ -2,6 +2,7 @@
 
 **Upward.** An instance may meet any pair of its family, and another one next time; the supremum of the family's
 profiles is a pair that dominates each, and a product of dominating pairs dominates the product (zhu2022, Theorem 27).
+Where all instances are met, single pairs in all instances of a family bound them too (`together`): the lesser counts.
 
 **At most k of all.** Let T be any k of the instances, D the supremum of the profiles of all others, and let every one
 in T be replaced by the supremum of itself and D. Any k instances are then dominated: those in T by what replaced them,
@@ -17,7 +18,9 @@ the datasets of different instances have nothing to do with each other.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,6 +33,7 @@ from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.saddle import LossMoments
 from dpverify.privacy_loss.step import least_step, step_for
+from dpverify.privacy_loss.together import AnyOf, Together
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
@@ -38,6 +42,8 @@ __all__ = ["SeveralComposition", "SeveralLaws"]
 Answer = TypeVar("Answer")
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
+_NARROW = 3e-4
+"""An interval that is relatively no wider needs no other bound."""
 _MOST_LENGTH = 2**16
 _MOST_BYTES = 2**27
 
@@ -75,7 +81,8 @@ class SeveralLaws:
             )
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         total = sum(counts)
-        cut = _CUT * reference_delta / total
+        cut = self._cut = _CUT * reference_delta / total
+        self._entries = families
         self._attained = [[pair.trimmed(cut) for pair in pairs] for pairs in attained]
         parts = [
             ((pairs or members(family[0]))[0], count)
@@ -87,7 +94,7 @@ class SeveralLaws:
         )
         listed = [part for part in parts if part[0].losses.size]
         self._tilt = total_loss(listed).saddle_point(reference_delta)[1] if listed else 0.0
-        self._reference = reference_delta
+        self.reference_delta = reference_delta
 
         def moment(pair: PrivacyLossDistribution) -> float:
             return LossMoments(pair.losses, np.log(pair.masses)).at(self._tilt)[0] if pair.losses.size else 0.0
@@ -110,9 +117,22 @@ class SeveralLaws:
         self._upper = [dominating_grid(family, self.step) for family in self._families]
         self._lower = [connect_the_dots(pairs[0], self.step) if pairs else None for pairs in self._attained]
 
-    def factors(self, counts: Sequence[int]) -> list[tuple[GridPrivacyLoss, int]]:
-        """Return what dominates so many instances of each family, none where there are none."""
-        return [(grid, count) for grid, count in zip(self._upper, counts, strict=True) if count]
+    def parts(self, counts: Sequence[int]) -> list[AnyOf]:
+        """Return so many instances of each family, as what a `Together` is made of."""
+        return [AnyOf(laws, count) for laws, count in zip(self._alternatives, counts, strict=True) if count]
+
+    @cached_property
+    def _alternatives(self) -> list[list[PrivacyLossDistribution | GridPrivacyLoss]]:
+        """Of each family laws of which one dominates whatever an instance presents."""
+        found = list[list[PrivacyLossDistribution | GridPrivacyLoss]]()
+        for family, supremum in zip(self._entries, self._upper, strict=True):
+            if isinstance(family, Covers) and family.single is not None:
+                found.append([branch.pair.trimmed(self._cut) for branch in family.single()])
+            elif all(len(members(entry)) == 1 for entry in family):
+                found.append([members(entry)[0].trimmed(self._cut) for entry in family])
+            else:
+                found.append([supremum])
+        return found
 
     def attained(self, counts: Sequence[int]) -> list[tuple[PrivacyLossDistribution, int]]:
         """Return the pairs that are attained at once in so many instances of each, where one is known."""
@@ -125,7 +145,7 @@ class SeveralLaws:
 
     def _composed(self, factors: Sequence[tuple[GridPrivacyLoss, int]], quick: bool) -> Composition:
         if quick:
-            return ContourComposition(factors, shared_at=self._reference)
+            return ContourComposition(factors, shared_at=self.reference_delta)
         return Composition(factors, max_bytes=_MOST_BYTES)
 
     def upper(self, counts: Sequence[int], most: int, *, quick: bool = False) -> list[Composition]:
@@ -158,7 +178,7 @@ class SeveralLaws:
         By the loss that a share of delta exceeds, so that rare losses, however large, do not count where few instances
         are met; and by the moments of all, as for many.
         """
-        share = self._reference / most
+        share = self.reference_delta / most
         tails, moments = list[tuple[float, float]](), list[tuple[float, float]]()
         for grid in grids:
             known = grid.indices.size > 0
@@ -226,6 +246,7 @@ class SeveralComposition:
         self._most = total if most is None else check_integer("most", most, low=1, high=total)
         self._attained = self._most if attained is None else check_integer("attained", attained, low=1, high=self._most)
         self._step, self._quick = 0.0, quick
+        self._all = self._most == total and not quick
 
     def _ask(self, question: Callable[[list[Composition], list[Composition]], Answer]) -> Answer:
         """Ask, on coarser and coarser grids until the windows fit in memory."""
@@ -242,18 +263,31 @@ class SeveralComposition:
     def delta(self, epsilon: float) -> Interval:
         """Return the largest divergence at an epsilon, as a proved interval."""
         check_real("epsilon", epsilon)
-        return self._ask(
+        found = self._ask(
             lambda upper, lower: Interval.proved(
                 max((each.delta(epsilon).lower for each in lower), default=0.0),
                 min(each.delta(epsilon).upper for each in upper),
             )
         )
+        return self._narrowed(found, lambda curve: curve.delta(epsilon))
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
-        return self._ask(
+        found = self._ask(
             lambda upper, lower: Interval.proved(
                 max((each.epsilon(delta).lower for each in lower), default=0.0),
                 min(each.epsilon_upper(delta) for each in upper),
             )
         )
+        return self._narrowed(found, lambda curve: curve.epsilon(delta))
+
+    @cached_property
+    def _together(self) -> Together:
+        """The bound from single pairs in all instances."""
+        return Together(self._laws.parts(self._counts[0]), (), self._laws.reference_delta)
+
+    def _narrowed(self, found: Interval, ask: Callable[[Together], Interval]) -> Interval:
+        """Return an answer with that bound's upper end, where all instances are met and it may be less."""
+        if not self._all or not _NARROW * found.upper < found.width < math.inf:
+            return found
+        return Interval.proved(found.lower, min(found.upper, ask(self._together).upper))

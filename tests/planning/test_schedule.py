@@ -117,6 +117,23 @@ def test_two_protocols_cost_more_than_either_and_less_than_both() -> None:
     assert both.upper < first.lower + second.lower
 
 
+@pytest.mark.parametrize(
+    ("mixed", "delta", "width"),
+    [
+        ([(RandomizedResponse(100, 0.1), 8), (RandomizedResponse(50, 0.25), 8)], "1e-2", 0.0025),
+        ([(RandomizedResponse(100, 0.1), 8), (RandomizedResponse(50, 0.25), 8)], "1e-6", 0.004),
+        ([(RandomizedResponse(1000, 0.1), 30), (RandomizedResponse(5000, 0.25), 80)], "1e-6", 0.001),
+        ([(NegativeBinomial(50, 20.0, 0.5), 8), (Poisson(50, 20.0), 8)], "1e-2", 0.005),
+    ],
+)
+def test_two_protocols_are_enclosed_by_their_worst_pairs(mixed: list[Any], delta: str, width: float) -> None:
+    found = account(mixed, delta=delta).epsilon
+    assert found.width < width * found.upper
+    # The same runs in one protocol each, at all of delta, cost less.
+    for protocol, count in mixed:
+        assert account(protocol, instances=count, delta=delta).epsilon.lower < found.upper
+
+
 def test_a_year_of_days() -> None:
     draw = random.Random(1)
     year = days(*(round(10 ** draw.uniform(4, 6)) for _ in range(365)), p=0.1)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
-from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.joint_change import JointChange
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import mixed_reports
-from dpverify.privacy_loss.together import Together, _shares
+from dpverify.privacy_loss.together import AnyOf, Together, _shares
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 from tests.privacy_loss.joint_hunt import Mechanism, mechanism, moves
 
 Floats = NDArray[np.float64]
@@ -54,8 +57,8 @@ def exceeded(seed: int, changes: int) -> list[tuple[float, float]]:
     rng = np.random.default_rng(seed)
     parts = [small(rng), small(rng)]
     other, pair = full(rng)
-    whole = ContourComposition([(connect_the_dots(pair, 1e-3), 1)]) if seed % 2 else None
-    bound = Together([part.joint for part in parts], whole, (), 1e-3)
+    whole = [AnyOf([pair], 1)] if seed % 2 else []
+    bound = Together([*(part.joint for part in parts), *whole], (), 1e-3)
     epsilons = [0.0, 0.3, 1.0, 2.5]
     most = [bound.delta(epsilon).upper for epsilon in epsilons]
     found = []
@@ -82,32 +85,54 @@ def reports(square: float, coordinates: int) -> JointChange:
 
 def test_two_halves_of_a_change_are_the_whole() -> None:
     whole = reports(8.0, 64).epsilon_upper(1e-6)
-    halves = Together([reports(4.0, 32), reports(4.0, 32)], None, (), 1e-6).epsilon(1e-6)
+    halves = Together([reports(4.0, 32), reports(4.0, 32)], (), 1e-6).epsilon(1e-6)
     assert halves.upper == pytest.approx(whole, rel=2e-3)
-    uneven = Together([reports(7.5, 60), reports(0.5, 4)], None, (), 1e-6).epsilon(1e-6)
+    uneven = Together([reports(7.5, 60), reports(0.5, 4)], (), 1e-6).epsilon(1e-6)
     assert uneven.upper == pytest.approx(whole, rel=0.02)
 
 
 def test_a_full_change_beside_a_joint_one_counts_as_one_more() -> None:
     pair = mixed_reports(200, 0, 0.2)[0]
-    beside = ContourComposition([(connect_the_dots(pair, 1e-3), 4)])
+    beside = AnyOf([pair], 4)
     moved = bit_probability_change(pair, 0.5, 0.0)
-    found = Together([reports(4.0, 16)], beside, ((pair, 4), (moved, 16)), 1e-6).epsilon(1e-6)
+    found = Together([reports(4.0, 16), beside], ((pair, 4), (moved, 16)), 1e-6).epsilon(1e-6)
     assert 0.9 * found.upper < found.lower
     assert reports(4.0, 16).epsilon_upper(1e-6) < found.upper < reports(8.0, 20).epsilon_upper(1e-6)
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.lists(rational_pairs(4), min_size=1, max_size=2), st.integers(1, 2)), min_size=1, max_size=2),
+    st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+)
+def test_no_choice_of_pairs_exceeds_the_bound(parts: list[tuple[list[RationalPair], int]], epsilon: float) -> None:
+    found = Together([AnyOf([floats(pair) for pair in family], count) for family, count in parts], (), 1e-3)
+    instances = [family for family, count in parts for _ in range(count)]
+    truths = [truth(choice, [1] * len(choice), epsilon) for choice in itertools.product(*instances)]
+    assert max(each.lower for each in truths) <= found.delta(epsilon).upper
+
+
+def test_errors_of_masses_and_losses_are_charged() -> None:
+    pair = mixed_reports(200, 0, 0.2)[0]
+    exact = Together([AnyOf([pair], 50)], (), 1e-6).epsilon(1e-6).upper
+    for name, charge in (("loss_error", 1e-3 * 50), ("relative_error", 1e-3)):
+        found = Together([AnyOf([dataclasses.replace(pair, **{name: 1e-3})], 50)], (), 1e-6).epsilon(1e-6).upper
+        assert exact + 0.9 * charge < found
+
+
 def test_what_is_infinite_is_counted_and_nothing_is_attained_unless_told() -> None:
     sure = PrivacyLossDistribution.from_pmfs(np.array([0.5, 0.5]), np.array([0.0, 1.0]))
-    beside = ContourComposition([(connect_the_dots(sure, 1e-2), 1)])
-    found = Together([reports(1.0, 2)], beside, (), 1e-6)
+    beside = AnyOf([sure], 1)
+    found = Together([reports(1.0, 2), beside], (), 1e-6)
     assert (found.epsilon(1e-6).lower, found.epsilon(1e-6).upper) == (0.0, math.inf)
     assert found.delta(1.0).upper > 0.5
     disjoint = PrivacyLossDistribution.from_pmfs(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    nothing = Together([reports(1.0, 2)], ContourComposition([(connect_the_dots(disjoint, 1e-2), 1)]), (), 1e-6)
+    nothing = Together([reports(1.0, 2), AnyOf([disjoint], 1)], (), 1e-6)
     assert nothing.delta(1.0).upper == 1.0
-    with pytest.raises(ValueError, match="joint is empty"):
-        Together([], beside, (), 1e-6)
+    with pytest.raises(ValueError, match="parts is empty"):
+        Together([], (), 1e-6)
+    with pytest.raises(ValueError, match="laws is empty"):
+        AnyOf([], 1)
 
 
 def test_shares_add_up_to_one_exactly() -> None:
