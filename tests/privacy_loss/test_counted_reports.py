@@ -42,8 +42,9 @@ def test_what_the_window_cuts_is_missing() -> None:
     whole = counted_reports(report)
     assert 1e-4 < pair.missing_mass < 4e-3
     assert float(pair.masses.sum()) + pair.missing_mass >= 1.0 - 1e-9
-    # Every listed loss is that of a count, also next to the ends of the window.
-    assert np.isin(np.round(pair.losses, 12), np.round(whole.losses, 12)).all()
+    # A count at the end of the window has only a part of its probability there, which would have an extreme loss.
+    assert whole.losses[0] < pair.losses[0]
+    assert pair.losses[-1] < whole.losses[-1] - 0.01
 
 
 @pytest.mark.parametrize("sides", [(1.0, -1.0, 1.0), (-1.0, -1.0, 1.0)])

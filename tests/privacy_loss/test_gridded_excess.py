@@ -93,6 +93,18 @@ def test_the_law_of_the_sum_is_within_the_stated_error() -> None:
     assert np.linalg.norm(found - truth) <= error < 1e-12
 
 
+def test_rounding_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, case = np.array([0.5, 0.25, 0.125, 0.125] + [0.0] * 12), variable(*CASES[0])
+    found = gridded_excess(case, COPIES)
+    monkeypatch.setattr(module, "UNIT", 1e-6)
+    assert module._summed(one, 9)[1] > 1e-5
+    monkeypatch.setattr(module, "_summed", lambda folded, copies: (folded, 0.0))
+    alone = gridded_excess(case, COPIES)
+    monkeypatch.setattr(module, "UNIT", 2.0**-53)
+    assert alone > gridded_excess(case, COPIES) * (1.0 + 1e-4)
+    assert found > 0.0
+
+
 def test_more_points_than_there_are_leave_what_each_copy_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_POINTS", 4)
     assert gridded_excess(variable([0.25, 0.5], [1.0, -1.75]), COPIES) == pytest.approx(COPIES * 0.25)
