@@ -105,7 +105,9 @@ def test_few_reports_of_unbounded_noise_hide_each_other(
 
 
 def test_laplace_reports_hide_better_than_the_worst_of_their_class() -> None:
-    found = noisy_reports(0.5, 1.0, 10**4).epsilon(1e-6)
+    curve = noisy_reports(0.5, 1.0, 10**4)
+    found = curve.epsilon(1e-6)
+    assert curve.covers[0][0].missing == 0.0
     assert found.upper < pure(2.0, 10**4).epsilon(1e-6).upper
 
 
