@@ -25,6 +25,10 @@ __all__ = ["LocalClaims", "ReportMatrix"]
 P = TypeVar("P")
 
 
+_MOST_ON_STEPS = 2**17
+"""Instances up to which a grid of the losses' own step is small."""
+
+
 @dataclass(frozen=True, eq=False)
 class ReportMatrix:
     """The laws of one report given the extreme inputs: the law given any other input is a mixture of these.
@@ -110,6 +114,10 @@ class LocalClaims(MechanismClaims[P]):
     def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         """Return the largest privacy loss of one report over all inputs."""
 
+    def loss_step(self, protocol: P) -> float | None:
+        """Return what all losses are multiples of, or None where that is unknown: on its grid nothing is rounded."""
+        return None
+
     def families(  # noqa: D102
         self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
@@ -127,10 +135,12 @@ class LocalClaims(MechanismClaims[P]):
     ) -> PrivacyCurve:
         """Return the privacy curve of so many independent reports on the same input."""
         ((every, attained),) = self.families(protocol, threat_model, 0.0)
+        instances = self.in_full(changes)
         return FamilyComposition(
             every,
-            self.in_full(changes),
+            instances,
             attained=attained,
+            step=self.loss_step(protocol) if instances <= _MOST_ON_STEPS else None,
             relative_width=relative_width,
             reference_delta=reference_delta,
         )

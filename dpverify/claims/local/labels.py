@@ -52,6 +52,9 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
     def report_matrix(self, protocol: LabelRandomizedResponse) -> ReportMatrix:  # noqa: D102
         return ReportMatrix(np.arange(protocol.classes), protocol.transition, relative_error=ROUNDINGS)
 
+    def loss_step(self, protocol: LabelRandomizedResponse) -> float:  # noqa: D102
+        return protocol.epsilon
+
     def pairs(self, protocol: LabelRandomizedResponse) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         keep, other, m = protocol.keep_probability, protocol.other_probability, protocol.classes
         if m == 1:

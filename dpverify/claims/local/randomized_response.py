@@ -46,6 +46,9 @@ class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
     def report_matrix(self, protocol: RandomizedResponseMean) -> ReportMatrix:  # noqa: D102
         return LabelClaims().report_matrix(protocol.labels)
 
+    def loss_step(self, protocol: RandomizedResponseMean) -> float:  # noqa: D102
+        return protocol.epsilon
+
     def pairs(self, protocol: RandomizedResponseMean) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         return LabelClaims().pairs(protocol.labels)
 

@@ -67,6 +67,9 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
         chances = np.array([1.0 - protocol.flip_probability, protocol.flip_probability])
         return np.asarray(np.stack([chances[signs], chances[1 - signs]], axis=1).ravel() / protocol.order)
 
+    def loss_step(self, protocol: HadamardSelection) -> float:  # noqa: D102
+        return protocol.epsilon
+
     def pairs(self, protocol: HadamardSelection) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
         flip, epsilon = protocol.flip_probability, protocol.epsilon
         # e^-eps and its quotient have a unit for each operation, and eps itself has none.

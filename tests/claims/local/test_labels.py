@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ import pytest
 from dpverify.changes import Full
 from dpverify.claims.local.labels import LabelClaims
 from dpverify.guarantee import ThreatModel
+from dpverify.planning.account import account
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.local.randomized_response import RandomizedResponseMean
+from protocols.user_level.local_selection import HadamardSelection
 from tests.samples import assert_law
 
 CLAIMS = LabelClaims()
@@ -35,6 +40,32 @@ def test_the_curve_is_that_of_the_enumerated_reports(classes: int, instances: in
     point = curve.epsilon(0.05)
     assert exact_delta(*products, point.upper) - 1e-12 <= 0.05 <= exact_delta(*products, point.lower) + 1e-12
     assert point.width <= 1e-4 * point.upper
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "keep", "other", "rest"),
+    [
+        (LabelRandomizedResponse(3, 40.0), math.exp(40) / (math.exp(40) + 2), 1 / (math.exp(40) + 2), 1),
+        (RandomizedResponseMean(40.0, 3), math.exp(40) / (math.exp(40) + 2), 1 / (math.exp(40) + 2), 1),
+        (HadamardSelection(5, 1.0), 0.5 * math.e / (math.e + 1), 0.5 / (math.e + 1), None),
+        (LabelRandomizedResponse(50, 1.0), math.e / (math.e + 49), 1 / (math.e + 49), 48),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("instances", [2, 3, 40])
+def test_losses_of_three_values_compose_without_a_grids_rounding(
+    mechanism: Any, keep: float, other: float, rest: int | None, instances: int
+) -> None:
+    epsilon = mechanism.epsilon
+    law = np.array([other, 0.5 if rest is None else rest * other, keep])
+    total = functools.reduce(np.convolve, [law] * instances)
+    losses = epsilon * np.arange(-instances, instances + 1)
+    for delta in (0.3, 1e-6):
+        found = account(mechanism, instances=instances, delta=delta).epsilon
+        assert found.width <= 1e-8 * found.upper
+        for end, sign in ((found.lower, 1.0), (found.upper, -1.0)):
+            at = float(total @ np.maximum(0.0, -np.expm1(np.minimum(end - losses, 0.0))))
+            assert sign * (at - delta) >= -1e-9 * delta or (end == 0.0 and at <= delta)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5])
