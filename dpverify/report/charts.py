@@ -8,7 +8,9 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from dpverify.guarantee import Interval
 from dpverify.report.plots import STYLES, figure_of
@@ -17,6 +19,8 @@ __all__ = ["Series", "bars", "chart", "side_by_side"]
 
 _FEW = 40
 """Up to so many points of a line are marked."""
+_NARROW = 300.0
+"""A logarithmic axis whose ends are less far apart, as a ratio, has numbers between powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,10 @@ def bars(
 def _finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:
     if "x" in log:
         axes.set_xscale("log")
+        _few_ticks(axes.xaxis, axes.get_xlim())
     if "y" in log:
         axes.set_yscale("log")
+        _few_ticks(axes.yaxis, axes.get_ylim())
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(which="major", alpha=0.3)
@@ -165,3 +171,11 @@ def _finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure
     if not isinstance(figure, Figure):
         raise TypeError(f"axes={axes!r} must stand in a figure, not in a part of one.")
     return figure
+
+
+def _few_ticks(axis: Axis, ends: tuple[float, float]) -> None:
+    """Write numbers at 1, 2 and 5 where a logarithmic axis spans little, and never between them: they would overlap."""
+    axis.set_minor_formatter(NullFormatter())
+    if ends[1] < ends[0] * _NARROW:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))

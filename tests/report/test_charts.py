@@ -39,3 +39,11 @@ def test_charts_stand_side_by_side_and_bars_have_their_values() -> None:
     assert bars(["a", "b"], [1.0, 20.0], x="seconds", log=True, axes=right) is figure
     assert [text.get_text() for text in right.texts] == ["1", "20"]
     assert right.get_xscale() == "log"
+
+
+def test_a_logarithmic_axis_of_one_decade_has_numbers_that_can_be_read() -> None:
+    (axes,) = chart([Series("one", [20.0, 300.0], [1.0, 2.0])], x="", y="", log="x").axes
+    axes.figure.canvas.draw()
+    shown = [label.get_text() for label in axes.get_xticklabels() if label.get_text()]
+    assert {"20", "50", "100", "200"} <= set(shown)
+    assert not any(label.get_text() for label in axes.get_xticklabels(minor=True))
