@@ -59,7 +59,7 @@ class DensityRow:
     bits : int
         I Q, the bits of one user.
     squared_change : float
-        T^2, with the features of public seed 0.
+        T^2, with the features of public seed 0. The plan's `change` says whether these are in a ball of that square.
     bitsum : PlanRow
         The bitsum for all bits together.
     rmse : float
@@ -323,7 +323,8 @@ def plan_density(
         ]
         family, pairs = candidates[int(np.argmin(errors))]
         features = _drawn(family, pairs)
-        bits, square = features.coordinates, claims_of(family).squared_change(features)
+        claims = claims_of(family)
+        bits, square, ball = features.coordinates, claims.squared_change(features), claims.in_ball(features)
         for bitsum in chosen:
             most = None if max_messages_per_user is None else max_messages_per_user / bits
             try:
@@ -333,6 +334,7 @@ def plan_density(
                     users=users,
                     instances=bits,
                     squared_change=square,
+                    ball=ball,
                     max_messages_per_user=most,
                     honest_fraction=honest_fraction,
                 )

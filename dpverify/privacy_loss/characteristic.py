@@ -15,7 +15,7 @@ __all__ = ["Line", "LossAtoms", "Nodes"]
 
 _KEPT = 8
 """How many lines are kept: many mixes of the same losses share one."""
-_FADES = np.arange(0.0, 4.01, 0.25)
+_FADES = np.arange(0.0, 4.01, 0.5)
 """How far before the loss that is cut a fade may begin, in standard deviations: the farthest one that is allowed."""
 _FADED = 50.0
 """Atoms that would fade by more than this, in logarithms, are left out."""

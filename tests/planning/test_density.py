@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from dpverify.changes import L2Ball
 from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
@@ -102,6 +103,16 @@ def test_the_front_is_of_less_error_for_more_messages(kernel: str) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("kernel", "ball"), [("gaussian", True), ("inner-product", True), ("laplacian", False)])
+def test_points_of_a_ball_are_planned_as_such(kernel: str, ball: bool) -> None:
+    found = plan_density(kernel, 16, ("2", "1e-4"), users=300, max_messages_per_user=40)
+    for row in found.rows:
+        assert isinstance(row.bitsum.change, L2Ball) == ball
+        features = row.family.sample(row.pairs, np.random.default_rng(0))
+        assert claims_of(row.family).in_ball(features) == ball
+        assert row.bitsum.change.full == claims_of(row.family).squared_change(features)
+
+
 def test_a_range_below_one_beats_the_whole_range_at_the_same_messages() -> None:
     found = plan_density("inner-product", 64, ("2", "1e-4"), users=300)
     (row,) = (row for row in found.rows if row.bits == 64)
