@@ -100,5 +100,7 @@ def test_what_may_not_fade_stays() -> None:
     whole = LossAtoms.of(np.array([-1.0, 0.5]), np.array([0.5, 0.5]))
     assert np.exp(whole.faded(1e-3).log_masses).tolist() == pytest.approx([0.5, 0.5], rel=3e-3)
     assert float(np.exp(whole.faded(1e-3).log_masses).sum()) >= 1.0 - 1e-3
+    far = LossAtoms.of(np.append(np.linspace(-1.0, 1.0, 50), 100.0), np.append(np.full(50, 0.02), 1e-9))
+    assert far.faded(1e-6).losses.max() < 2.0
     alone = LossAtoms.of(np.array([0.7]), np.array([1.0]))
     assert alone.faded(0.5) is alone

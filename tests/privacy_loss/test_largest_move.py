@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.privacy_loss import largest_move
+from dpverify.privacy_loss.change_rates import ChangeGrid
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -103,6 +104,41 @@ def test_parts_of_a_cell_leave_no_more_than_their_least_move_does(monkeypatch: p
         assert min(rests) < 0.1 / parts
 
 
+@pytest.mark.parametrize("change", [L2Ball(1.0, 6), L2Ball(0.3, 6), L2Bounded(0.7, 6)], ids=repr)
+def test_every_large_move_is_between_corners_that_leave_enough(change: L2Bounded) -> None:
+    grid, rng, split = ChangeGrid(change, 14.0), np.random.default_rng(4), 0.8 * change.squared_change
+    # Corners are told by their size and level, wherever they are looked at.
+    marked = [{level: [(index, level)] for level, _ in grid.moves(index)} for index in range(grid.sizes.size)]
+    parts = list(largest_move._parts(grid, marked, split))  # type: ignore[arg-type]
+    tried = 0
+    while tried < 300:
+        index = int(rng.integers(1, grid.sizes.size))
+        w, v = rng.uniform(size=2) ** rng.choice([0.2, 1.0, 5.0], 2)
+        strip = int(rng.integers(max(grid.midpoints.shape[1] - 1, 1)))
+        t, levels = ((1.0 - w) * ends[index - 1] + w * ends[index] for ends in (grid.sizes, grid.midpoints))
+        c = levels[0] if levels.size == 1 else (1.0 - v) * levels[strip] + v * levels[strip + 1]
+        if not split < t * t + c * c < change.squared_change:
+            continue
+        tried += 1
+        wanted = [
+            {mark for level in {strip, min(strip + 1, levels.size - 1)} for mark in neighbours(marked[k], level)}
+            for k in (index - 1, index)
+        ]
+        fitting = [
+            part
+            for part in parts
+            if all(need <= set(each) for need, each in zip(wanted, part.corners, strict=True))  # type: ignore[arg-type]
+            and part.shares[0] <= w <= part.shares[1]
+        ]
+        assert max(part.rest for part in fitting) >= change.squared_change - t * t - c * c - 1e-15
+
+
+def neighbours(levels: dict[int, list[tuple[int, int]]], level: int) -> set[tuple[int, int]]:
+    """Return the level if it is looked at, or those on either side; for a full change all are one."""
+    below, above = [k for k in levels if k <= level], [k for k in levels if k >= level]
+    return {levels[k][0] for k in {*below[-1:], *above[:1]}}
+
+
 class TestTheOthersMoments:
     rest = RestMoments(np.geomspace(0.1, 50.0, 60), np.full((2, 60), 0.5), np.zeros(60), np.array([0.0, 0.3]))
 
@@ -130,8 +166,9 @@ class TestTheOthersMoments:
 
     def test_charges_count(self) -> None:
         charged = RestMoments(self.rest.tilts, self.rest.rates, np.full(60, 0.1), self.rest.least_costs)
-        y = np.array([0.7])
-        assert charged.divergence(0.1, y)[0] == pytest.approx(self.rest.divergence(0.1, y)[0] * math.exp(0.1), rel=1e-9)
+        y = np.array([0.2])
+        plain = float(self.rest.divergence(0.1, y)[0])
+        assert charged.divergence(0.1, y)[0] == pytest.approx(plain * math.exp(0.1), rel=1e-9, abs=0.0)
 
     def test_a_rate_below_0_is_taken_for_0(self) -> None:
         below = RestMoments(self.rest.tilts, np.full((2, 60), -3.0), self.rest.charges, self.rest.least_costs)
