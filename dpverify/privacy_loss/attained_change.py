@@ -39,7 +39,7 @@ _MOST_LENGTH, _MOST_BYTES = 2**16, 2**27
 _LEAST_LOSS = 1e-100
 """Smaller losses, whose squares leave the floats, are worth no composition."""
 _TRIED = 4
-"""How many changes are composed: those that promise most."""
+"""How many changes of a kind are composed: those that promise most."""
 _FACTORS = (1.0, 1.04, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _LEAST_REST = 1e-6
 """The share of the full changes below which one more is not worth a composition."""
@@ -67,25 +67,22 @@ class AttainedChange:
         distinct = list({id(pair): pair for pair in pairs}.values())
         numbers = self._numbers()
         tried = {
-            (direction, kind, number): self._estimated(((pair, number),))
+            (kind, number, direction): self._estimated(((pair, number),))
             for number in numbers
             for direction, full in enumerate(distinct)
             for kind, pair in enumerate(self._moved(full, number))
         }
-        # Estimates are rough where losses are few: the best of every kind, and some of the best numbers of moves.
-        by_kind, by_number = dict[tuple[int, int], _Tried](), dict[int, _Tried]()
-        for (direction, kind, number), entry in tried.items():
-            by_kind[direction, kind] = max(by_kind.get((direction, kind), entry), entry, key=_estimate)
-            if number > numbers[0]:
-                by_number[number] = max(by_number.get(number, entry), entry, key=_estimate)
+        # Of every kind, as estimates are rough where losses are few.
+        kinds: dict[int, list[_Tried]] = {}
+        for (kind, _, _), entry in tried.items():
+            kinds.setdefault(kind, []).append(entry)
         # Where full changes are the worst, estimates do not tell which of them is.
         self._made = [
             self._estimated(parts)
             for full in distinct
             for parts in (*(((pair, numbers[0]),) for pair in self._moved(full, numbers[0])), *self._with_a_rest(full))
         ]
-        chosen = (*by_kind.values(), *sorted(by_number.values(), key=_estimate)[-_TRIED:])
-        self._made += {id(entry): entry for entry in chosen}.values()
+        self._made += [entry for entries in kinds.values() for entry in sorted(entries, key=_estimate)[-_TRIED:]]
 
     def _estimated(self, parts: Parts) -> _Tried:
         """Return about the epsilon of parts, and them."""
