@@ -18,6 +18,9 @@ from dpverify.claims.theorem import Evidence, Theorem
 
 __all__ = ["Checked", "check", "find", "ledger", "rerun"]
 
+_NEAR = 1e-4
+"""How far a figure may move before it is told, relatively: an end of an interval moves as the engine narrows it."""
+
 
 def ledger() -> tuple[Theorem, ...]:
     """Return every theorem that a module of `dpverify.claims.theorems` states in a constant, ordered by name.
@@ -173,5 +176,5 @@ def rerun(name: str, anew: bool = False) -> tuple[dict[str, Figure], str]:
 
 def _same(a: Figure | None, b: Figure | None) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return math.isclose(a, b, rel_tol=1e-6)
+        return math.isclose(a, b, rel_tol=_NEAR)
     return a == b
