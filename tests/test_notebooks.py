@@ -34,7 +34,7 @@ def test_stored_outputs_are_those_of_today(path: Path, monkeypatch: pytest.Monke
     # The kernel is another process, and must import the packages that are being tested.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
     stored = nbformat.read(path, as_version=4)
-    fresh = NotebookClient(nbformat.read(path, as_version=4), timeout=120, kernel_name="python3").execute()
+    fresh = NotebookClient(nbformat.read(path, as_version=4), timeout=900, kernel_name="python3").execute()
     assert texts(fresh) == texts(stored)
     pictures = [
         output for cell in stored.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
