@@ -17,7 +17,7 @@ from dpverify.rounding import UNIT
 
 __all__ = ["counted_reports"]
 
-_LEAST = 1e-290
+_LEAST, _SEEN = 1e-290, 0.999
 _SUMMED = 64.0 * UNIT
 
 
@@ -34,11 +34,14 @@ def counted_reports(report: HiddenReport, tail: float = DEFAULT_TAIL) -> Privacy
     """
     chosen = report.first > report.second
     w, a, b = (float(law[chosen].sum()) for law in (report.others, report.first, report.second))
+    if max(w, a) > _SEEN:
+        # Each report of the set is overlooked now and then: next to 1 a probability's complement is only rounding.
+        w, a, b = _SEEN * w, _SEEN * a, _SEEN * b
     off = report.error + _SUMMED
-    others = laws.binomial(report.users - 1, min(w, 1.0), tail)
+    others = laws.binomial(report.users - 1, w, tail)
     stop = others.start + others.pmf.size - 1
     pmf = np.concatenate([[0.0], others.pmf, [0.0]])
-    first, second = ((1.0 - mass) * pmf[1:] + mass * pmf[:-1] for mass in (min(a, 1.0), min(b, 1.0)))
+    first, second = ((1.0 - mass) * pmf[1:] + mass * pmf[:-1] for mass in (a, b))
     # At the ends of the window a part is cut: what is listed there is no probability.
     kept = (np.minimum(first, second) > _LEAST) & (pmf[1:] + pmf[:-1] > 0.0)
     kept[0] &= others.start == 0
@@ -46,7 +49,7 @@ def counted_reports(report: HiddenReport, tail: float = DEFAULT_TAIL) -> Privacy
     missing = float(first[~kept].sum()) * (1.0 + 1e-6) + others.tail_below + others.tail_above
     # The logarithm of a binomial probability moves by (k - n w) / (1 - w) times that of w, and its rate by n / (1 - w).
     far = float(np.abs(np.arange(others.start, stop + 1) - (report.users - 1) * w).max()) + 1.0
-    moved = 2.0 * off * (far + off * report.users) / max(1.0 - w, UNIT) + 2.0 * off / max(1.0 - max(a, b), UNIT)
+    moved = 2.0 * off * (far + off * report.users) / (1.0 - w) + 2.0 * off / (1.0 - max(a, b))
     return PrivacyLossDistribution.from_pmfs(
         first[kept],
         second[kept],

@@ -36,6 +36,14 @@ def test_it_is_no_more_than_the_view(users: int) -> None:
     assert 0.6 * most < found.lower <= most
 
 
+@pytest.mark.parametrize("epsilon0", [20.0, 40.0])
+def test_reports_that_hardly_hide_are_no_obstacle(epsilon0: float) -> None:
+    """Her report is in the set with probability 1 but for rounding."""
+    (report, *_) = reports(randomized_response(epsilon0, 3), 50).attained
+    found = FamilyComposition([counted_reports(report)], 3).epsilon(1e-6)
+    assert 0.0 < found.lower <= 3.0 * epsilon0
+
+
 def test_what_the_window_cuts_is_missing() -> None:
     report = hidden(1000, [0.25, 0.75], [0.5, 0.5], [0.25, 0.75])
     pair = counted_reports(report, tail=1e-3)
