@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.examined import Examined, examine, held_out, two_calls
+from dpverify.audit.calls import COMPARED, Calls
+from dpverify.audit.examined import Examination, Examined, TwoCalls, held_out
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.mechanism_report import MechanismReport
 from dpverify.audit.neighbours import InputPair, InputPairs, input_pairs
@@ -22,10 +24,7 @@ from dpverify.audit.runner import Trials, run
 from dpverify.audit.sequential import StagedBets
 from dpverify.audit.target import Target
 from dpverify.guarantee import Budget, BudgetLike
-from dpverify.statistics.aspects import codes_of, parts_of_noise
 from dpverify.statistics.family import AuditResult, decide
-from dpverify.statistics.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
-from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
 from protocols.validation import check_probability, check_real
 
 __all__ = ["audit_mechanism", "audit_samplers"]
@@ -35,8 +34,6 @@ _PROBED = 50
 """Runs on each input that show how many numbers an output holds."""
 _CLAIM_SHARE = 0.8
 """The share of the level that the tests of the claim on single outputs have; the others are tests of calls."""
-_COMPARED = 1_000_000
-"""Calls on each input that are compared with each other: the first ones."""
 _LOWEST_BITS = "the lowest bit"
 _LOOKED_AT = (
     "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
@@ -111,21 +108,54 @@ def audit_mechanism(
         raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
     datasets, places = _distinct(pairs)
     read = RowTarget.of(given, _width(given, datasets, how), resolution)
-    if not anytime or budget is None:
-        return _report(given, budget, at, resolution, pairs, places, how.draw(read, datasets), how, how.level)
     # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
-    bets = StagedBets(
-        places,
-        budget.epsilon,
-        budget.delta,
-        level=how.level / 2.0,
-        detect=how.detect,
-        seed=how.seed,
-    )
-    rows = how.draw(read, datasets, bets)
-    if bets.refuted_after is None:
-        return _report(given, budget, at, resolution, pairs, places, rows, how, how.level / 2.0)
-    return _refuted(given, budget, pairs, bets, how)
+    family_level = how.level / 2.0 if anytime else how.level
+    bets = None
+    if anytime and budget is not None:
+        bets = StagedBets(places, budget.epsilon, budget.delta, level=family_level, detect=how.detect, seed=how.seed)
+    shown = _Shown(pairs, places, len(datasets), None if budget is None else budget.epsilon, at, how)
+    with closing(how.rounds(read, datasets)) as drawn:
+        for outputs in drawn:
+            if bets is not None and budget is not None and bets.update(outputs):
+                return _refuted(given, budget, pairs, bets, how)
+            shown.update(outputs)
+    return _report(given, budget, at, resolution, shown, how, family_level)
+
+
+class _Shown:
+    """All that is looked at in the outputs, as they come."""
+
+    def __init__(
+        self,
+        pairs: Sequence[InputPair],
+        places: Sequence[tuple[int, int]],
+        inputs: int,
+        epsilon: float | None,
+        delta: float,
+        how: AuditOptions,
+    ) -> None:
+        self.pairs, self._places = pairs, places
+        # A pass needs this confidence.
+        self.level = min(how.level, 1.0 - POWER)
+        given: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "level": self.level / len(pairs),
+            "detect": how.detect,
+            "seed": how.seed,
+        }
+        single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
+        self.single = [Examination(how.trials, **given, check=f"{single}, {pair.name}") for pair in pairs]
+        self.double = [TwoCalls(how.trials, **given, check=f"{double}, {pair.name}") for pair in pairs]
+        self.calls = [Calls(place, how.seed) for place in range(inputs)]
+
+    def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
+        """Look at more outputs, shape (runs, columns), as many on every input."""
+        for (first, second), single, double in zip(self._places, self.single, self.double, strict=True):
+            single.update(outputs[first], outputs[second])
+            double.update(outputs[first], outputs[second])
+        for calls, rows in zip(self.calls, outputs, strict=True):
+            calls.update(rows)
 
 
 def _refuted(
@@ -162,46 +192,16 @@ def _report(
     budget: Budget | None,
     delta: float,
     resolution: float | None,
-    pairs: Sequence[InputPair],
-    places: Sequence[tuple[int, int]],
-    rows: Sequence[NDArray[np.float64]],
+    shown: _Shown,
     how: AuditOptions,
     family_level: float,
 ) -> MechanismReport:
     """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
-    level = min(how.level, 1.0 - POWER)  # of the figures: a pass needs this confidence
+    level, pairs = shown.level, shown.pairs
     epsilon = None if budget is None else budget.epsilon
-    found = [
-        examine(
-            rows[first],
-            rows[second],
-            epsilon=epsilon,
-            delta=delta,
-            level=level / len(pairs),
-            detect=how.detect,
-            seed=how.seed,
-            check=f"privacy of the output, {pair.name}",
-        )
-        for pair, (first, second) in zip(pairs, places, strict=True)
-    ]
-    codes = [codes_of(outputs) for outputs in rows]
-    together = [
-        two_calls(
-            rows[first],
-            rows[second],
-            epsilon=epsilon,
-            delta=delta,
-            level=level / len(pairs),
-            detect=how.detect,
-            seed=how.seed,
-            check=f"dependence of calls: privacy of two in a row, {pair.name}",
-        )
-        for pair, (first, second) in zip(pairs, places, strict=True)
-    ]
-    each = (1.0 - _CLAIM_SHARE) * family_level / (len(pairs) + 3 * len(rows))
-    calls = [
-        result for place, entry in enumerate(codes) for result in _calls(rows[place], entry, place, each, how.seed)
-    ]
+    found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
+    each = (1.0 - _CLAIM_SHARE) * family_level / (len(pairs) + 3 * len(shown.calls))
+    calls = [result for one in shown.calls for result in one.results(each)]
     # Shares of the level that add up to 1, as decide() compares them.
     heavy = _CLAIM_SHARE / (1.0 - _CLAIM_SHARE) * (len(together) + len(calls)) / len(found)
     claimed = [replace(one.result, weight=heavy) for one in found]
@@ -214,7 +214,7 @@ def _report(
         how.trials,
         how.seed,
         limits=_limits(pairs, found, calls, how, epsilon, delta, resolution),
-        diagnosis=_diagnosis(best, codes),
+        diagnosis=_diagnosis(best, all(one.constant for one in shown.calls)),
         delta=delta,
         epsilon_lower=best.epsilon_lower,
         epsilon_upper=max(one.epsilon_upper for one in found),
@@ -280,31 +280,6 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     return int(max(column.max() for column in widths))
 
 
-def _calls(
-    rows: NDArray[np.float64], codes: NDArray[np.int64], place: int, level: float, seed: int
-) -> Iterator[AuditResult]:
-    """Yield the tests of whether runs on one input depend on each other or on the time."""
-    rows, codes = rows[:_COMPARED], codes[:_COMPARED]
-    method = "Fisher's exact test of near against far pairs, union bound over lags"
-    smallest = smallest_repeated_share(codes, level, power=POWER)
-    check = repeats(codes, *parts_of_noise(rows))
-    where = f"input {place}"
-    if smallest is not None or check.p_value <= level:
-        fault = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
-        yield AuditResult(
-            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
-        )
-    check = alike_runs(rows[:, 1:])
-    off = smallest_deviation(len(codes), level, power=POWER)
-    fault = f"runs at some lag that are alike {100 * off:.2g} % more or less often than others"
-    yield AuditResult(f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER)
-    check = steady_runs(rows[:, 1:], codes, seed)
-    off = smallest_unsteadiness(len(codes), level, power=POWER)
-    fault = f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them"
-    method = "Fisher's exact test on runs that did not choose the times, union bound over these"
-    yield AuditResult(f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER)
-
-
 def _limits(
     pairs: Sequence[InputPair],
     found: Sequence[Examined],
@@ -333,6 +308,8 @@ def _limits(
         missing.append(f"outcomes rarer than {least:.2g}")
     if not any(result.check.startswith("repeated") for result in calls):
         missing.append("whether outputs are repeated: they are equal too often anyway")
+    if how.trials > COMPARED:
+        missing.append(f"what the calls after the first {COMPARED:,} on an input tell of each other")
     if resolution is not None:
         missing.append(f"what rounding to multiples of {resolution:g} hides, such as the lowest bits of floats")
     return Limits(tuple(tested), tuple(missing))
@@ -369,7 +346,6 @@ def _seen_in(name: str) -> tuple[str, ...]:
     )
 
 
-def _diagnosis(best: Examined, codes: Sequence[NDArray[np.int64]]) -> tuple[str, ...]:
+def _diagnosis(best: Examined, constant: bool) -> tuple[str, ...]:
     found = _seen_in(best.seen_in) if best.result.p_value < 1.0 else ()
-    constant = all((entry == entry[0]).all() for entry in codes)
     return (*found, "Every output on an input is the same") if constant else found

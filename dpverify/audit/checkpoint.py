@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpverify.audit.packed import Packed
 
 __all__ = ["Checkpoint", "CheckpointError"]
 
@@ -50,7 +53,7 @@ class Checkpoint:
         text = json.dumps([_FORMAT, dict(self.configuration)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def load(self) -> dict[Key, NDArray[np.float64]]:
+    def load(self) -> dict[Key, Packed]:
         """Return the blocks on disk; none if there is no file.
 
         Raises
@@ -63,15 +66,18 @@ class Checkpoint:
         try:
             with np.load(self.path, allow_pickle=False) as stored:
                 header = json.loads(str(stored["header"]))
-                blocks = {
-                    (int(stream), int(block)): stored[f"{stream}_{block}"] for stream, block in stored["keys"].tolist()
-                }
+                keys = [(int(stream), int(block)) for stream, block in stored["keys"].tolist()]
+                blocks, found = dict[Key, Packed](), hashlib.sha256()
+                for stream, block in keys:  # they were written in order
+                    outputs = stored[f"{stream}_{block}"]
+                    _digest_block(found, (stream, block), outputs)
+                    blocks[stream, block] = Packed.of(outputs)
             digest, configuration, content = header["digest"], dict(header["configuration"]), header["content"]
         except Exception as error:  # a damaged archive raises what it likes
             raise self.refused(f"is damaged or no checkpoint of an audit ({type(error).__name__})") from None
         if digest != self.digest:
             raise self.refused(f"belongs to an audit with another {self._differing(configuration)}")
-        if content != _content_digest(blocks):
+        if content != found.hexdigest():
             raise self.refused("is damaged: its blocks are not those that were written")
         return blocks
 
@@ -102,13 +108,16 @@ class Checkpoint:
             "content": _content_digest(blocks),
         }
         header = json.dumps(contents, sort_keys=True)
-        arrays: dict[str, Any] = {f"{stream}_{block}": outputs for (stream, block), outputs in blocks.items()}
         keys = np.array(sorted(blocks), dtype=np.int64).reshape(-1, 2)
         temporary: str | None = None
         try:
             descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
             with os.fdopen(descriptor, "wb") as file:
-                np.savez(file, header=np.array(header), keys=keys, **arrays)
+                with zipfile.ZipFile(file, "w") as archive:  # as numpy.savez does, but one block at a time
+                    _write(archive, "header", np.array(header))
+                    _write(archive, "keys", keys)
+                    for (stream, block), outputs in ((key, blocks[key]) for key in sorted(blocks)):
+                        _write(archive, f"{stream}_{block}", outputs)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, self.path)
@@ -124,12 +133,21 @@ class Checkpoint:
                 Path(temporary).unlink(missing_ok=True)
 
 
+def _write(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+        np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
 def _content_digest(blocks: Mapping[Key, NDArray[np.float64]]) -> str:
     digest = hashlib.sha256()
-    for key, outputs in sorted(blocks.items()):
-        digest.update(f"{key} {outputs.dtype} {outputs.shape} ".encode())
-        digest.update(outputs.tobytes())
+    for key in sorted(blocks):
+        _digest_block(digest, key, blocks[key])
     return digest.hexdigest()
+
+
+def _digest_block(digest: Any, key: Key, outputs: NDArray[np.float64]) -> None:
+    digest.update(f"{key} {outputs.dtype} {outputs.shape} ".encode())
+    digest.update(outputs.tobytes())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Protocol, Unpack
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.packed import PackedOutputs
 from dpverify.audit.results import POWER, checked, conforms, with_fault
 from dpverify.audit.runner import block_generator
 from dpverify.audit.scope import scope
@@ -83,8 +85,10 @@ def audit(
     how = AuditOptions(**options)
     level, detect, seed = how.level, how.detect, how.seed
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
-    drawn = how.draw(subject.target, [dataset.inputs for dataset in subject.datasets])
-    outputs = [columns.reshape(how.trials, -1) for columns in drawn]
+    outputs = PackedOutputs(len(subject.datasets))
+    with closing(how.rounds(subject.target, [dataset.inputs for dataset in subject.datasets])) as drawn:
+        for blocks in drawn:
+            outputs.update(blocks)
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
     further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
@@ -168,9 +172,9 @@ def _dependence(
     datasets: Sequence[Dataset], outputs: Sequence[NDArray[np.float64]], block_size: int, level: float, seed: int
 ) -> list[AuditResult]:
     """Compare runs of one dataset at many lags and at many times, and of the first one those of two blocks."""
-    known = [(dataset, columns) for dataset, columns in zip(datasets, outputs, strict=True) if 0 in dataset.laws]
     results = []
-    for number, (dataset, columns) in enumerate(known):
+    for place in [place for place, dataset in enumerate(datasets) if 0 in dataset.laws]:
+        dataset, columns = datasets[place], outputs[place]  # one dataset at a time
         where, law = (0, dataset.laws[0][1]) if dataset.view is None else dataset.view
         collision = law.collision
         if collision >= 1.0:
@@ -203,7 +207,7 @@ def _dependence(
                 POWER,
             )
         )
-        if number:
+        if place:
             continue
         whole = [columns[start : start + block_size, where] for start in range(0, len(columns), block_size)]
         halves = [(a, b) for a, b in itertools.pairwise(whole) if len(a) == len(b)][::2]

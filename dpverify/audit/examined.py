@@ -13,9 +13,9 @@ from dpverify.statistics.chosen import ChosenEvents, EventLimits, choose_events,
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.learned import learned_scores
 from dpverify.statistics.lower_bound import LowerCurve, claim_p_value
-from dpverify.statistics.tradeoff_band import TradeoffBand, tradeoff_band, tradeoff_thresholds
+from dpverify.statistics.tradeoff_band import TradeoffBand, counted_above, tradeoff_band, tradeoff_thresholds
 
-__all__ = ["Examined", "allowed", "chosen_on", "decisive", "examine", "held_out", "two_calls"]
+__all__ = ["Examination", "Examined", "TwoCalls", "allowed", "chosen_on", "decisive", "held_out"]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -27,6 +27,8 @@ _FURTHER = 0.1
 """The share of the level that further events have together."""
 _MOST_HELD = 50_000
 """Outputs on each input that scores are learned from, and as many that events are chosen on."""
+_AT_ONCE = 20_000
+"""Outputs that are scored at a time."""
 
 Rows = NDArray[np.float64]
 
@@ -95,26 +97,16 @@ def chosen_on(
     )
 
 
-def examine(
-    first: Rows,
-    second: Rows,
-    *,
-    epsilon: float | None,
-    delta: float,
-    level: float,
-    detect: float,
-    seed: int,
-    check: str,
-) -> Examined:
-    """Return what the outputs on two inputs show.
+class Examination:
+    """What the outputs on two inputs show, block by block: some teach scores, some choose events, the rest is counted.
 
-    An eighth of them teaches scores, an eighth chooses events, the rest tests these. All figures hold together but for
-    probability `level`: half of it is for the chosen events, half for the band.
+    All figures hold together but for probability `level`: half of it is for the chosen events, half for the band. Only
+    the outputs that teach and choose are kept, so that memory does not grow with the trials.
 
     Parameters
     ----------
-    first, second : ndarray, shape (trials, columns)
-        As many of each.
+    trials : int
+        How many outputs there will be on each input.
     epsilon : float, optional
         The claim at delta.
     delta : float
@@ -128,32 +120,134 @@ def examine(
     check : str
         As in a report.
     """
-    held = held_out(len(first))
-    trials = len(first) - 2 * held
-    events = chosen_on(
-        first[: 2 * held], second[: 2 * held], epsilon=epsilon, delta=delta, trials=trials, detect=detect, seed=seed
-    )
-    a, b = events.score(first[2 * held :]), events.score(second[2 * held :])
-    in_first, in_second = events.scored(a).sum(axis=0), events.scored(b).sum(axis=0)
-    likely = np.where(events.upward, in_first, in_second)
-    other = np.where(events.upward, in_second, in_first)
-    limits = event_limits(likely, other, trials, level / 2.0, events.shares(_FURTHER))
-    best = int(np.argmax(_lower(limits, delta)))
-    before = (events.score(rows[held : 2 * held])[:, best] for rows in (first, second))
-    band = tradeoff_band(tradeoff_thresholds(*before), a[:, best], b[:, best], level / 2.0)
-    curve = LowerCurve(
-        np.concatenate([limits.p_lower, band.lower.p_lower]),
-        np.concatenate([limits.q_upper, band.lower.q_upper]),
-        level,
-    )
-    p_value = 1.0
-    if epsilon is not None:
-        weighted = claim_p_value(likely, other, trials, epsilon, delta) / _weights(events, epsilon, delta)
-        p_value = min(1.0, float(weighted.min()))
-    upper, mass = _upper(events, limits, delta)
-    lower = curve.epsilon(delta)
-    result = _result(check, p_value, trials, len(events), lower, upper, epsilon, delta, level, detect)
-    return Examined(result, lower, upper, curve, band, mass, _plainest(events, _lower(limits, delta)))
+
+    def __init__(
+        self, trials: int, *, epsilon: float | None, delta: float, level: float, detect: float, seed: int, check: str
+    ) -> None:
+        self._held = held_out(trials)
+        self._trials = trials - 2 * self._held
+        self._claim, self._level, self._detect = (epsilon, delta), level, detect
+        self._seed, self._check = seed, check
+        self._kept: tuple[list[Rows], list[Rows]] = ([], [])
+        self._seen = 0
+        self._counts: tuple[_Counts, _Counts] | None = None
+
+    def update(self, first: Rows, second: Rows) -> None:
+        """Look at more outputs on both inputs, shape (runs, columns), as many of each."""
+        start = 0
+        if self._counts is None:
+            start = min(2 * self._held - self._seen, len(first))
+            for kept, rows in zip(self._kept, (first, second), strict=True):
+                kept.append(rows[:start].copy())
+            if self._seen + start == 2 * self._held:
+                self._choose()
+        self._seen += len(first)
+        if self._counts is not None:
+            for counts, rows in zip(self._counts, (first, second), strict=True):
+                for at in range(start, len(rows), _AT_ONCE):
+                    counts.update(rows[at : at + _AT_ONCE])
+
+    def _choose(self) -> None:
+        epsilon, delta = self._claim
+        first, second = (np.concatenate(kept) for kept in self._kept)
+        self._kept = ([], [])
+        self._events = chosen_on(
+            first,
+            second,
+            epsilon=epsilon,
+            delta=delta,
+            trials=self._trials,
+            detect=self._detect,
+            seed=self._seed,
+        )
+        # The band is of the score that should show most; which does, fresh outputs must not say.
+        expected = np.rint(self._events.expected * self._trials).astype(np.int64)
+        best = int(np.argmax(_lower(self._limits(*expected.T), delta)))
+        before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
+        thresholds = tradeoff_thresholds(*before)
+        self._counts = _Counts(self._events, best, thresholds), _Counts(self._events, best, thresholds)
+
+    def _limits(self, likely: NDArray[np.int64], other: NDArray[np.int64]) -> EventLimits:
+        return event_limits(likely, other, self._trials, self._level / 2.0, self._events.shares(_FURTHER))
+
+    def result(self) -> Examined:
+        """Return what all the outputs show."""
+        assert self._counts is not None
+        (epsilon, delta), events, trials = self._claim, self._events, self._trials
+        first, second = self._counts
+        likely = np.where(events.upward, first.members, second.members)
+        other = np.where(events.upward, second.members, first.members)
+        limits = self._limits(likely, other)
+        band = tradeoff_band(first.above, second.above, trials, self._level / 2.0)
+        curve = LowerCurve(
+            np.concatenate([limits.p_lower, band.lower.p_lower]),
+            np.concatenate([limits.q_upper, band.lower.q_upper]),
+            self._level,
+        )
+        p_value = 1.0
+        if epsilon is not None:
+            weighted = claim_p_value(likely, other, trials, epsilon, delta) / _weights(events, epsilon, delta)
+            p_value = min(1.0, float(weighted.min()))
+        upper, mass = _upper(events, limits, delta)
+        lower = curve.epsilon(delta)
+        result = _result(
+            self._check, p_value, trials, len(events), lower, upper, epsilon, delta, self._level, self._detect
+        )
+        return Examined(result, lower, upper, curve, band, mass, _plainest(events, _lower(limits, delta)))
+
+
+class _Counts:
+    """How many outputs on one input are in each event, and above each threshold of one event's score."""
+
+    def __init__(self, events: ChosenEvents, best: int, thresholds: NDArray[np.float64]) -> None:
+        self._events, self._best, self._thresholds = events, best, thresholds
+        self.members = np.zeros(len(events), dtype=np.int64)
+        self.above = np.zeros(thresholds.size, dtype=np.int64)
+
+    def update(self, rows: Rows) -> None:
+        scores = self._events.score(rows)
+        self.members += self._events.scored(scores).sum(axis=0)
+        self.above += counted_above(self._thresholds, scores[:, self._best])
+
+
+class TwoCalls:
+    """Whether two calls in a row show no more than two calls may: noise that they share would cancel.
+
+    Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015). A pass
+    asks no more of this test than limits: what one call shows is held against the claim by `Examination`.
+
+    Parameters
+    ----------
+    trials, epsilon, delta, level, detect, seed, check
+        See `Examination`; the trials and the claim are those of one call.
+    """
+
+    def __init__(
+        self, trials: int, *, epsilon: float | None, delta: float, level: float, detect: float, seed: int, check: str
+    ) -> None:
+        self._both = Examination(
+            trials // 2,
+            epsilon=None if epsilon is None else 2.0 * epsilon,
+            delta=delta * (2.0 - delta),
+            level=level,
+            detect=detect,
+            seed=seed,
+            check=check,
+        )
+        self._odd: tuple[Rows, Rows] | None = None
+
+    def update(self, first: Rows, second: Rows) -> None:
+        """Look at more outputs; see `Examination.update`."""
+        if self._odd is not None:
+            first, second = (np.concatenate(parts) for parts in zip(self._odd, (first, second), strict=True))
+        even = len(first) // 2 * 2
+        self._odd = (first[even:].copy(), second[even:].copy()) if len(first) > even else None
+        width = first.shape[1]
+        self._both.update(first[:even].reshape(-1, 2 * width), second[:even].reshape(-1, 2 * width))
+
+    def result(self) -> AuditResult:
+        """Return what all the outputs show."""
+        return replace(self._both.result().result, power=POWER)
 
 
 def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.float64]:
@@ -168,41 +262,6 @@ def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.f
     weights = 0.5 * events.shares(2.0 * _FURTHER)
     weights[surest] += 0.5
     return weights
-
-
-def two_calls(
-    first: Rows,
-    second: Rows,
-    *,
-    epsilon: float | None,
-    delta: float,
-    level: float,
-    detect: float,
-    seed: int,
-    check: str,
-) -> AuditResult:
-    """Test that two calls in a row show no more than two calls may: noise that they share would cancel.
-
-    Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015). A pass
-    asks no more of this test than limits: what one call shows is held against the claim by `examine`.
-
-    Parameters
-    ----------
-    first, second, epsilon, delta, level, detect, seed, check
-        See `examine`; the claim is that of one call.
-    """
-    pairs = [np.concatenate([rows[0 : len(rows) - 1 : 2], rows[1::2]], axis=1) for rows in (first, second)]
-    both = examine(
-        pairs[0],
-        pairs[1],
-        epsilon=None if epsilon is None else 2.0 * epsilon,
-        delta=delta * (2.0 - delta),
-        level=level,
-        detect=detect,
-        seed=seed,
-        check=check,
-    )
-    return replace(both.result, power=POWER)
 
 
 def _lower(limits: EventLimits, delta: float) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.runner import Enough, Progress, Trials, run
+from dpverify.audit.runner import Progress, Trials, rounds
 from dpverify.audit.target import Target
 from protocols.validation import check_integer, check_real
 
@@ -52,7 +52,7 @@ class AuditOptions:
     seed : int
         Of everything random, the tests' simulations included.
     workers, executor, timeout, checkpoint, progress, block_size
-        See `dpverify.audit.runner.run`.
+        See `dpverify.audit.runner.rounds`.
     """
 
     trials: int = 20_000
@@ -71,16 +71,19 @@ class AuditOptions:
         check_real("level", self.level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
         check_real("detect", self.detect, low=0.0, low_open=True)
 
-    def draw(
-        self, target: Target, datasets: Sequence[NDArray[Any]], enough: Enough | None = None
-    ) -> list[NDArray[np.float64]]:
-        """Run all trials, or as many as are enough, and return the outputs: an array (trials, *shape) per dataset."""
-        return run(
+    def draw(self, target: Target, datasets: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
+        """Run all trials and return the outputs: an array (trials, *shape) per dataset."""
+        return [np.concatenate(blocks) for blocks in zip(*self.rounds(target, datasets), strict=True)]
+
+    def rounds(
+        self, target: Target, datasets: Sequence[NDArray[Any]]
+    ) -> Generator[list[NDArray[np.float64]], None, None]:
+        """Run all trials and yield the outputs, block by block: see `dpverify.audit.runner.rounds`."""
+        return rounds(
             Trials(target, datasets, self.trials, self.seed, self.block_size),
             workers=self.workers,
             executor=self.executor,
             timeout=self.timeout,
             checkpoint=self.checkpoint,
             progress=self.progress,
-            enough=enough,
         )

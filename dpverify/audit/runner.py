@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.checkpoint import Checkpoint, Key
+from dpverify.audit.packed import Packed, Unpacked
 from dpverify.audit.process import Processes, ProcessFailure
 from dpverify.audit.target import Target, TargetError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Enough", "Trials", "block_generator", "run"]
+__all__ = ["Progress", "Trials", "block_generator", "rounds", "run"]
 
 Progress = Callable[[int, int], object]
 """Called with the finished and all trials, after every block."""
-
-Enough = Callable[[list[NDArray[np.float64]]], bool]
-"""Called with the outputs so far, one array per dataset: whether they are enough."""
 
 
 def block_generator(seed: int, dataset: int, block: int) -> np.random.Generator:
@@ -148,9 +146,38 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
-    enough: Enough | None = None,
 ) -> list[NDArray[np.float64]]:
     """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset.
+
+    For parameters and errors see `rounds`.
+    """
+    drawn = rounds(
+        trials,
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
+    )
+    with closing(drawn):
+        return [np.concatenate(blocks) for blocks in zip(*drawn, strict=True)]
+
+
+def rounds(
+    trials: Trials,
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = 10.0,
+    progress: Progress | None = None,
+) -> Generator[list[NDArray[np.float64]], None, None]:
+    """Run all trials, and yield the outputs block by block, in order: one array per dataset, of as many runs.
+
+    Nothing is kept of what has been yielded, but for a checkpoint. Who has seen enough closes the generator: what is
+    still running is ended then, and what is finished is kept in the checkpoint.
 
     Parameters
     ----------
@@ -172,9 +199,6 @@ def run(
         The least time between two writes.
     progress : callable, optional
         `progress(done, total)` in trials, after every block.
-    enough : callable, optional
-        Asked with the outputs so far, as many of each dataset, whenever there are more of them; the rest is not run
-        once it says so, and these outputs are returned.
 
     Raises
     ------
@@ -191,10 +215,11 @@ def run(
         check_real("timeout", timeout, low=0.0, low_open=True)
         if executor is not None:
             raise ValueError(f"timeout={timeout!r} must not be given with an executor, whose tasks cannot be ended.")
-    workers = min(workers, len(trials.blocks))
+    blocks = trials.blocks
+    workers = min(workers, len(blocks))
     checkpoint = None if checkpoint is None else Path(checkpoint).absolute()  # a target may change the directory
     keep: Checkpoint | None = None
-    finished: dict[Key, NDArray[np.float64]] = {}
+    finished: dict[Key, Packed] = {}
     saved = 0
     try:
         with _pool(trials.target, executor, workers, timeout) as (pool, ahead):
@@ -208,43 +233,26 @@ def run(
                 _check_stored(pool, trials, keep, stored)
                 finished, saved = stored, len(stored)
             done, written = sum(map(trials.size, finished)), time.monotonic()
-            left = [block for block in trials.blocks if block not in finished]
-            common = _common(trials, finished)
-            if enough is not None and common and enough(_joined(trials, finished, common)):
-                return _joined(trials, finished, common)
-            with closing(_drawn(pool, ahead, trials, left)) as drawn:
-                for block, outputs in drawn:
-                    finished[block] = outputs
-                    done += len(outputs)
-                    if progress is not None:
-                        progress(done, trials.trials * len(trials.datasets))
-                    if keep is not None and time.monotonic() - written >= checkpoint_seconds:
-                        keep.save(finished)
-                        saved, written = len(finished), time.monotonic()
-                    if enough is not None and (now := _common(trials, finished, common)) > common:
-                        common = now
-                        if enough(_joined(trials, finished, common)):
-                            return _joined(trials, finished, common)
+            each = len(trials.datasets)
+            waiting: dict[Key, NDArray[np.float64]] = {}
+            with closing(_drawn(pool, ahead, trials, [block for block in blocks if block not in finished])) as drawn:
+                for wanted in (blocks[at : at + each] for at in range(0, len(blocks), each)):
+                    while not all(block in waiting or block in finished for block in wanted):
+                        block, outputs = next(drawn)
+                        waiting[block] = outputs
+                        done += len(outputs)
+                        if progress is not None:
+                            progress(done, trials.trials * len(trials.datasets))
+                        if keep is not None:
+                            finished[block] = Packed.of(outputs)
+                            if time.monotonic() - written >= checkpoint_seconds:
+                                keep.save(Unpacked(finished))
+                                saved, written = len(finished), time.monotonic()
+                    yield [waiting.pop(block) if block in waiting else finished[block].array() for block in wanted]
     finally:
         # The processes have ended by now: after Ctrl-C they do not run on while a large file is written.
         if keep is not None and len(finished) > saved:
-            keep.save(finished)
-    return _joined(trials, finished, _common(trials, finished))
-
-
-def _common(trials: Trials, finished: Mapping[Key, NDArray[np.float64]], start: int = 0) -> int:
-    """Return how many of the first blocks are finished for every dataset; at least `start` are."""
-    datasets = range(len(trials.datasets))
-    return next(
-        index for index in itertools.count(start) if not all((dataset, index) in finished for dataset in datasets)
-    )
-
-
-def _joined(trials: Trials, finished: Mapping[Key, NDArray[np.float64]], blocks: int) -> list[NDArray[np.float64]]:
-    """Return the outputs of the first blocks, one array per dataset."""
-    return [
-        np.concatenate([finished[dataset, index] for index in range(blocks)]) for dataset in range(len(trials.datasets))
-    ]
+            keep.save(Unpacked(finished))
 
 
 def _configuration(trials: Trials, wanted: bool) -> dict[str, str]:
@@ -255,22 +263,20 @@ def _configuration(trials: Trials, wanted: bool) -> dict[str, str]:
     return {}
 
 
-def _check_stored(
-    pool: Executor, trials: Trials, keep: Checkpoint, finished: Mapping[Key, NDArray[np.float64]]
-) -> None:
+def _check_stored(pool: Executor, trials: Trials, keep: Checkpoint, finished: Mapping[Key, Packed]) -> None:
     """Draw each dataset's last stored block again; without any see that the file can be written before the work."""
     if not finished:
-        keep.save(finished)
+        keep.save({})
         return
     if not set(finished) <= set(trials.blocks):
         raise keep.refused("holds blocks that this audit does not have")
-    for block, outputs in finished.items():
-        if outputs.shape != (trials.size(block), *trials.target.shape) or not np.isfinite(outputs).all():
+    for block, packed in finished.items():
+        if packed.shape != (trials.size(block), *trials.target.shape) or not np.isfinite(packed.array()).all():
             raise keep.refused(f"holds other things than outputs for {trials.where(block)}")
     # A file that the target reads may change what it does with one of the datasets alone.
     last = dict(sorted(finished))
     for block, again in _drawn(pool, 1, trials, list(last.items())):
-        if again.tobytes() != finished[block].tobytes():
+        if again.tobytes() != finished[block].array().tobytes():
             raise keep.refused(
                 f"holds other outputs than {trials.target.shown} gives now in {trials.where(block)}: it has changed, "
                 "or takes randomness from elsewhere than its generator"

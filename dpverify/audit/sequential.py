@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.audit.examined import allowed, chosen_on, held_out
-from dpverify.statistics.betting import kelly_bets, log_wealth
+from dpverify.statistics.betting import Bets, kelly_bets, log_gains
 from dpverify.statistics.chosen import ChosenEvents
 
 __all__ = ["StagedBets"]
 
-_FIRST = 500
+_FIRST = 125
 """Outputs on each input that teach the first stage; each stage is as long as all before it."""
+_FURTHER = 0.1
+"""The share of the wealth that is for events which should show less."""
+_AT_ONCE = 5_000
+"""Outputs that are bet on at a time."""
 _MOST_BEYOND = 4.0
 """Nats beyond the claim that a bet expects at most."""
 
@@ -47,7 +51,9 @@ class StagedBets:
     ) -> None:
         self._places, self._claim, self._level = tuple(places), (epsilon, delta), level
         self._detect, self._seed = detect, seed
-        self._start = _FIRST
+        self._kept: list[NDArray[np.float64]] | None = None
+        self._seen, self._until = 0, _FIRST
+        self._stage: list[tuple[ChosenEvents, Bets, NDArray[np.float64]]] = []
         self._wealth = np.zeros(len(self._places))
         self.log_wealth = 0.0
         """The log of the largest wealth so far."""
@@ -56,45 +62,74 @@ class StagedBets:
         self.seen_in = ""
         """What the events of the richest pair look at first."""
 
-    def __call__(self, outputs: Sequence[NDArray[np.float64]]) -> bool:
-        """Bet on the stages that are complete by now, and return whether the claim is refuted.
+    def update(self, outputs: Sequence[NDArray[np.float64]]) -> bool:
+        """Bet on more outputs, and return whether the claim is refuted.
 
         Parameters
         ----------
-        outputs : sequence of ndarray, shape (trials, columns)
-            All so far, of every dataset: those of the calls before, and more.
+        outputs : sequence of ndarray, shape (runs, columns)
+            One for each dataset, as many of each. What is bet does not depend on how many come at a time.
         """
-        while self.refuted_after is None and 2 * self._start <= len(outputs[0]):
-            self._bet(outputs, self._start, 2 * self._start)
-            self._start *= 2
+        at = 0
+        while self.refuted_after is None and at < len(outputs[0]):
+            end = min(len(outputs[0]), at + self._until - self._seen, at + _AT_ONCE)
+            piece = [rows[at:end] for rows in outputs]
+            if self._stage:
+                self._bet(piece)
+            self._keep(piece)
+            self._seen, at = self._seen + end - at, end
+            if self._seen == self._until and self.refuted_after is None:
+                self._learn()
+                self._until *= 2
         return self.refuted_after is not None
 
-    def _bet(self, outputs: Sequence[NDArray[np.float64]], start: int, end: int) -> None:
+    def _keep(self, piece: Sequence[NDArray[np.float64]]) -> None:
+        """Keep what may still teach: of the last outputs as many as the next stage needs."""
+        kept = piece if self._kept is None else map(np.concatenate, zip(self._kept, piece, strict=True))
+        self._kept = [rows[-_taught(2 * self._until) :] for rows in kept]
+
+    def _learn(self) -> None:
+        """Choose the events that the next stage bets on; the wealth so far is what it begins with."""
+        assert self._kept is not None
         epsilon, delta = self._claim
-        paths = np.empty((len(self._places), end - start))
-        chosen: list[ChosenEvents] = []
-        taught = min(start, 2 * held_out(10 * start))
-        for k, (first, second) in enumerate(self._places):
-            a, b = outputs[first], outputs[second]
-            chosen.append(
-                chosen_on(
-                    a[start - taught : start],
-                    b[start - taught : start],
-                    epsilon=epsilon,
-                    delta=delta,
-                    trials=end - start,
-                    detect=self._detect,
-                    seed=self._seed,
-                )
+        if self._stage:
+            self._wealth += [_log_mean(each[np.newaxis], bets)[0] for _, bets, each in self._stage]
+        self._stage = []
+        for first, second in self._places:
+            events = chosen_on(
+                *(self._kept[place][-_taught(self._seen) :] for place in (first, second)),
+                epsilon=epsilon,
+                delta=delta,
+                trials=self._seen,
+                detect=self._detect,
+                seed=self._seed,
             )
-            bets = kelly_bets(chosen[k], epsilon, delta, _expected(chosen[k], epsilon, delta, self._detect))
-            paths[k] = self._wealth[k] + log_wealth(a[start:end], b[start:end], bets)
+            expected = _expected(events, epsilon, delta, self._detect)
+            bets = kelly_bets(events, epsilon, delta, expected, shares=events.shares(_FURTHER))
+            self._stage.append((events, bets, np.zeros(bets.weights.size)))
+
+    def _bet(self, piece: Sequence[NDArray[np.float64]]) -> None:
+        paths = np.empty((len(self._places), len(piece[0])))
+        for k, (first, second) in enumerate(self._places):
+            events, bets, before = self._stage[k]
+            each = before + log_gains(piece[first], piece[second], bets)
+            self._stage[k] = events, bets, each[-1]
+            paths[k] = self._wealth[k] + _log_mean(each, bets)
         path = special.logsumexp(paths, axis=0) - math.log(len(self._places))
-        self._wealth = paths[:, -1]
         self.log_wealth = max(self.log_wealth, float(path.max()))
         if self.log_wealth >= -math.log(self._level):
-            self.refuted_after = start + int(np.argmax(path >= -math.log(self._level))) + 1
-            self.seen_in = chosen[int(np.argmax(paths.max(axis=1)))].names[0]
+            self.refuted_after = self._seen + int(np.argmax(path >= -math.log(self._level))) + 1
+            self.seen_in = self._stage[int(np.argmax(paths.max(axis=1)))][0].names[0]
+
+
+def _taught(seen: int) -> int:
+    """Return how many outputs teach a stage after so many."""
+    return min(seen, 2 * held_out(10 * seen))
+
+
+def _log_mean(wealth: NDArray[np.float64], bets: Bets) -> NDArray[np.float64]:
+    """Return the log of the averaged wealth, shape (trials,), from those of the bets, shape (trials, bets)."""
+    return np.asarray(special.logsumexp(wealth, axis=1, b=bets.weights))
 
 
 def _expected(events: ChosenEvents, epsilon: float, delta: float, detect: float) -> float:

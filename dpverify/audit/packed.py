@@ -1,0 +1,92 @@
+"""Outputs in little memory, exact to the last bit: columns of few different numbers as bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Packed", "PackedOutputs", "Unpacked"]
+
+_CODED = 256
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """One array of outputs.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array.
+    columns : tuple of (ndarray, ndarray)
+        For each column of outputs its different numbers and the place of each run's one among these; no places where
+        there are too many, and the numbers are those of the runs.
+    """
+
+    shape: tuple[int, ...]
+    columns: tuple[tuple[NDArray[np.float64], NDArray[np.uint8] | None], ...]
+
+    @classmethod
+    def of(cls, outputs: NDArray[np.float64]) -> Packed:
+        """Pack an array of shape (trials, ...)."""
+        rows = np.ascontiguousarray(outputs).reshape(len(outputs), math.prod(outputs.shape[1:]))
+        return cls(outputs.shape, tuple(_packed(rows[:, column].copy()) for column in range(rows.shape[1])))
+
+    def array(self) -> NDArray[np.float64]:
+        """Return the array."""
+        rows = np.empty((self.shape[0], len(self.columns)))
+        for column, (numbers, places) in enumerate(self.columns):
+            rows[:, column] = numbers if places is None else numbers[places]
+        return rows.reshape(self.shape)
+
+
+def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]:
+    bits, places = np.unique(column.view(np.int64), return_inverse=True)  # 0 and -0 differ
+    return (column, None) if bits.size > _CODED else (bits.view(np.float64), places.astype(np.uint8))
+
+
+@dataclass(frozen=True, eq=False)
+class Unpacked(Mapping[Key, NDArray[np.float64]]):
+    """Packed arrays as a mapping of arrays: each is unpacked when it is asked for."""
+
+    packed: Mapping[Key, Packed]
+
+    def __getitem__(self, key: Key) -> NDArray[np.float64]:
+        return self.packed[key].array()
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.packed)
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+
+class PackedOutputs(Sequence[NDArray[np.float64]]):
+    """The outputs on several datasets, as they come; unpacked one dataset at a time.
+
+    Parameters
+    ----------
+    datasets : int
+    """
+
+    def __init__(self, datasets: int) -> None:
+        self._packed: list[list[Packed]] = [[] for _ in range(datasets)]
+
+    def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
+        """Add as many outputs on every dataset, one array of shape (trials, ...) each."""
+        for packed, array in zip(self._packed, outputs, strict=True):
+            packed.append(Packed.of(array))
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __getitem__(self, dataset: int) -> NDArray[np.float64]:  # type: ignore[override]
+        """Return the outputs on one dataset, shape (trials, columns)."""
+        return np.concatenate([packed.array().reshape(packed.shape[0], -1) for packed in self._packed[dataset]])
