@@ -235,6 +235,14 @@ def test_what_fades_of_moves_below_the_grid_is_charged() -> None:
     assert made._faded >= share * 1e-3 * (1.0 + float(made._grid.sizes[0]) * 20.0 / 2.0)
 
 
+def test_what_fades_counts_at_an_epsilon_as_at_a_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_FADED_SHARE", "_MOST_FADED"):
+        monkeypatch.setattr(joint_change, name, 0.5)
+    joint = JointChange(list(discrete_laplace(0.4)), L2Bounded(4.0, 400), reference_delta=1e-3)
+    assert joint._faded > 5e-4
+    assert joint.delta_upper(joint.epsilon_upper(1e-3)) <= 1e-3 * (1.0 + 1e-6)
+
+
 def test_no_divergence_exceeds_the_total_variation() -> None:
     joint = JointChange([approximate_dp(5.0, 0.0)], L2Bounded(1e-8, 4))
     assert joint.delta_upper(0.0) <= 2e-4 * (1.0 + 1e-9)
