@@ -198,3 +198,10 @@ def test_a_report_that_others_always_make(users: int) -> None:
                 divergence([rationals(matrix[x]), *crowd], [rationals(matrix[y]), *crowd], epsilon) for crowd in crowds
             )
             assert worst <= found.delta(epsilon).upper
+
+
+def test_what_is_not_listed_and_what_delta0_allows_count_as_seen() -> None:
+    """Alone, a report that only one input has tells her input whatever epsilon is."""
+    listed = np.array([[0.59, 0.4], [0.4, 0.59]])
+    assert reports(listed, 1, outside=0.01).delta(3.0).upper >= 0.01
+    assert approximate(1.0, 0.01, 1).delta(2.0).upper >= 0.01
