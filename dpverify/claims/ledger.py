@@ -40,6 +40,20 @@ def ledger() -> tuple[Theorem, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+_SHORT = {
+    "alg": "algorithm",
+    "app": "appendix",
+    "cor": "corollary",
+    "def": "definition",
+    "eq": "equation",
+    "fig": "figure",
+    "lem": "lemma",
+    "sec": "section",
+    "thm": "theorem",
+}
+"""Words as they are shortened where a numbered statement is cited: Thm. 3.2."""
+
+
 def _words(text: str) -> str:
     """Return a text as lower case words and numbers: `Theorem 3.2,` and `theorem-3.2` alike, each word in spaces."""
     return f" {' '.join(re.findall(r'[a-z0-9]+(?:[.][a-z0-9]+)*', text.lower()))} "
@@ -63,7 +77,7 @@ def find(name: str) -> tuple[Theorem, ...]:
     ['ghazi2021-theorem-39']
     """
     known = ledger()
-    sought = _words(name).split()
+    sought = [_SHORT.get(word, word) for word in _words(name).split()]
     heads, texts = {}, {}
     for t in known:
         heads[t.name] = _words(" ".join((t.name.replace("-", " "), t.source, number_elsewhere(t), t.statement)))

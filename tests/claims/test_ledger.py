@@ -6,8 +6,10 @@ import gc
 import importlib
 import pkgutil
 
+import pytest
+
 import dpverify.claims
-from dpverify.claims.ledger import ledger
+from dpverify.claims.ledger import find, ledger
 from dpverify.claims.theorem import Theorem, Verdict
 
 
@@ -29,3 +31,11 @@ def test_every_theorem_has_a_source_a_statement_and_a_finding() -> None:
 
 def test_the_seeds_do_contain_slips() -> None:
     assert sum(theorem.verdict is Verdict.FAILS for theorem in ledger()) >= 5
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [("Thm. 3.2", "Theorem 3.2"), ("Cor 3.4", "Corollary 3.4"), ("Fig. 9.2", "Figure 9.2"), ("eq 9.5", "equation 9.5")],
+)
+def test_statements_are_found_as_they_are_cited(short: str, full: str) -> None:
+    assert find(short) == find(full)
