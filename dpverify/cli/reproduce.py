@@ -56,6 +56,9 @@ def reproduce(
             f"NAME={name!r} must be part of an experiment's name or description; `dpverify reproduce` lists all."
         )
     if len(found) > 1:
+        for option, path in (("--plot", plot), ("--csv", as_csv)):
+            if path is not None:
+                raise ValueError(f"{option} must be given with the name of one experiment; {len(found)} were found.")
         listed = [{"name": one.name, "source": one.source, "what": one.what} for one in found]
         print_result({"experiments": listed}, experiments_table(found), as_json)
         return
@@ -67,6 +70,8 @@ def reproduce(
         check_path(plot, "--plot")
     if as_csv is not None and not as_csv.absolute().parent.is_dir():
         raise ValueError(f"--csv={str(as_csv)!r} must be in a folder that exists.")
+    if as_csv is not None and plot is not None and as_csv.absolute() == plot.absolute():
+        raise ValueError(f"--csv={str(as_csv)!r} must be another file than --plot, which would replace it.")
     embeddings = bundled() if data is None else read(data, vocabulary)
     with console(stderr=True).status("starting") as status:
         setting = Setting(embeddings, quick, seed, lambda line: status.update(f"{line} ..."))

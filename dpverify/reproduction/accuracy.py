@@ -110,6 +110,8 @@ def accuracies(
     of users that it turns out to have.
     """
     data = setting.data
+    if data.classes < 2:
+        raise ValueError(f"{data.name} has labels y of one class, but must have two or more, to be told apart.")
     family, pairs = family_of(kernel, data.dimension, way)
     found = []
     for run in range(runs):

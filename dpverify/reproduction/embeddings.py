@@ -122,10 +122,18 @@ def read(path: Path, vocabulary: Path | None = None) -> Embeddings:
     points, labels = arrays["X"], arrays["y"]
     if points.ndim != 2 or labels.shape != (len(points),) or len(points) < _HELD_OUT:
         raise ValueError(
-            f"{path} has X of shape {points.shape} and y of shape {labels.shape}, but must have (n, d), (n,)."
+            f"{path} has X of shape {points.shape} and y of shape {labels.shape}, but must have (n, d) and (n,), "
+            f"n in [{_HELD_OUT}, inf)."
         )
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
+        raise ValueError(f"{path} has a label y that is not finite, and names no class.")
     known = read_words(vocabulary) if vocabulary is not None else None
-    return _arranged(path.name, points.astype(np.float64), labels, known)
+    if known is not None and known.vectors.shape[1] != points.shape[1]:
+        raise ValueError(
+            f"{vocabulary} has vectors X of {known.vectors.shape[1]} dimensions, but must have the "
+            f"{points.shape[1]} of {path}."
+        )
+    return _arranged(path.name, _real(path, points), labels, known)
 
 
 def read_words(path: Path) -> Words:
@@ -133,9 +141,10 @@ def read_words(path: Path) -> Words:
     arrays = _arrays(path, ("words", "X"))
     if arrays["X"].ndim != 2 or arrays["words"].shape != (len(arrays["X"]),):
         raise ValueError(
-            f"{path} has {arrays['words'].shape} words and X of shape {arrays['V'].shape}: one row per word."
+            f"{path} has words of shape {arrays['words'].shape} and X of shape {arrays['X'].shape}, but must have "
+            "(words,) and (words, d)."
         )
-    return Words(tuple(map(str, arrays["words"])), _unit(str(path), arrays["X"].astype(np.float64)))
+    return Words(tuple(map(str, arrays["words"])), _unit(str(path), _real(path, arrays["X"])))
 
 
 def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
@@ -144,6 +153,12 @@ def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
             return {name: file[name] for name in names}
     except (ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path} must be an npz file with the arrays {' and '.join(names)} ({error}).") from None
+
+
+def _real(path: Path, vectors: NDArray[Any]) -> NDArray[np.float64]:
+    if vectors.dtype.kind not in "fiub":
+        raise ValueError(f"{path} has X of {vectors.dtype}, but must have real numbers.")
+    return vectors.astype(np.float64)
 
 
 def _unit(name: str, vectors: NDArray[np.float64]) -> NDArray[np.float64]:

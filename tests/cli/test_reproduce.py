@@ -58,6 +58,12 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["wagner2025-figure-2", "--data", "none.npz"], "none.npz cannot be"),
         (["wagner2025-figure-2", "--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
         (["wagner2025-figure-2", "--plot", "x.txt"], "--plot='x.txt'"),
+        (
+            ["wagner2025-figure-2", "--plot", "x.svg", "--csv", "x.svg"],
+            "--csv='x.svg' must be another file than --plot",
+        ),
+        (["wagner2025", "--csv", "x.csv"], "--csv must be given with the name of one experiment; 16 were found."),
+        (["--plot", "x.svg"], "--plot must be given with the name of one experiment;"),
     ],
 )
 def test_mistakes_are_one_sentence(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +72,12 @@ def test_mistakes_are_one_sentence(words: list[str], message: str, capsys: pytes
     assert not out
     assert err.startswith(message)
     assert err.count("\n") == 1
+
+
+def test_one_class_is_no_classification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, rows = tmp_path / "one.npz", tmp_path / "rows.csv"
+    np.savez(data, X=small_setting().data.points, y=np.zeros(len(small_setting().data.points)))
+    words = ["reproduce", "wagner2025-figure-1", "--quick", "--data", str(data), "--csv", str(rows)]
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err.startswith("one.npz has labels y of one class")
+    assert not rows.exists()

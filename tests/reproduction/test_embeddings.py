@@ -42,6 +42,10 @@ def test_a_file_is_read_with_its_vocabulary(tmp_path: Path) -> None:
         ({"X": np.zeros((30, 2)), "y": np.ones(30)}, "holds a vector that is 0 or not finite"),
         ({"X": np.full((30, 2), np.nan), "y": np.ones(30)}, "holds a vector that is 0 or not finite"),
         ({"X": np.array([{}] * 30), "y": np.ones(30)}, "must be an npz file"),
+        ({"X": np.ones((9, 2)), "y": np.ones(9)}, r"must have \(n, d\) and \(n,\), n in \[10, inf\)"),
+        ({"X": np.ones((30, 2)), "y": np.full(30, np.nan)}, "has a label y that is not finite"),
+        ({"X": np.ones((30, 2)) + 1j, "y": np.ones(30)}, "has X of complex128, but must have real numbers"),
+        ({"X": np.full((30, 2), "1"), "y": np.ones(30)}, "has X of <U1, but must have real numbers"),
     ],
 )
 def test_what_is_no_data_is_refused(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
@@ -58,3 +62,18 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
         read(path)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"words": np.array(["a"]), "X": np.eye(4)}, r"words of shape \(1,\) and X of shape \(4, 4\), but must have"),
+        ({"words": np.array(["a", "b"]), "X": np.ones((2, 7))}, "vectors X of 7 dimensions, but must have the 4 of"),
+    ],
+)
+def test_a_vocabulary_fits_the_data(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
+    data, words = tmp_path / "data.npz", tmp_path / "words.npz"
+    np.savez(data, X=np.ones((30, 4)), y=np.ones(30))
+    np.savez(words, **arrays)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        read(data, words)
