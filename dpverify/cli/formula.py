@@ -58,7 +58,9 @@ def formula(
     if not found:
         raise ValueError(f"NAME={name!r} must be part of a formula's name or first line; `dpverify formula` lists all.")
     given = _given(values or [])
-    asked = bool(given) or latex or solve is not None
+    asked = bool(given) or latex or solve is not None or equals is not None
+    if solve is None and any(option is not None for option in (low, high, which)):
+        raise ValueError("--low, --high and --which must be given with --solve: they say where and for what to look.")
     if len(found) > 1 or not asked:
         if asked:
             raise ValueError(
@@ -122,5 +124,5 @@ def _numbers(
         return [number.to_dict() for number in value(formula, given, digits)]
     low, high = (None if end is None else Fraction(end) for end in between)
     argument = solve.replace("-", "_")
-    number = solved(formula, argument, Fraction(equals), given, digits=digits, low=low, high=high, component=which)
+    number = solved(formula, argument, Fraction(equals), given, digits=digits, low=low, high=high, which=which)
     return [{"argument": argument, **number.to_dict()}]

@@ -39,6 +39,7 @@ __all__ = [
     "open_unit",
     "positive",
     "positive_part",
+    "shown",
     "smaller",
     "upper_float",
     "whole",
@@ -172,6 +173,11 @@ class SympyContext:
         return self._sympy.Max(a, b)
 
 
+def shown(value: Any) -> str:
+    """Return a number for a message: a ball as 17 digits of its middle."""
+    return str(value.str(17, radius=False)) if hasattr(value, "rad") else str(value)
+
+
 def larger(ctx: Context, a: Any, b: Any) -> Any:
     """Return max(a, b): the context's own where a plain comparison may be undecidable, Python's otherwise."""
     own = getattr(ctx, "larger", None)
@@ -247,8 +253,7 @@ def check_range(
     below = low is not None and (not less(low, value) if low_open else less(value, low))
     above = high is not None and (not less(value, high) if high_open else less(high, value))
     if below or above:
-        shown = value.str(17, radius=False) if hasattr(value, "rad") else value
-        raise FormulaRangeError(f"{name}={shown} must be in {describe_range(low, high, low_open, high_open)}.")
+        raise FormulaRangeError(f"{name}={shown(value)} must be in {describe_range(low, high, low_open, high_open)}.")
     return value
 
 

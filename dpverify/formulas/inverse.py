@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,7 @@ def solved(
     digits: int = 17,
     low: Fraction | None = None,
     high: Fraction | None = None,
-    component: int | None = None,
+    which: int | None = None,
 ) -> Enclosed:
     """Return a positive argument at which a formula comes to `target`, to so many digits.
 
@@ -57,7 +58,7 @@ def solved(
         In [1, 10000].
     low, high : Fraction, optional
         Look between these only.
-    component : int, optional
+    which : int, optional
         Which of several values, from 1; needed where there are several.
 
     Raises
@@ -65,7 +66,7 @@ def solved(
     NoSolutionError
         If no change of sign is seen, more than one, or one at a jump.
     ValueError
-        If a name, an index or a number is out of range.
+        If a name, an index or a number is out of range, or `low` is not below `high`.
 
     Examples
     --------
@@ -75,38 +76,45 @@ def solved(
     0.70014866723226798325471922404
     """
     check_integer("digits", digits, low=1, high=MOST_DIGITS)
+    if low is not None and high is not None and low >= high:
+        raise ValueError(f"low={_short(low)} must be in (-inf, {_short(high)}), below high.")
     formula.check({**values, argument: None})
     if argument in values:
         raise ValueError(f"{argument} must not be given where it is solved for.")
     if any(parameter.name == argument and parameter.annotation == "int" for parameter in formula.arguments):
         raise ValueError(f"{argument} must be no integer to be solved for: {formula.name} takes whole numbers there.")
-    side = _Side(formula, argument, target, values, component)
+    side = _Side(formula, argument, target, values, which)
     brackets = list(_changes(side, low, high))
     if len(brackets) != 1:
         many = f"comes to it {len(brackets)} times" if brackets else "does not come to it"
         raise NoSolutionError(
-            f"{formula.name} must come to {float(target):g} once, and {many} for {argument} in {side.seen()}; "
+            f"{formula.name} must come to {_short(target)} once, and {many} for {argument} in {side.seen()}; "
             "give a range (low, high) that holds one."
         )
     return _narrowed(side, *brackets[0], digits)
+
+
+def _short(number: Fraction, digits: int = 6) -> str:
+    """Return a number for a message: as a decimal, since it may be beyond all floats."""
+    return f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():.{digits}g}"
 
 
 class _Side:
     """On which side of its target a formula is."""
 
     def __init__(
-        self, formula: Formula, argument: str, target: Fraction, values: Mapping[str, Any], component: int | None
+        self, formula: Formula, argument: str, target: Fraction, values: Mapping[str, Any], which: int | None
     ) -> None:
         self.formula, self.argument, self.target, self.values = formula, argument, target, values
-        self._component = component
+        self._which = which
         self._tried: list[Fraction] = []
 
     def value(self, ctx: Any, x: Fraction) -> Any:
         """Return the formula at x as a ball."""
         found = self.formula(ctx, {**self.values, self.argument: x})
-        if self._component is None and len(found) > 1:
-            raise ValueError(f"component must be in [1, {len(found)}]: {self.formula.name} has several values.")
-        index = 1 if self._component is None else check_integer("component", self._component, low=1, high=len(found))
+        if self._which is None and len(found) > 1:
+            raise ValueError(f"which=None must be in [1, {len(found)}]: {self.formula.name} has several values.")
+        index = 1 if self._which is None else check_integer("which", self._which, low=1, high=len(found))
         return ctx.convert(found[index - 1])
 
     def sign(self, x: Fraction, bits: int = 0) -> int | None:
@@ -128,7 +136,7 @@ class _Side:
 
     def seen(self) -> str:
         """Return the range of the points at which there was a value."""
-        return f"[{float(min(self._tried)):.3g}, {float(max(self._tried)):.3g}]" if self._tried else "its range (none)"
+        return f"[{_short(min(self._tried), 3)}, {_short(max(self._tried), 3)}]" if self._tried else "its range (none)"
 
 
 def _points(side: _Side, low: Fraction | None, high: Fraction | None) -> Iterator[tuple[Fraction, int]]:
@@ -183,12 +191,12 @@ def _narrowed(side: _Side, left: Fraction, right: Fraction, digits: int) -> Encl
             if sign:
                 break
         if not sign:
-            raise NoSolutionError(f"{side.formula.name} is not told from its target around {float(left)}.")
+            raise NoSolutionError(f"{side.formula.name} is not told from its target around {_short(left)}.")
         left, right = (x, right) if (sign == -1) == rising else (left, x)
     with arb_context(bits) as ctx:
         ends = [side.value(ctx, end) for end in (left, right)]
         if abs(ends[1] - ends[0]) > ctx.convert(_JUMP) * (abs(ends[0]) + abs(ends[1])):
             raise NoSolutionError(
-                f"{side.formula.name} jumps over {float(side.target):g} at {side.argument} = {float(left):g}."
+                f"{side.formula.name} jumps over {_short(side.target)} at {side.argument} = {_short(left)}."
             )
     return Enclosed(left, right, digits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.formulas import FormulaRangeError, Hypothesis
-from dpverify.formulas.contexts import Context, check_range, is_symbolic, larger, less, smaller
+from dpverify.formulas.contexts import Context, check_range, is_symbolic, larger, less, shown, smaller
 
 __all__ = [
     "HYPOTHESES",
@@ -40,7 +40,7 @@ def _check_sizes(ctx: Context, delta: Any, d: Any, n: Any, t: Any = 1, k: Any = 
     check_range("n", n, low=2)
     check_range("t", t, low=1)
     if not (is_symbolic(d) or is_symbolic(t)) and less(d, t):
-        raise FormulaRangeError(f"t={t} must be in [1, d], and d={d}.")
+        raise FormulaRangeError(f"t={shown(t)} must be in [1, d], and d={shown(d)}.")
     check_range("k", k, low=0, low_open=True)
     return delta, d, n, t, k
 

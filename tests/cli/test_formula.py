@@ -63,6 +63,21 @@ def test_formulas_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> No
         (["noise_p", "epsilon0=-1"], "epsilon0=-1.0000000000000000 must be in (0, inf)."),
         (["noise_p", "epsilon0=1e99"], "the value has a size of about 2^-"),
         (["noise_p", "--solve", "epsilon0"], "--solve and --equals must be given together, or neither."),
+        (["noise_p", "--equals", ".5"], "--solve and --equals must be given together, or neither."),
+        (["noise_p", "epsilon0=1", "--which", "1"], "--low, --high and --which must be given with --solve"),
+        (["noise_p", "epsilon0=1", "--low", "1"], "--low, --high and --which must be given with --solve"),
+        (
+            ["noise_p", "--solve", "epsilon0", "--equals", ".5", "--which", "3"],
+            "--which=3 must be an integer in [1, 1].",
+        ),
+        (
+            ["noise_p", "--solve", "epsilon0", "--equals", ".5", "--low", "3", "--high", "2"],
+            "--low=3 must be in (-inf, 2), below high.",
+        ),
+        (
+            ["gamma-theorem", "epsilon=.5", "delta=1e-6", "d=2", "k=3", "n=100", "t=5"],
+            "t=5.0000000000000000 must be in [1, d], and d=2.0000000000000000.",
+        ),
         (["gamma-theorem", "--latex"], "vector-sum.gamma-theorem needs values for some of epsilon,"),
     ],
 )

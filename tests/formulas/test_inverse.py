@@ -41,12 +41,12 @@ def test_it_agrees_with_an_inverse_in_closed_form_up_to_the_ends_of_the_range(er
 def test_theorem_3_2_is_inverted_in_its_first_value() -> None:
     advanced = only("composition.advanced")
     others = {"delta0": 0, "instances": 768, "sparsity": 1, "delta_slack": Fraction(1, 10**6)}
-    found = solved(advanced, "epsilon0", Fraction(2), others, component=1)
+    found = solved(advanced, "epsilon0", Fraction(2), others, which=1)
     low, high = (value(advanced, {**others, "epsilon0": end}, 30)[0] for end in (found.lower, found.upper))
     assert low.upper < 2 < high.lower
-    for component in (None, 3):
-        with pytest.raises(ValueError, match=r"component.* must be .*\[1, 2\]"):
-            solved(advanced, "epsilon0", Fraction(2), others, component=component)
+    for which in (None, 3):
+        with pytest.raises(ValueError, match=r"which.* must be .*\[1, 2\]"):
+            solved(advanced, "epsilon0", Fraction(2), others, which=which)
 
 
 def test_a_solution_that_is_a_short_fraction_is_found_beside_the_middle() -> None:
@@ -67,6 +67,12 @@ def test_what_has_no_solution_or_several_is_refused() -> None:
     assert abs(left.lower + right.lower - 1) < Fraction(1, 10**15)
 
 
+def test_a_target_beyond_all_floats_is_named() -> None:
+    samples = only("published-samples")
+    with pytest.raises(NoSolutionError, match=r"must come to 1e\+400 once"):
+        solved(samples, "beta", Fraction(10**400), {"sharpness": 1, "bits": 1})
+
+
 def test_a_jump_is_no_solution() -> None:
     # The constant is 56 below epsilon = 1 and 2016 from there on.
     values = {"delta": Fraction(1, 10**6), "d": 10, "k": 1, "n": 10**7, "t": 1}
@@ -81,4 +87,4 @@ def test_arguments_are_named_rightly() -> None:
     with pytest.raises(ValueError, match="'epsilon' must be an argument"):
         solved(noise, "epsilon", Fraction(1, 2), {})
     with pytest.raises(ValueError, match="mechanisms must be no integer to be solved for"):
-        solved(only("composition.basic"), "mechanisms", Fraction(2), {"epsilon0": 1, "delta0": 0}, component=1)
+        solved(only("composition.basic"), "mechanisms", Fraction(2), {"epsilon0": 1, "delta0": 0}, which=1)
