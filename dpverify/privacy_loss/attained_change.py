@@ -72,17 +72,23 @@ class AttainedChange:
             for direction, full in enumerate(distinct)
             for kind, pair in enumerate(self._moved(full, number))
         }
-        # Of every kind, as estimates are rough where losses are few.
-        kinds: dict[int, list[_Tried]] = {}
-        for (kind, _, _), entry in tried.items():
-            kinds.setdefault(kind, []).append(entry)
+        # Of every kind, and of either direction of it: estimates are rough where losses are few, or tails are heavy.
+        groups: dict[tuple[int, int | None], list[_Tried]] = {}
+        for (kind, _, direction), entry in tried.items():
+            for group in ((kind, None), (kind, direction)):
+                groups.setdefault(group, []).append(entry)
         # Where full changes are the worst, estimates do not tell which of them is.
         self._made = [
             self._estimated(parts)
             for full in distinct
             for parts in (*(((pair, numbers[0]),) for pair in self._moved(full, numbers[0])), *self._with_a_rest(full))
         ]
-        self._made += [entry for entries in kinds.values() for entry in sorted(entries, key=_estimate)[-_TRIED:]]
+        best = [
+            entry
+            for (_, direction), entries in groups.items()
+            for entry in sorted(entries, key=_estimate)[-(_TRIED if direction is None else 1) :]
+        ]
+        self._made += {id(entry): entry for entry in best}.values()
 
     def _estimated(self, parts: Parts) -> _Tried:
         """Return about the epsilon of parts, and them."""

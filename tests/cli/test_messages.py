@@ -35,7 +35,7 @@ def test_words_lead_to_a_command_in_any_case(program: Any) -> None:
     assert (command.name, words) == ("account", ["account", "--help"])
     assert invoked(program, []) == (program, [])
     # What follows a command is no command.
-    assert invoked(program, ["ledger", "account"])[1] == ["ledger", "account"]
+    assert invoked(program, ["ledger", "show", "account"])[1] == ["ledger", "show", "account"]
 
 
 def test_words_that_lead_nowhere(program: Any) -> None:
@@ -55,8 +55,8 @@ def test_options_go_by_the_librarys_names(program: Any) -> None:
     audit = options_of(invoked(program, ["audit", "rr"])[0])
     assert (audit["checkpoint"], audit["implementation"]) == ("--resume", "--target")
     # Arguments without a name are no options, and only options that are there have another name.
-    ledger = options_of(invoked(program, ["ledger"])[0])
-    assert "name" not in ledger
+    ledger = options_of(invoked(program, ["ledger", "show"])[0])
+    assert "words" not in ledger
     assert not {"checkpoint", "threat_model"} & set(ledger)
 
 

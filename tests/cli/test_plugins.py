@@ -187,4 +187,6 @@ def test_means_are_accounted(words: list[str], shown: str, capsys: pytest.Captur
 def test_estimates_of_means_are_audited(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["central-laplace-mean", "--users", "9", "--central-laplace-mean-epsilon", "1", "--trials", "100"]
     assert cli.main(["audit", *words]) == 3
-    assert "conformance of estimate, one user at the most" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Undecided: nothing was found, but conformance of estimate" in shown
+    assert "Tested: datasets: all users at 0, one user at the most, half at the most." in shown

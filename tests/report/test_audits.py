@@ -19,7 +19,7 @@ from tests.report.printing import printed
 def result(check: str, verdict: Verdict, adjusted: float, power: float | None = 0.97) -> AuditResult:
     details = {"adjusted_p_value": adjusted}
     return AuditResult(
-        check, adjusted / 2, 100, "exact", f"seen in {check}", f"fault of {check}", power, verdict, details
+        check, adjusted / 2, 100, "exact", f"seen in {check}", f"fault of {check}", power, verdict, details=details
     )
 
 
