@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.lsq.linear import kept_share
+from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of as twin_of
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError
@@ -48,8 +48,7 @@ Chooser = Callable[[int], BitsumProtocol]
 
 def rotated(dimension: int, limit: float, kind: str = "haar") -> LinearMap:
     """Return a rotation with a range, made unbiased on average."""
-    family = LinearMap(dimension, kind, limit, radius=1.0)
-    return dataclasses.replace(family, gain=1.0 / kept_share(limit, family.columns))
+    return unbiased(LinearMap(dimension, kind, limit, radius=1.0))
 
 
 def kernels(d: int) -> dict[str, list[tuple[str, LSQFamily, int]]]:

@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.lsq.linear import kept_share
+from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.planning.plan import plan
 from protocols.lsq import LinearMap
@@ -32,10 +32,10 @@ from protocols.lsq import LinearMap
 RANGES = np.linspace(1.0, 6.0, 21)
 
 
-def unbiased(dimension: int, reach: float) -> LinearMap:
+def rotation(dimension: int, reach: float) -> LinearMap:
     """Return a rotation with a range, and the gain that makes up for clipping."""
     limit = float(reach) / math.sqrt(dimension)
-    return LinearMap(dimension, "haar", limit, gain=1.0 / kept_share(limit, dimension), radius=1.0)
+    return unbiased(LinearMap(dimension, "haar", limit, radius=1.0))
 
 
 def rmse(family: LinearMap, users: int, deviation: float, rounded: bool) -> float:
@@ -66,7 +66,7 @@ def renyi_sigma(epsilon: float, delta: float) -> float:
 
 def best(dimension: int, users: int, deviation: Callable[[LinearMap], float], rounded: bool) -> tuple[float, LinearMap]:
     """Return the least error over ranges, and the map that has it."""
-    maps = [unbiased(dimension, reach) for reach in RANGES]
+    maps = [rotation(dimension, reach) for reach in RANGES]
     return min(((rmse(m, users, deviation(m), rounded), m) for m in maps), key=lambda pair: pair[0])
 
 

@@ -7,7 +7,6 @@ rung of a ladder of bits, and only what is picked is planned and proved.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.lsq.base import LinearPairClaims
-from dpverify.claims.lsq.linear import kept_share
+from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number
 from dpverify.planning.plan import PlanRow, honest_users, plan
@@ -213,7 +212,7 @@ def _candidates(kernel: str, dimension: int, bandwidth: float) -> Iterator[list[
     if kernel == "inner-product":
         for rows in _ladder(min(_FEWEST_BITS, dimension), _MOST_ROTATIONS * dimension, 4):
             maps = [LinearMap(dimension, "haar", reach / math.sqrt(dimension), rows, radius=1.0) for reach in _RANGES]
-            found: list[tuple[LSQFamily, int]] = [(_unbiased(family), 1) for family in maps if family.limit <= 1.0]
+            found: list[tuple[LSQFamily, int]] = [(unbiased(family), 1) for family in maps if family.limit <= 1.0]
             if rows == dimension:
                 found.append((Identity(dimension, radius=1.0), 1))
             yield found
@@ -225,10 +224,6 @@ def _candidates(kernel: str, dimension: int, bandwidth: float) -> Iterator[list[
         family: type[HashedPartition] = LaplacianBinning if kernel == "laplacian" else ExponentialTessellation
         plain = [(family(dimension, bandwidth, buckets), bits // buckets) for buckets in _BUCKETS if buckets < bits]
         yield [(family(dimension, bandwidth, 1, True), bits), *plain]
-
-
-def _unbiased(family: LinearMap) -> LinearMap:
-    return dataclasses.replace(family, gain=1.0 / kept_share(family.limit, family.columns))
 
 
 def _drawn(family: LSQFamily, pairs: int) -> LSQFeatures:

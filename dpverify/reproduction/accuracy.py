@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.lsq.linear import kept_share
+from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
@@ -56,8 +56,7 @@ def family_of(kernel: str, dimension: int, way: Way) -> tuple[LSQFamily, int]:
         return GaussianFeatures(dimension), dimension
     if way.joint:
         limit = min(2.0 / math.sqrt(dimension), 1.0)
-        rotated = LinearMap(dimension, "haar", limit, radius=1.0)
-        return replace(rotated, gain=1.0 / kept_share(limit, rotated.columns)), 1
+        return unbiased(LinearMap(dimension, "haar", limit, radius=1.0)), 1
     return RandomSigns(dimension), dimension
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linea
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 
-__all__ = ["LinearMapClaims", "kept_share"]
+__all__ = ["LinearMapClaims", "kept_share", "unbiased"]
 
 _BEYOND = 1.0 + 1e-9
 """By how much features that are to be clipped exceed the range: far more than they are off by as computed."""
@@ -100,3 +101,8 @@ def kept_share(limit: float, columns: int) -> float:
     inside = float(scipy.special.betainc(1.5, half, limit**2))
     mean = math.exp(math.lgamma(columns / 2.0) - math.lgamma((columns + 1) / 2.0)) / math.sqrt(math.pi)
     return inside + limit * columns * mean * math.pow(1.0 - limit**2, half)
+
+
+def unbiased(family: LinearMap) -> LinearMap:
+    """Return the map with the gain that makes up for its clipping on average; see `kept_share`."""
+    return replace(family, gain=1.0 / kept_share(family.limit, family.columns))

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from dpverify.claims.lsq.linear import kept_share
+from dpverify.claims.lsq.linear import kept_share, unbiased
 from protocols.lsq import LinearMap, LSQFamily
 from tests.claims.lsq.families import FamilyContract
 
@@ -34,3 +35,10 @@ def test_kept_share_is_that_of_a_normal_in_many_dimensions() -> None:
     found = [kept_share(b / math.sqrt(1e6), 10**6) for b in (0.5, 1.0, 3.0)]
     assert found == pytest.approx([math.erf(b / math.sqrt(2.0)) for b in (0.5, 1.0, 3.0)], rel=1e-5)
     assert kept_share(1.0, 5) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["haar", "hadamard"])
+def test_the_gain_makes_up_for_what_clipping_takes(kind: str) -> None:
+    family = LinearMap(20, kind, 0.2, radius=1.0)
+    assert unbiased(family).gain * kept_share(0.2, family.columns) == pytest.approx(1.0, rel=1e-15)
+    assert replace(unbiased(family), gain=family.gain) == family
