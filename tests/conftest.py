@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from tests.browser import started
+
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from dpverify.demo import DemoResult
 
 # A developer's runs draw new examples each time; a build (CI=true) always draws the same.
@@ -34,3 +39,10 @@ def small_demo() -> DemoResult:
         patch.setattr(demo, "plan", cached_plan)
         patch.setattr(demo, "_COUNT_STEP", 100)  # one search per bitsum
         return demo.run(repeats=1, instances=256)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a headless Chromium for `tests.browser.opened`; tests that need it are skipped where there is none."""
+    with started() as running:
+        yield running
