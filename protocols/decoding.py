@@ -1,25 +1,38 @@
-"""Class decoding: the vocabulary words at which a class's private density is highest (wagner2025, section 3.3)."""
+"""Class decoding: the vocabulary's words that a class's private density ranks highest (wagner2025, section 3.3).
+
+The source ranks words by the density at their vectors. Words that are near to everything then lead in many classes. The
+distinctive score looks from the vocabulary's centre, and at what tells a class from the others: the inner product of
+the class's published weights, less the mean of all classes', with the word's features, less the mean of all words',
+divided by the length of these. Noise in the weights moves all such scores by about as much. Only published weights and
+the public vocabulary enter, so it costs no privacy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.classifier import HighestDensityClassifier
-from protocols.kde import KernelDensity, evaluate
+from protocols.kde import KernelDensity, chunked, default_chunk_size, evaluate
 from protocols.lsq import LSQFeatures
-from protocols.validation import check_integer
+from protocols.validation import check_choice, check_integer
 
-__all__ = ["Vocabulary", "Word", "decode_classes", "top_words"]
+__all__ = ["SCORES", "Score", "Vocabulary", "Word", "decode_classes", "top_words"]
 
 Chunk = tuple[Sequence[str], NDArray[np.floating]]
 Vocabulary = Chunk | Iterable[Chunk]
 """Words with their vectors, shape (words, dimension): one such pair (a memory map will do), or an iterable of them."""
 
+Score = Literal["distinctive", "density"]
+SCORES: tuple[Score, ...] = ("distinctive", "density")
+
 _CHUNK = 4096
+_SAME = 1e-12
+"""Features whose squared distance from the centre is less than this, relative to the squares, are at the centre."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Word:
     word : str
         The word.
     score : float
-        The density estimate at its vector; it may be negative.
+        What it is ranked by; it may be negative. By "density" it is the density estimate at its vector.
     position : int
         Where it stands in the vocabulary, from 0: of words with equal scores, the first stands first.
     """
@@ -56,13 +69,55 @@ def _chunks(vocabulary: Vocabulary) -> Iterator[Chunk]:
             yield words[start : start + _CHUNK], vectors[start : start + _CHUNK]
 
 
-def _decode(features: LSQFeatures, weights: NDArray[np.float64], vocabulary: Vocabulary, k: int) -> list[list[Word]]:
-    """Return the top words for every column of the weights, in one pass that keeps k words per column."""
+def _centre(features: LSQFeatures, vocabulary: Vocabulary) -> NDArray[np.float64]:
+    """Return the mean of g over the vocabulary, shape (I Q,)."""
+    if isinstance(vocabulary, Iterator):
+        raise ValueError(
+            f"vocabulary={vocabulary!r} can be read only once, but must be a pair (words, vectors), a list, or another "
+            'iterable that begins anew: score="distinctive" reads it twice, score="density" once.'
+        )
+    total, seen = np.zeros(features.coordinates), 0
+    for _, vectors in _chunks(vocabulary):
+        for name, chunk in chunked("vocabulary", np.asarray(vectors), default_chunk_size(features)):
+            total += features.total(chunk, name=name)
+        seen += len(vectors)
+    return total / max(seen, 1)
+
+
+def _distinctive(
+    features: LSQFeatures, weights: NDArray[np.float64], centre: NDArray[np.float64], vectors: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Return `w . (g - c) / |g - c|` for every vector and column w of the weights; 0 where g is the centre c."""
+    size = default_chunk_size(features)
+    squares = np.concatenate(
+        [features.squared_norms(chunk, name=name) for name, chunk in chunked("vocabulary", vectors, size)]
+    )
+    found = evaluate(features, np.column_stack([weights, centre]), vectors)
+    across, own = found[:, -1], float(centre @ centre)
+    distances = squares - 2.0 * across + own
+    away = distances > _SAME * (squares + own)
+    lengths = np.sqrt(np.where(away, distances, 1.0))
+    return np.asarray(np.where(away[:, np.newaxis], (found[:, :-1] - centre @ weights) / lengths[:, np.newaxis], 0.0))
+
+
+def _decode(
+    features: LSQFeatures, weights: NDArray[np.float64], vocabulary: Vocabulary, k: int, score: Score
+) -> list[list[Word]]:
+    """Return the top words for every column of the weights, in a pass that keeps k words per column."""
     check_integer("k", k, low=1)
+    check_choice("score", score, SCORES)
+    centre = None
+    if score == "distinctive":
+        centre = _centre(features, vocabulary)
+        if weights.shape[1] > 1:  # one class alone has no others to differ from
+            weights = weights - weights.mean(axis=1, keepdims=True)
     best: list[list[Word]] = [[] for _ in range(weights.shape[1])]
     seen = 0
     for words, vectors in _chunks(vocabulary):
-        scores = evaluate(features, weights, np.asarray(vectors))
+        points = np.asarray(vectors)
+        scores = (
+            evaluate(features, weights, points) if centre is None else _distinctive(features, weights, centre, points)
+        )
         for column, leaders in enumerate(best):
             # A stable sort of the negated scores: equal scores keep the vocabulary's order, also across chunks.
             first = np.argsort(-scores[:, column], kind="stable")[:k]
@@ -75,8 +130,8 @@ def _decode(features: LSQFeatures, weights: NDArray[np.float64], vocabulary: Voc
     return best
 
 
-def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10) -> list[Word]:
-    """Return the k words at which a density estimate is highest; post-processing, at no cost in privacy.
+def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10, *, score: Score = "density") -> list[Word]:
+    """Return the k words that a density estimate ranks highest; post-processing, at no cost in privacy.
 
     Parameters
     ----------
@@ -84,9 +139,11 @@ def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10) -> li
         The published estimate.
     vocabulary : (words, vectors) or iterable of such
         The public vocabulary, embedded as the users' points were (and scaled as they were: for the inner product, long
-        vectors win). An iterable is read once and may be larger than memory.
+        vectors win). An iterable may be larger than memory; by "distinctive" it is read twice.
     k : int
         How many, at least 1 and at most the size of the vocabulary.
+    score : {"density", "distinctive"}
+        By the density at their vectors, as in the source, or as seen from the vocabulary's centre.
 
     Returns
     -------
@@ -96,15 +153,16 @@ def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10) -> li
     Raises
     ------
     ValueError
-        If the vocabulary has fewer than k words, or a chunk has other numbers of words and vectors.
+        If the vocabulary has fewer than k words, a chunk has other numbers of words and vectors, or an iterator cannot
+        be read twice.
     """
-    return _decode(density.features, density.weights[:, np.newaxis], vocabulary, k)[0]
+    return _decode(density.features, density.weights[:, np.newaxis], vocabulary, k, score)[0]
 
 
 def decode_classes(
-    classifier: HighestDensityClassifier, vocabulary: Vocabulary, k: int = 10
+    classifier: HighestDensityClassifier, vocabulary: Vocabulary, k: int = 10, *, score: Score = "distinctive"
 ) -> dict[object, list[Word]]:
-    """Return the top words of every class of a fitted classifier, in one pass over the vocabulary.
+    """Return the top words of every class of a fitted classifier, for all classes together.
 
     Parameters
     ----------
@@ -112,6 +170,8 @@ def decode_classes(
         Fitted.
     vocabulary, k
         As for `top_words`. Vectors are used as they are, whatever `classifier.unit_norm` is.
+    score : {"distinctive", "density"}
+        By what tells a class from the others, or by the densities as in the source.
 
     Returns
     -------
@@ -119,4 +179,6 @@ def decode_classes(
         By class, in the order of `classes_`.
     """
     weights = np.stack([density.weights for density in classifier.densities_], axis=1)
-    return dict(zip(classifier.classes_.tolist(), _decode(classifier.features_, weights, vocabulary, k), strict=True))
+    return dict(
+        zip(classifier.classes_.tolist(), _decode(classifier.features_, weights, vocabulary, k, score), strict=True)
+    )

@@ -37,7 +37,9 @@ def _decoded(epsilon: str, setting: Setting, name: str, source: str, what: str) 
                     label_epsilon=5.0,
                     random_state=setting.seed,
                 ).fit(*data.train)
-                for label, found in decode_classes(model, (words.words, words.vectors), _WORDS).items():
+                for label, found in decode_classes(
+                    model, (words.words, words.vectors), _WORDS, score="density"
+                ).items():
                     own = None if words.classes is None else [int(words.classes[places[word.word]]) for word in found]
                     rows.append(
                         {

@@ -282,6 +282,22 @@ class LSQFeatures(ABC):
         coordinates, entries = self._nonzero(check_vectors(name, y, dimension=self.family.dimension), name)
         return np.stack([(column[coordinates] * entries).sum(axis=1) for column in weights.T], axis=1)
 
+    def total(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
+        """Return the sum of g over queries, shape (I Q,)."""
+        if not self.sparse:
+            return np.asarray(self.g(y, name=name).sum(axis=0).ravel())
+        coordinates, entries = self._nonzero(check_vectors(name, y, dimension=self.family.dimension), name)
+        counted = np.bincount(coordinates.ravel(), weights=entries.ravel(), minlength=self.coordinates)
+        return np.asarray(counted, dtype=np.float64)
+
+    def squared_norms(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
+        """Return |g(y)|^2 over all instances for every query, shape (queries,)."""
+        if not self.sparse:
+            return np.asarray(np.square(self.g(y, name=name)).sum(axis=(1, 2)))
+        return np.asarray(
+            np.square(self._nonzero(check_vectors(name, y, dimension=self.family.dimension), name)[1]).sum(axis=1)
+        )
+
     def clipped_coordinates(self, x: ArrayLike) -> int:
         """Return how many of the coordinates of the points are beyond the range and so are clipped by `f`."""
         self.family.accepted(x)

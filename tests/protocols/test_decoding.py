@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from protocols.classifier import HighestDensityClassifier
-from protocols.decoding import Word, decode_classes, top_words
+from protocols.decoding import SCORES, Word, decode_classes, top_words
 from protocols.kde import KernelDensity
-from protocols.lsq import GaussianFeatures, Identity
+from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily
 
 WORDS = [f"w{i}" for i in range(50)]
 
@@ -45,7 +45,7 @@ def test_classes_are_decoded_in_one_pass() -> None:
     fitted = HighestDensityClassifier(GaussianFeatures(2), instances=300, random_state=3).fit(x, y)
     vectors = np.array([[-1.0, -1.0], [0.0, 5.0], [1.0, 1.0]])
     chunks = iter([(["west"], vectors[:1]), (["north", "east"], vectors[1:])])
-    decoded = decode_classes(fitted, chunks, 1)
+    decoded = decode_classes(fitted, chunks, 1, score="density")
     assert {label: words[0].word for label, words in decoded.items()} == {"left": "west", "right": "east"}
     for column, label in enumerate(fitted.classes_):
         (alone,) = top_words(fitted.densities_[column], (["west", "north", "east"], vectors), 1)
@@ -74,3 +74,55 @@ def test_bad_arguments() -> None:
         top_words(density([1.0]), (WORDS, np.ones((50, 1))), 51)
     with pytest.raises(ValueError, match=r"^vocabulary chunk 1 has 2 words and vectors of shape \(3, 1\)"):
         top_words(density([1.0]), [(["a"], np.ones((1, 1))), (["b", "c"], np.ones((3, 1)))], 1)
+
+
+def fitted_to_three(features: LSQFamily, instances: int) -> tuple[HighestDensityClassifier, np.ndarray]:
+    rng = np.random.default_rng(11)
+    labels = np.repeat(["a", "b", "c"], 1000)
+    corners = {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0], "c": [0.0, 0.0, 1.0]}
+    points = np.array([corners[label] for label in labels]) + 0.2 * rng.normal(size=(3000, 3))
+    model = HighestDensityClassifier(features, instances=instances, random_state=12).fit(points, labels)
+    return model, rng.normal(size=(50, 3)) + 3.0  # a vocabulary far from where the points are
+
+
+@pytest.mark.parametrize("features", [GaussianFeatures(3), LaplacianBinning(3, 4.0, 16)], ids=["dense", "sparse"])
+def test_distinctive_words_are_those_of_the_definition(features: LSQFamily) -> None:
+    model, vectors = fitted_to_three(features, 40)
+    g = model.features_.g(vectors).reshape(50, -1)
+    weights = np.stack([density.weights for density in model.densities_], axis=1)
+    centred = g - g.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    expected = centred / lengths @ (weights - weights.mean(axis=1, keepdims=True))
+    pieces = [(WORDS[start:end], vectors[start:end]) for start, end in ((0, 7), (7, 8), (8, 50))]
+    for vocabulary in ((WORDS, vectors), pieces):
+        for column, found in enumerate(decode_classes(model, vocabulary, 50).values()):
+            scores = expected[[word.position for word in found], column]
+            np.testing.assert_allclose([word.score for word in found], scores, rtol=1e-9, atol=1e-12)
+            assert (np.diff(scores) <= 1e-12).all()
+            assert len({word.position for word in found}) == 50
+
+
+def test_distinctive_words_do_not_lead_everywhere() -> None:
+    # The hub is long: its inner product is the largest with everything.
+    model, _ = fitted_to_three(Identity(3, 2.0), 1)
+    words = ["hub", "a", "b", "c"]
+    vectors = np.array([[2.0, 2.0, 2.0], [1.5, 0.5, 0.5], [0.5, 1.5, 0.5], [0.5, 0.5, 1.5]])
+    leaders = {
+        score: [found[0].word for found in decode_classes(model, (words, vectors), 1, score=score).values()]
+        for score in SCORES
+    }
+    assert leaders == {"density": ["hub"] * 3, "distinctive": ["a", "b", "c"]}
+
+
+def test_a_word_at_the_centre_says_nothing() -> None:
+    vectors = np.array([[1.0], [3.0], [2.0]])
+    found = top_words(density([1.0]), (WORDS[:3], vectors), 3, score="distinctive")
+    assert [(word.word, word.score) for word in found] == [("w1", 1.0), ("w2", 0.0), ("w0", -1.0)]
+
+
+def test_what_can_be_read_only_once_is_refused_where_twice_is_needed() -> None:
+    once = iter([(WORDS, np.ones((50, 1)))])
+    with pytest.raises(ValueError, match="can be read only once, but must be a pair"):
+        top_words(density([1.0]), once, 2, score="distinctive")
+    with pytest.raises(ValueError, match="score='best' must be one of"):
+        top_words(density([1.0]), (WORDS, np.ones((50, 1))), 2, score="best")  # type: ignore[arg-type]
