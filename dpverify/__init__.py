@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
+    from dpverify.planning.grid import plan_grid
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
@@ -176,6 +177,7 @@ __all__ = [
     "per_instance_budget",
     "per_instance_budgets",
     "plan",
+    "plan_grid",
     "plan_means",
     "plan_rappor",
 ]
@@ -219,6 +221,7 @@ _HOMES = {
     "dpverify.planning.comparison": ("compare",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
+    "dpverify.planning.grid": ("plan_grid",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

@@ -1,4 +1,4 @@
-"""Results that show themselves: as text, in notebooks, and as a figure.
+"""Results that show themselves: as text, in notebooks, as a figure, as plain values and as a data frame.
 
 What draws them, `dpverify.report`, stands above them and may take a second to import. So a result names it, as the
 registry names twins, and it is imported when something is shown for the first time.
@@ -7,24 +7,60 @@ registry names twins, and it is imported when something is shown for the first t
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.axes import Axes
 
-__all__ = ["Drawn", "Shown"]
+__all__ = ["Drawn", "Shown", "flat", "records"]
 
 
 def _named(where: str) -> Any:
     return EntryPoint(where, where, "dpverify.report").load()
 
 
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested values under one key each, such as `guarantee.epsilon`; texts of a list are joined by "; "."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found |= {f"{key}.{name}": inner for name, inner in flat(value).items()}
+        elif isinstance(value, (list, tuple)):
+            found[key] = "; ".join(map(str, value))
+        else:
+            found[key] = value
+    return found
+
+
+def records(result: Mapping[str, Any], rows: str = "rows") -> list[dict[str, Any]]:
+    """Return a result's plain values as flat rows, which all have the same keys: for CSV files and data frames.
+
+    Parameters
+    ----------
+    result : mapping of str to anything
+        What `to_dict` returns.
+    rows : str
+        The key of its list of rows, behind which every row has what the whole has in common; a result without that key
+        is one row.
+    """
+    if rows not in result:
+        return [flat(result)]
+    common = flat({key: value for key, value in result.items() if not isinstance(value, (list, tuple))})
+    found = [common | flat(row) for row in result[rows]]
+    keys = dict.fromkeys(key for row in found for key in row)
+    return [{key: row.get(key) for key in keys} for row in found]
+
+
 class Shown:
-    """A result with a text: that of its table."""
+    """A result with a text, that of its table, and with plain values."""
 
     table_by: ClassVar[str]
     """`module:function` that returns the table of one."""
+    rows_by: ClassVar[str] = "rows"
+    """Which key of the plain values holds rows, if there is one of that name."""
 
     def __str__(self) -> str:
         text: str = _named("dpverify.report.tables:as_text")(_named(self.table_by)(self))
@@ -33,6 +69,24 @@ class Shown:
     def _repr_html_(self) -> str:
         """Return the text for notebooks, escaped."""
         return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        raise NotImplementedError(f"{type(self).__name__} has no plain values.")
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return the rows of `to_dict` as a data frame of pandas, or its one row; nested names are joined by dots.
+
+        Raises
+        ------
+        ImportError
+            Without pandas, which `pip install 'dpverify[data]'` installs.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_dataframe needs pandas: pip install 'dpverify[data]'.") from None
+        return pandas.DataFrame(records(self.to_dict(), self.rows_by))
 
 
 class Drawn(Shown):

@@ -17,7 +17,7 @@ from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.budgets import per_instance_budgets
 from dpverify.planning.comparison import compare
-from dpverify.shown import Shown
+from dpverify.shown import Shown, flat
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, RandomizedResponse, ThreeNB
 from protocols.local.labels import LabelRandomizedResponse
@@ -102,6 +102,23 @@ def test_a_figure_may_be_drawn_on_given_axes() -> None:
     assert plans.plot(Figure().add_subplot()).get_yticklabels()[1].get_text() == "central-gaussian"
     drawn = sorted(x for line in plans.plot().lines for x in line.get_xdata())
     assert drawn == sorted(row.bitsum_rmse for row in plans.plans)
+
+
+def test_rows_become_a_data_frame() -> None:
+    plans = compare((2, "1e-6"), users=100, instances=2, bitsums=["poisson"])
+    frame = plans.to_dataframe()
+    assert frame["bitsum_rmse"].tolist()[1] == plans.plans[0].bitsum_rmse
+    assert frame["budget.epsilon"].tolist() == [2.0, 2.0]
+    assert frame["error"].notna().tolist() == [True, False]
+    alone = plans.plans[0].to_dataframe()
+    assert alone["parameters.mean"].tolist() == [plans.plans[0].parameters["mean"]]
+    assert flat({"a": {"b": {"c": 1}}, "d": ["x", "y"]}) == {"a.b.c": 1, "d": "x; y"}
+
+
+def test_without_pandas_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'dpverify\[data\]'"):
+        account(CentralGaussian(9, 7.0), delta=1e-3).to_dataframe()
 
 
 def test_nothing_is_imported_before_it_is_shown() -> None:

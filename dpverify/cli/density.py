@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dpverify.cli.options import choice, integer, number
-from dpverify.cli.output import Users, print_result
+from dpverify.cli.output import Users, print_result, write_files
 from dpverify.guarantee import Budget
 
 _BITS = 1024
@@ -118,6 +119,8 @@ def plan_kernel(
     bitsums: Sequence[str],
     max_messages: float | None,
     honest_fraction: str | None,
+    plot: Path | None,
+    as_csv: Path | None,
     as_json: bool,
 ) -> None:
     """Print the front of error against messages."""
@@ -135,3 +138,4 @@ def plan_kernel(
         honest_fraction=honest_fraction,
     )
     print_result(found.to_dict(), density_table(found), as_json)
+    write_files(plot, as_csv, found)

@@ -70,7 +70,20 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def integer(*names: str, within: str, help: str) -> Any:
+def _each(parse: Callable[[str, str], Any]) -> Callable[[str, str], tuple[Any, ...]]:
+    """Return what reads values with commas between them, by what reads one."""
+
+    def all_of(option: str, text: str) -> tuple[Any, ...]:
+        parts = text.split(",")
+        # 50,000 is one number with a comma, and no list.
+        if any(part[:1] == "0" and part[1:2].isdigit() for part in parts[1:]):
+            return (parse(option, text),)
+        return tuple(parse(option, part.strip()) for part in parts)
+
+    return all_of
+
+
+def integer(*names: str, within: str, help: str, several: bool = False) -> Any:
     """Return an option that takes an integer, written in any way that is exact: 50000, 50_000, 5e4.
 
     Parameters
@@ -81,6 +94,8 @@ def integer(*names: str, within: str, help: str) -> Any:
         Its range, such as `[1, inf)`.
     help : str
         What it is; `{}` stands for the range.
+    several : bool
+        Whether it takes several with commas between them, and hands on a tuple.
     """
 
     def parse(option: str, text: str) -> int:
@@ -94,7 +109,8 @@ def integer(*names: str, within: str, help: str) -> Any:
             _refuse(option, text, f"an integer in {within}")
         return int(value)
 
-    return _option(parse, "INTEGER", names, help.format(within))
+    metavar = "INTEGER,..." if several else "INTEGER"
+    return _option(_each(parse) if several else parse, metavar, names, help.format(within))
 
 
 def number(*names: str, within: str, help: str) -> Any:
@@ -118,12 +134,12 @@ def number(*names: str, within: str, help: str) -> Any:
     return _option(parse, "NUMBER", names, help.format(within))
 
 
-def exact(*names: str, within: str, help: str) -> Any:
+def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
     """Return an option that takes a decimal or a quotient such as 1/3 and hands it on as text, to be read exactly.
 
     Parameters
     ----------
-    *names, within, help
+    *names, within, help, several
         As for `integer`.
     """
 
@@ -131,7 +147,8 @@ def exact(*names: str, within: str, help: str) -> Any:
         read_exactly(option, text, within)
         return text
 
-    return _option(parse, "NUMBER", names, help.format(within))
+    metavar = "NUMBER,..." if several else "NUMBER"
+    return _option(_each(parse) if several else parse, metavar, names, help.format(within))
 
 
 def read_exactly(name: str, text: str, within: str) -> Fraction:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, RenderableType
 
+    from dpverify.shown import Drawn
+
 __all__ = [
     "AsJson",
     "AtDelta",
@@ -25,13 +27,17 @@ __all__ = [
     "HonestFraction",
     "HonestUsers",
     "Instances",
+    "Plot",
     "SquaredChange",
+    "Table",
     "Users",
+    "check_files",
     "console",
     "print_result",
     "show",
     "threat_model",
     "write_figure",
+    "write_files",
 ]
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
@@ -72,6 +78,8 @@ HonestUsers = Annotated[
         "default all n do.",
     ),
 ]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it to this file: PNG, SVG or PDF.")]
+Table = Annotated[Path | None, typer.Option("--csv", help="Write all rows to this file, with every field.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 AtDelta = Annotated[
     str | None, exact("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")
@@ -131,6 +139,57 @@ def write_figure(option: str, path: Path, draw: Callable[[], Figure]) -> bool:
         typer.echo(f"{option}={str(path)!r} cannot be written: {reason.removesuffix('.')}.", err=True)
         return False
     return True
+
+
+def check_files(plot: Path | None, table: Path | None) -> None:
+    """Check, before the work for them, that `--plot` and `--csv` can be written, and are two files.
+
+    Raises
+    ------
+    ValueError
+        If one of them cannot be written there, or both are the same.
+    """
+    if plot is not None:
+        from dpverify.report.plots import check_path
+
+        check_path(plot, "--plot")
+    if table is not None:
+        from dpverify.report import files
+
+        files.check_path(table, "--csv")
+        if plot is not None and plot.resolve() == table.resolve():
+            raise ValueError(f"--csv={str(table)!r} must be another file than --plot, which would replace it.")
+
+
+def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
+    """Write a result's figure and its rows, where they are asked for; a sentence says which one does not work.
+
+    Raises
+    ------
+    typer.Exit
+        With status 2, if one of them cannot be written.
+    """
+    from dpverify.report import files
+    from dpverify.shown import records
+
+    written = True
+    if table is not None:
+        text = files.csv_text(records(json_plain(result.to_dict()), result.rows_by))
+        try:
+            files.write_text(text, table)
+        except OSError as error:
+            typer.echo(f"--csv={str(table)!r} cannot be written: {error.strerror}.", err=True)
+            written = False
+    if plot is not None:
+
+        def draw() -> Figure:
+            from dpverify.report.plots import drawn_figure
+
+            return drawn_figure(result)
+
+        written = write_figure("--plot", plot, draw) and written
+    if not written:
+        raise typer.Exit(2)
 
 
 def threat_model(help: str) -> Any:

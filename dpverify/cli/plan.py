@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from dpverify.cli.density import check_kernel, kernels, plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, Ball, HonestFraction, SquaredChange, Users, print_result, threat_model
+from dpverify.cli.output import (
+    AsJson,
+    Ball,
+    HonestFraction,
+    Plot,
+    SquaredChange,
+    Table,
+    check_files,
+    print_result,
+    threat_model,
+    write_files,
+)
+from dpverify.cli.progress import told
 from dpverify.guarantee import Budget, ThreatModel
+
+if TYPE_CHECKING:
+    from dpverify.planning.comparison import Comparison
+    from dpverify.planning.grid import PlanGrid
 
 __all__ = ["register"]
 
 _ALL = "all"
+_Value = TypeVar("_Value")
 
 
 def register(app: typer.Typer) -> None:
@@ -48,13 +65,20 @@ def _chosen(name: str, known: Sequence[str]) -> Sequence[str]:
 
 def plan(
     epsilon: Annotated[
-        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+        Any,
+        exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.", several=True),
     ],
-    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
-    users: Users,
+    delta: Annotated[
+        Any, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.", several=True)
+    ],
+    users: Annotated[Any, integer(within="[1, inf)", help="n, the number of users; public.", several=True)],
     instances: Annotated[
-        int | None,
-        integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; --kernel chooses it."),
+        Any,
+        integer(
+            within="[1, inf)",
+            help="I, the bitsum instances that each user takes part in; --kernel chooses it.",
+            several=True,
+        ),
     ] = None,
     squared_change: SquaredChange = None,
     ball: Ball = False,
@@ -90,9 +114,15 @@ def plan(
     bandwidth: Annotated[
         float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
     ] = None,
+    plot: Plot = None,
+    as_csv: Table = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find protocol parameters that meet a privacy budget (replace-one adjacency)."""
+    """Find protocol parameters that meet a privacy budget (replace-one adjacency).
+
+    Several values of --epsilon, --delta, --users and --instances, with commas between them, make one table.
+    """
+    check_files(plot, as_csv)
     check_kernel(
         kernel,
         dimension,
@@ -107,42 +137,57 @@ def plan(
         plan_kernel(
             kernel,
             dimension,
-            Budget(epsilon, delta),
-            users=users,
+            Budget(_only("--epsilon", epsilon), _only("--delta", delta)),
+            users=_only("--users", users),
             bandwidth=1.0 if bandwidth is None else bandwidth,
             bitsums=("rr",) if bitsum == _ALL else (bitsum,),
             max_messages=max_messages,
             honest_fraction=honest_fraction,
+            plot=plot,
+            as_csv=as_csv,
             as_json=as_json,
         )
         return
-    assert instances is not None
     from dpverify.cli.checks import account_command, folded
-    from dpverify.planning.comparison import FailedPlan, compare
+    from dpverify.planning.comparison import Comparison, FailedPlan
+    from dpverify.planning.grid import plan_grid
+    from dpverify.report.grids import grid_table
     from dpverify.report.tables import WIDTH, plan_table
 
-    comparison = compare(
-        Budget(epsilon, delta),
-        users=users,
-        instances=instances,
-        bitsums=_chosen(bitsum, _bitsums()),
-        methods=_chosen(method, _methods()),
-        squared_change=squared_change,
-        ball=ball,
-        composition=composition,
-        sparsity=sparsity,
-        max_messages_per_user=max_messages,
-        threat_model=adversary,
-        honest_fraction=honest_fraction,
-    )
-    result, checks = comparison.to_dict(), []
-    if not comparison.plans:
+    with told("plans") as progress:
+        grid = plan_grid(
+            [(e, d) for e in epsilon for d in delta],
+            users=users,
+            instances=instances,
+            bitsums=_chosen(bitsum, _bitsums()),
+            methods=_chosen(method, _methods()),
+            squared_change=squared_change,
+            ball=ball,
+            composition=composition,
+            sparsity=sparsity,
+            max_messages_per_user=max_messages,
+            threat_model=adversary,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
+    alone = max(map(len, (epsilon, delta, users, instances))) == 1
+    found: Comparison | PlanGrid = grid.comparisons[0] if alone else grid
+    result, checks = found.to_dict(), []
+    if not found.plans:
         if as_json:  # readers of JSON find the reasons where those of other rows are
             print_result(result, "", as_json)
-        raise ValueError("\n".join(dict.fromkeys(failure.error for failure in comparison.failures)))
-    for row, entry in zip(comparison.rows, result["rows"], strict=True):
-        check = None if isinstance(row, FailedPlan) else account_command(row, comparison, sparsity)
+        raise ValueError("\n".join(dict.fromkeys(failure.error for failure in found.failures)))
+    for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
+        check = None if isinstance(row, FailedPlan) else account_command(row, one, sparsity)
         if check is not None:
             entry["check"] = check
             checks.append(folded(check, WIDTH))
-    print_result(result, plan_table(comparison, checks=checks), as_json)
+    table = plan_table(found, checks=checks) if isinstance(found, Comparison) else grid_table(found)
+    print_result(result, table, as_json)
+    write_files(plot, as_csv, found)
+
+
+def _only(option: str, values: Sequence[_Value]) -> _Value:
+    if len(values) > 1:
+        raise ValueError(f"{option} must be one value with --kernel, not {len(values)}.")
+    return values[0]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.cli.output import AsJson, console, print_result, write_figure
+from dpverify.cli.output import AsJson, check_files, console, print_result, write_figure
 
 __all__ = ["register"]
 
@@ -41,6 +41,7 @@ def reproduce(
 
     Each of the source's sentences on it is judged by the numbers that came out.
     """
+    from dpverify.report.files import write_text
     from dpverify.report.reproductions import (
         experiments_table,
         reproduction_csv,
@@ -64,20 +65,13 @@ def reproduce(
         return
     if vocabulary is not None and data is None:
         raise ValueError("--vocabulary must be given with --data: its vectors are embedded as the points are.")
-    if plot is not None:
-        from dpverify.report.plots import check_path
-
-        check_path(plot, "--plot")
-    if as_csv is not None and not as_csv.absolute().parent.is_dir():
-        raise ValueError(f"--csv={str(as_csv)!r} must be in a folder that exists.")
-    if as_csv is not None and plot is not None and as_csv.absolute() == plot.absolute():
-        raise ValueError(f"--csv={str(as_csv)!r} must be another file than --plot, which would replace it.")
+    check_files(plot, as_csv)
     embeddings = bundled() if data is None else read(data, vocabulary)
     with console(stderr=True).status("starting") as status:
         setting = Setting(embeddings, quick, seed, lambda line: status.update(f"{line} ..."))
         result = found[0].run(setting)
     if as_csv is not None:
-        as_csv.write_text(reproduction_csv(result), encoding="utf-8")
+        write_text(reproduction_csv(result), as_csv)
     print_result(result.to_dict(), reproduction_table(result), as_json)
     if plot is not None:
         write_figure("--plot", plot, lambda: reproduction_figure(result))

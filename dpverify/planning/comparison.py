@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 from dpverify.changes import Change
@@ -110,6 +111,7 @@ def compare(
     max_messages_per_user: float | None = None,
     threat_model: ThreatModel | str | None = None,
     honest_fraction: Number | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Comparison:
     """Plan every bitsum with every method.
 
@@ -123,6 +125,8 @@ def compare(
         What to combine; everything by default.
     squared_change, ball, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
         As in `dpverify.planning.plan.plan`.
+    progress : callable, optional
+        `progress(done, total)` in rows, after every row.
 
     Raises
     ------
@@ -140,7 +144,7 @@ def compare(
     """
     budget = Budget.of(budget)
     users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
-    methods = tuple(methods)
+    asked = list(product(bitsums, methods))
 
     def attempt(bitsum: str, method: str) -> PlanRow | FailedPlan:
         try:
@@ -162,5 +166,9 @@ def compare(
             reason = error.reason if isinstance(error, CapacityError) else str(error)
             return FailedPlan(bitsum, method, composition, reason)
 
-    rows = tuple(attempt(bitsum, method) for bitsum in bitsums for method in methods)
-    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change, ball), rows)
+    rows = []
+    for bitsum, method in asked:
+        rows.append(attempt(bitsum, method))
+        if progress is not None:
+            progress(len(rows), len(asked))
+    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change, ball), tuple(rows))

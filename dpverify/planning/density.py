@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number
 from dpverify.planning.plan import PlanRow, honest_users, plan
+from dpverify.shown import Drawn
 from protocols.lsq import (
     ExponentialTessellation,
     FourierPairs,
@@ -97,7 +98,7 @@ class DensityRow:
 
 
 @dataclass(frozen=True)
-class DensityPlan:
+class DensityPlan(Drawn):
     """What one budget buys for a kernel.
 
     Parameters
@@ -117,6 +118,9 @@ class DensityPlan:
     honest : int or None
         For how many users who follow the protocol the budget is kept; None for all of them.
     """
+
+    table_by: ClassVar[str] = "dpverify.report.densities:density_table"
+    figure_by: ClassVar[str] = "dpverify.report.densities:density_front"
 
     kernel: str
     dimension: int

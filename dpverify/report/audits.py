@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dpverify.audit.outcome import AuditReport
 from dpverify.report.plots import STYLES, figure_of
-from dpverify.report.tables import _number, _table, _title
+from dpverify.report.tables import number, rows_under, title
 from dpverify.statistics.family import AuditResult, Verdict
 
 __all__ = ["audit_evidence", "audit_figure", "audit_table"]
@@ -28,19 +28,19 @@ def audit_table(report: AuditReport) -> RenderableType:
     report : AuditReport
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
     """
-    table = _table("check", "verdict", "fault looked for", numbers=("adjusted p", "power"))
+    table = rows_under("check", "verdict", "fault looked for", numbers=("adjusted p", "power"))
     for name, together in _grouped(report.results):
         powers = [result.power for result in together if result.power is not None]
         table.add_row(
             name,
             together[0].verdict.value,
             together[0].fault or "-",
-            _number(min(map(_adjusted, together)), 3),
+            number(min(map(_adjusted, together)), 3),
             f"{min(powers):.3g}" if len(powers) == len(together) else "-",
         )
     claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
     return Group(
-        _title(f"Audit of {report.subject}{claim}: {report.counted}"),
+        title(f"Audit of {report.subject}{claim}: {report.counted}"),
         table,
         Text(
             f"adjusted p: corrected for all tests (Holm); a violation is at most {report.level:g}, which a correct "

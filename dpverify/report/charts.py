@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from dpverify.guarantee import Interval
 from dpverify.report.plots import STYLES, figure_of
 
-__all__ = ["Series", "bars", "chart", "side_by_side"]
+__all__ = ["Series", "bars", "chart", "finished", "side_by_side"]
 
 _FEW = 40
 """Up to so many points of a line are marked."""
@@ -113,7 +113,7 @@ def chart(
             level[0], (0.99, level[1]), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
             ha="right", fontsize="small",
         )  # fmt: skip
-    return _finished(drawn, x, y, title, log)
+    return finished(drawn, x, y, title, log)
 
 
 def bars(
@@ -150,10 +150,11 @@ def bars(
     drawn.set_yticks(places, names)
     drawn.invert_yaxis()
     drawn.margins(x=0.12)
-    return _finished(drawn, x, "", title, "x" if log else "")
+    return finished(drawn, x, "", title, "x" if log else "")
 
 
-def _finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:
+def finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:
+    """Return the figure of axes on which all is drawn, after their scales, labels, grid, legend and title."""
     if "x" in log:
         axes.set_xscale("log")
         _few_ticks(axes.xaxis, axes.get_xlim())

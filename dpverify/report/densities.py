@@ -1,4 +1,4 @@
-"""The plans of density estimators as a terminal table."""
+"""The plans of density estimators as a terminal table and as a figure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from dpverify.digits import rounded_up
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.density import DensityPlan
 
-__all__ = ["density_table"]
+__all__ = ["density_front", "density_table"]
 
 
 def density_table(found: DensityPlan) -> RenderableType:
@@ -50,3 +52,36 @@ def density_table(found: DensityPlan) -> RenderableType:
     if found.honest is not None:
         lines.append(f"Planned for {found.honest:,} honest users.")
     return Group(Text(title, style="bold"), table, *map(Text, (*lines, *(f"no plan: {why}" for why in found.failures))))
+
+
+def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:
+    """Draw the error of every plan against its messages, and the front as a line.
+
+    Parameters
+    ----------
+    found : DensityPlan
+        As `dpverify.planning.density.plan_density` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import finished
+    from dpverify.report.plots import STYLES, axes_for
+
+    drawn = axes_for(axes)
+    drawn.plot(
+        [row.messages_per_user for row in found.front],
+        [row.rmse for row in found.front],
+        color="0.5",
+        drawstyle="steps-post",
+        label="front",
+    )
+    bitsums = list(dict.fromkeys(row.bitsum.bitsum for row in found.rows))
+    for number, bitsum in enumerate(bitsums):
+        colour, _, marker = STYLES[number % len(STYLES)]
+        rows = [row for row in found.rows if row.bitsum.bitsum == bitsum]
+        drawn.plot(
+            [row.messages_per_user for row in rows], [row.rmse for row in rows], marker, color=colour, label=bitsum
+        )
+    title = f"{found.kernel} kernel, d = {found.dimension:,}, {found.budget}, n = {found.users:,}"
+    finished(drawn, "messages per user, over all bits", "RMSE of a density", title, "xy")
+    return drawn

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +13,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from dpverify.guarantee import Budget, Interval
+from dpverify.report import files
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
     from dpverify.planning.comparison import Comparison
     from dpverify.planning.result import AccountResult
+    from dpverify.shown import Drawn
 
 __all__ = [
     "STYLES",
@@ -28,6 +28,7 @@ __all__ = [
     "axes_for",
     "check_path",
     "demo_figure",
+    "drawn_figure",
     "figure_of",
     "new_figure",
     "plan_errors",
@@ -81,6 +82,14 @@ def figure_of(width: float, height: float, columns: int = 1) -> tuple[Figure, li
 def axes_for(axes: Axes | None) -> Axes:
     """Return the axes to draw on: the given ones, or those of a figure of their own."""
     return figure_of(6.4, 4.0)[1][0] if axes is None else axes
+
+
+def drawn_figure(result: Drawn) -> Figure:
+    """Return the figure of a result that draws itself."""
+    figure = result.plot().figure
+    if not isinstance(figure, Figure):
+        raise TypeError(f"result={result!r} must be drawn in a figure, not in a part of one.")
+    return figure
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -251,36 +260,8 @@ def demo_figure(result: DemoResult) -> Figure:
 
 
 def check_path(path: Path, name: str = "plot") -> None:
-    """Check, before the work for a figure, that it can be saved there.
-
-    Parameters
-    ----------
-    path : Path
-        Where it is to be written.
-    name : str
-        What asked for it, for the message.
-
-    Raises
-    ------
-    ValueError
-        If the path ends in no known extension, or its folder does not exist or cannot be written to, or it is no file.
-    """
-    said = f"{name}={str(path)!r}"
-    if path.suffix.lower() not in _METADATA:
-        raise ValueError(f"{said} must end in one of {', '.join(_METADATA)}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"{said} must be in a folder that exists.")
-    try:
-        if path.exists() and not path.is_file():
-            raise ValueError(f"{said} must be a file, which what is there is not.")
-        folder = path.resolve().parent
-    except OSError as error:  # such as a name that is too long
-        raise ValueError(f"{said} must be a file that can be written: {error.strerror}.") from None
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(f"{said} must be in a folder that can be written to: {error.strerror}.") from None
+    """Check, before the work for a figure, that it can be saved there; see `dpverify.report.files.check_path`."""
+    files.check_path(path, name, _METADATA)
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -302,16 +283,5 @@ def save(figure: Figure, path: Path) -> None:
     """
     check_path(path, "path")
     kind = path.suffix.lower()
-    path = path.resolve()  # what a link leads to is replaced, not the link
-    handle, name = tempfile.mkstemp(prefix=".figure-", suffix=kind, dir=path.parent)
-    os.close(handle)
-    try:
+    with files.replaced(path) as name:
         figure.savefig(name, format=kind[1:], metadata=_METADATA[kind])
-        # mkstemp makes a private file; a figure has the permissions that any new file has.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

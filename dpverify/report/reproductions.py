@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.report.charts import Series, chart, side_by_side
+from dpverify.report.files import csv_text
 from dpverify.report.layout import Rows
 from dpverify.reproduction.experiment import Experiment, Panel, Reproduction
 
@@ -48,11 +47,7 @@ def _cell(value: Any) -> str:
 
 def reproduction_csv(found: Reproduction) -> str:
     """Return the rows as comma-separated values with a header."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(found.rows[0]) if found.rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found.rows)
-    return text.getvalue()
+    return csv_text(found.rows)
 
 
 def reproduction_figure(found: Reproduction) -> Figure:

@@ -26,12 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WIDTH",
+    "Notes",
     "account_table",
     "as_text",
+    "changed",
     "demo_table",
+    "enough",
+    "epsilon_of",
     "name_lines",
+    "number",
+    "plan_notes",
     "plan_row_table",
     "plan_table",
+    "reading",
+    "rows_under",
+    "title",
 ]
 
 WIDTH = 80
@@ -48,18 +57,19 @@ def as_text(table: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
 
 
-def _number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 4) -> str:
     """Return a number to a few digits, with thousands separators rather than an exponent where it is large."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
-def _table(*columns: str, numbers: Sequence[str] = ()) -> Rows:
+def rows_under(*columns: str, numbers: Sequence[str] = ()) -> Rows:
+    """Return rows under these columns, with those of numbers behind the others."""
     return Rows((*columns, *numbers), numbers)
 
 
-class _Notes:
+class Notes:
     """Footnotes, each text numbered once."""
 
     def __init__(self) -> None:
@@ -73,10 +83,12 @@ class _Notes:
         return f" [{','.join(str(self._texts.index(text) + 1) for text in texts)}]" if texts else ""
 
     def lines(self) -> list[Text]:
+        """Return the texts behind their numbers."""
         return [Text(f"[{number}] {text}") for number, text in enumerate(self._texts, 1)]
 
 
-def _title(text: str) -> Text:
+def title(text: str) -> Text:
+    """Return the line above a table."""
     # Not the table's own title, which would be folded to the width of a narrow table.
     return Text(text, style="bold")
 
@@ -94,7 +106,7 @@ def _parameter(value: Any, limit: float | None) -> str:
     return unrounded(value) if limit is None else rounded_toward(value, limit, 8)
 
 
-def _reading(guarantees: Sequence[Guarantee]) -> str:
+def reading(guarantees: Sequence[Guarantee]) -> str:
     """Return what the guarantees of a table have in common besides their numbers."""
     return "; ".join(sorted({f"{g.side.value}, {g.adjacency.value} adjacency" for g in guarantees}))
 
@@ -106,7 +118,8 @@ def _upper(value: float, digits: int, within: float | Fraction = math.inf) -> st
     return f"{Decimal(rounded_up(value, max(digits, len(str(int(value)))), within=within)):,f}"
 
 
-def _epsilon(guarantee: Guarantee, within: float | Fraction = math.inf) -> str:
+def epsilon_of(guarantee: Guarantee, within: float | Fraction = math.inf) -> str:
+    """Return what a guarantee spends, rounded up but not beyond a budget that it is within."""
     return _upper(guarantee.epsilon, 5, within) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
 
 
@@ -123,58 +136,74 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
     # Here, as the other tables need no engine.
     from dpverify.planning.comparison import FailedPlan
 
-    notes = _Notes()
-    shown = _changed(f"I = {comparison.instances:,} instances", comparison.change)
-    title = f"Budget {comparison.budget}, n = {comparison.users:,} users, {shown}"
+    notes = Notes()
+    shown = changed(f"I = {comparison.instances:,} instances", comparison.change)
+    headline = f"Budget {comparison.budget}, n = {comparison.users:,} users, {shown}"
     models = [row.guarantee.threat_model for row in comparison.plans]
     common = max(models, key=models.count, default=ThreatModel.COMMUNICATION)
     numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
-    table = _table("bitsum", "method", numbers=numbers)
+    table = rows_under("bitsum", "method", numbers=numbers)
     for row in comparison.rows:
         if isinstance(row, FailedPlan):
             mark = notes.mark(f"no plan: {row.error}")
             table.add_row(name_lines(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
             continue
-        adversary = row.guarantee.threat_model
-        special = [] if adversary is common else [f"{adversary.value} threat model"]
-        if checks:  # which name what concerns privacy only
-            special += [f"{name}={value}" for name, value in row.parameters.items() if isinstance(value, str)]
+        # Parameters that are words, where numbers alone are listed below: checks name what concerns privacy only.
+        marks = plan_notes(row, common, words=bool(checks))
         table.add_row(
             name_lines(row.bitsum),
-            Text(row.method + notes.mark(*row.notes, *special)),
-            _number(row.bitsum_rmse),
-            _number(row.messages_per_user),
+            Text(row.method + notes.mark(*marks)),
+            number(row.bitsum_rmse),
+            number(row.messages_per_user),
             "-" if row.epsilon0 is None else rounded_down(row.epsilon0, 4),
             "-" if row.delta0 is None else rounded_down(row.delta0, 3),
-            _epsilon(row.guarantee, comparison.budget.exact_epsilon),
+            epsilon_of(row.guarantee, comparison.budget.exact_epsilon),
         )
     lines = [
         "RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon0, delta0: of one instance, "
         "rounded down. epsilon: of the whole."
     ]
     if comparison.plans:
-        reading = _reading([row.guarantee for row in comparison.plans])
+        read = reading([row.guarantee for row in comparison.plans])
         lines.append(
-            f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading}, {common.value} threat model unless "
-            "noted."
+            f"At delta = {unrounded(comparison.budget.exact_delta)}: {read}, {common.value} threat model unless noted."
         )
-    lines += {_enough(row.honest, comparison.users) for row in comparison.plans if row.honest is not None}
+    lines += {enough(row.honest, comparison.users) for row in comparison.plans if row.honest is not None}
     # Below the table: their names and number differ from protocol to protocol.
     details = [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
     if checks:
         details = ["", "To check a row, with its parameters in full:", *checks]
-    return Group(_title(title), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+    return Group(title(headline), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+
+
+def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list[str]:
+    """Return what a reader of a plan must know that a table's columns do not say.
+
+    Parameters
+    ----------
+    row : PlanRow
+        The plan.
+    common : ThreatModel
+        That of most plans of the table, which need not be said.
+    words : bool
+        Whether to add the parameters that are words.
+    """
+    adversary = row.guarantee.threat_model
+    special = [] if adversary is common else [f"{adversary.value} threat model"]
+    if words:
+        special += [f"{name}={value}" for name, value in row.parameters.items() if isinstance(value, str)]
+    return [*row.notes, *special]
 
 
 def plan_row_table(row: PlanRow) -> RenderableType:
     """Return one plan: its parameters, its error and messages, and what it guarantees."""
     return Group(
-        _title(f"{row.bitsum}, {row.method}, n = {row.protocol.users:,} users"),
+        title(f"{row.bitsum}, {row.method}, n = {row.protocol.users:,} users"),
         Text(_found(row)),
-        Text(f"RMSE of one bitsum: {_number(row.bitsum_rmse)} users"),
-        Text(f"messages per user and instance: {_number(row.messages_per_user)} expected"),
+        Text(f"RMSE of one bitsum: {number(row.bitsum_rmse)} users"),
+        Text(f"messages per user and instance: {number(row.messages_per_user)} expected"),
         Text(f"the whole: {row.guarantee}"),
-        *([] if row.honest is None else [Text(_enough(row.honest, row.protocol.users))]),
+        *([] if row.honest is None else [Text(enough(row.honest, row.protocol.users))]),
         *(Text(f"{note}.") for note in row.notes),
     )
 
@@ -208,8 +237,8 @@ def account_table(result: AccountResult) -> RenderableType:
     sizes = _instances(result)
     if result.users is not None:
         sizes = f"n = {result.users:,} users, {sizes}"
-    title = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
-    table = _table("", numbers=("at least", "at most"))
+    headline = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
+    table = rows_under("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
         # What was given is one number, not the floats next to it; what was computed is rounded outwards.
         if name == result.asked or interval.lower == interval.upper:
@@ -218,16 +247,17 @@ def account_table(result: AccountResult) -> RenderableType:
         else:
             table.add_row(name, rounded_down(interval.lower, 10), rounded_up(interval.upper, 10))
     return Group(
-        _title(title),
+        title(headline),
         table,
-        Text(f"At most: {_reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
+        Text(f"At most: {reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
         *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
         *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
         *(Text(f"Datasets: {note}.") for note in result.notes),
     )
 
 
-def _enough(honest: int, users: int) -> str:
+def enough(honest: int, users: int) -> str:
+    """Return on whom a guarantee depends."""
     return f"This holds as long as {honest:,} of {users:,} users follow the protocol, whatever the others send."
 
 
@@ -244,10 +274,11 @@ def _instances(result: AccountResult) -> str:
         shown = f"I = {change.instances:,} instances"
     else:
         shown = "1 run" if change.instances == 1 else f"{change.instances:,} runs"
-    return _changed(shown, change)
+    return changed(shown, change)
 
 
-def _changed(shown: str, change: Change) -> str:
+def changed(shown: str, change: Change) -> str:
+    """Return what is there, and how much of it changes where that is not all."""
     return shown if isinstance(change, Full) else f"{shown}, T^2 = {unrounded(change.squared_change)}"
 
 
@@ -259,10 +290,10 @@ def demo_table(result: DemoResult) -> RenderableType:
     result : DemoResult
         As `dpverify.demo.run` returns it.
     """
-    notes = _Notes()
-    title = f"Digits: {result.users:,} users, about {result.users_per_class} per class; {result.repeats} runs each"
+    notes = Notes()
+    headline = f"Digits: {result.users:,} users, about {result.users_per_class} per class; {result.repeats} runs each"
     numbers = ("accuracy", "RMSE", "messages", "spent", "epsilon", "delta")
-    table = _table("classifier", numbers=numbers)
+    table = rows_under("classifier", numbers=numbers)
     for row in result.rows:
         name = Text(row.name + notes.mark(*row.notes))
         if row.error is not None:
@@ -271,10 +302,10 @@ def demo_table(result: DemoResult) -> RenderableType:
         table.add_row(
             name,
             f"{row.accuracy:.1%}",
-            _number(row.rmse, 3),
-            _number(row.messages, 3),
+            number(row.rmse, 3),
+            number(row.messages, 3),
             "-" if row.exact_epsilon is None else _upper(row.exact_epsilon.upper, 3),
-            "inf" if row.guarantee is None else _epsilon(row.guarantee),
+            "inf" if row.guarantee is None else epsilon_of(row.guarantee),
             "-" if row.guarantee is None else _upper(row.guarantee.delta, 4),
         )
     guarantees = [row.guarantee for row in result.rows if row.guarantee is not None]
@@ -290,9 +321,9 @@ def demo_table(result: DemoResult) -> RenderableType:
         legend.append(
             Text(
                 f"epsilon, delta: of all that reaches the analyzer, features and label together "
-                f"({_reading(guarantees)}, {guarantees[0].threat_model.value} threat model); the published labels "
+                f"({reading(guarantees)}, {guarantees[0].threat_model.value} threat model); the published labels "
                 f"spend {result.label_epsilon:g} of epsilon, and given them the features spend at most "
                 f"{allowed}."
             )
         )
-    return Group(_title(title), table, *legend, *notes.lines())
+    return Group(title(headline), table, *legend, *notes.lines())

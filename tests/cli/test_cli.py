@@ -31,7 +31,7 @@ FULL_3NB = [*THREE_NB, "--delta", "0.1"]
     [
         *(
             (replaced(PLAN, "--epsilon", value), f"--epsilon='{value}' must be a finite number in (0, inf)")
-            for value in ("0", "-1", "nan", "inf", "", "x", "1/0", "1,5")
+            for value in ("0", "-1", "nan", "inf", "", "x", "1/0", "1;5")
         ),
         *(
             (replaced(PLAN, "--delta", value), f"--delta='{value}' must be a finite number in [0, 1)")

@@ -122,3 +122,26 @@ def test_help_and_name_as_typed() -> None:
     assert option.help == "Between, in [1, 9]."
     with pytest.raises(ValueError, match=r"^--other='0' must be an integer in \[1, 9\]\.$"):
         typed(option, int, "0", name="--other")
+
+
+def test_an_option_may_take_several_values() -> None:
+    several = integer(within="[1, inf)", help="", several=True)
+    assert typed(several, Any, "1e4,2_000, 7") == (10_000, 2000, 7)
+    assert typed(several, Any, "5") == (5,)
+    assert typed(several, Any, None, default=None) is None
+    assert typed(exact(within="(0, inf)", help="", several=True), Any, "0.25,1/3") == ("0.25", "1/3")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("50,000", "--value='50,000' must be an integer in [1, inf), without commas."),
+        ("5,", "--value='' must be an integer in [1, inf)."),
+        ("5,0", "--value='0' must be an integer in [1, inf)."),
+        ("5,x", "--value='x' must be an integer in [1, inf)."),
+    ],
+)
+def test_a_list_names_its_entry_that_is_wrong(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=r"^--value") as caught:
+        typed(integer(within="[1, inf)", help="", several=True), Any, text)
+    assert str(caught.value) == told

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +117,49 @@ def test_a_plan_of_joint_changes_prints_the_command_that_checks_it(run: Run) -> 
     assert checked["change"] == found["change"]
     assert 0.98 <= checked["epsilon"]["lower"] <= checked["epsilon"]["upper"] <= 1.0 + 1e-9
     assert "T^2 = 4" in run(*words, "--squared-change", "4")
+
+
+GRID = [*replaced(replaced(PLAN, "--epsilon", "0.5,2"), "--users", "1e3,2e3"), "--bitsum", "poisson"]
+
+
+def test_lists_make_one_table(run: Run) -> None:
+    found = run(*GRID, "--json")
+    assert found["budgets"] == [{"epsilon": 0.5, "delta": 1e-6}, {"epsilon": 2.0, "delta": 1e-6}]
+    assert (found["users"], found["instances"]) == ([1000, 2000], [8])
+    assert len(found["rows"]) == 8
+    alone = run(*PLAN, "--bitsum", "poisson", "--json")["rows"]
+    assert found["rows"][4:6] == [
+        {"budget": found["budgets"][1], "users": 1000, "instances": 8, **row} for row in alone
+    ]
+    assert "poisson" in run(*GRID)
+
+
+def test_rows_are_written_to_csv_and_drawn(run: Run, tmp_path: Path) -> None:
+    rows, figure = tmp_path / "rows.csv", tmp_path / "rows.png"
+    found = run(*GRID, "--csv", str(rows), "--plot", str(figure), "--json")
+    with rows.open(encoding="utf-8", newline="") as file:
+        read = list(csv.DictReader(file))
+    assert [float(row["bitsum_rmse"] or "nan") for row in read] == pytest.approx(
+        [row.get("bitsum_rmse", math.nan) for row in found["rows"]], nan_ok=True
+    )
+    assert [row["budget.epsilon"] for row in read] == ["0.5"] * 4 + ["2.0"] * 4
+    assert [bool(row["error"]) for row in read] == ["error" in row for row in found["rows"]]
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    run(*PLAN, "--bitsum", "poisson", "--csv", str(rows))
+    with rows.open(encoding="utf-8", newline="") as file:
+        assert [row["users"] for row in csv.DictReader(file)] == ["1000", "1000"]
+
+
+def test_files_that_cannot_be_written_are_told_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "plan", None)
+    for words, said in (
+        (["--csv", str(tmp_path / "none" / "a.csv")], "must be in a folder that exists"),
+        (["--plot", str(tmp_path / "a.txt")], "must end in one of"),
+        (["--plot", str(tmp_path / "a.png"), "--csv", str(tmp_path / "a.png")], "must be another file than --plot"),
+        (["--kernel", "gaussian", "--dimension", "2"], "--epsilon must be one value with --kernel, not 2."),
+    ):
+        chosen = [word for word in GRID if "--kernel" not in words or word not in ("--instances", "8")]
+        assert cli.main([*chosen, *words]) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,51 @@
+"""How far work has come, on standard error: for whoever waits at a terminal, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+from dpverify.cli.output import console
+
+__all__ = ["Progress", "told"]
+
+Progress = Callable[[int, int], object]
+"""`progress(done, total)`, as what takes long calls it."""
+_PATIENCE = 1.0
+"""Seconds after which something is shown: who waits for less has read nothing yet."""
+
+
+@contextmanager
+def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
+    """Show a bar with the time that is left while something runs, and nothing where standard error is no terminal.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, such as `plans`.
+    patience : float
+        Seconds before the bar appears.
+    """
+    screen = console(stderr=True)
+    if not screen.is_interactive:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    left = TimeRemainingColumn(compact=True)
+    bar = Bar(
+        TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), left, TextColumn("left"),
+        console=screen, transient=True,
+    )  # fmt: skip
+    task = bar.add_task(what, total=None)
+    appears = Timer(patience, bar.start)
+    appears.daemon = True
+    appears.start()
+    try:
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+    finally:
+        appears.cancel()
+        appears.join()
+        bar.stop()

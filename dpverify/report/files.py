@@ -1,0 +1,93 @@
+"""Files that are written as a whole or not at all: a reader never sees half of one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["check_path", "csv_text", "replaced", "write_text"]
+
+
+def check_path(path: Path, name: str, endings: Collection[str] = ()) -> None:
+    """Check, before the work for a file, that it can be written there.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is to be written.
+    name : str
+        What asked for it, for the message.
+    endings : collection of str
+        What its name may end in; anything when empty.
+
+    Raises
+    ------
+    ValueError
+        If the path ends in none of them, or its folder does not exist or cannot be written to, or it is no file.
+    """
+    said = f"{name}={str(path)!r}"
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{said} must end in one of {', '.join(endings)}.")
+    if not path.parent.is_dir():
+        raise ValueError(f"{said} must be in a folder that exists.")
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{said} must be a file, which what is there is not.")
+        folder = path.resolve().parent
+    except OSError as error:  # such as a name that is too long
+        raise ValueError(f"{said} must be a file that can be written: {error.strerror}.") from None
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"{said} must be in a folder that can be written to: {error.strerror}.") from None
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[str]:
+    """Give the name of a file to write beside a path, which takes its place once that has worked.
+
+    Parameters
+    ----------
+    path : Path
+        Where, in a folder that exists; a file there is replaced.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    path = path.resolve()  # what a link leads to is replaced, not the link
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    try:
+        yield name
+        # mkstemp makes a private file; this one has the permissions that any new file has.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text to a file; its lines end as they are."""
+    with replaced(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows, which all have the keys of the first, as a CSV file with one line of headers; None is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,33 @@
+"""Progress is for terminals: with the time that is left, and gone when the work is done."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from dpverify.cli import progress
+
+
+def heard(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, patience: float) -> str:
+    file = io.StringIO()
+    screen = Console(file=file, force_terminal=terminal, force_interactive=terminal, width=60)
+    monkeypatch.setattr(progress, "console", lambda *, stderr: screen)
+    with progress.told("plans", patience=patience) as tell:
+        for done in range(1, 4):
+            tell(done, 4)
+            time.sleep(0.15)
+    return file.getvalue()
+
+
+def test_a_terminal_is_told_how_far_it_is_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = heard(monkeypatch, terminal=True, patience=0.0)
+    assert "3/4" in text
+    assert "left" in text
+
+
+def test_nothing_is_told_of_what_is_quick_or_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert heard(monkeypatch, terminal=True, patience=60.0) == ""
+    assert heard(monkeypatch, terminal=False, patience=0.0) == ""
