@@ -67,6 +67,11 @@ def test_every_link_leads_somewhere() -> None:
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    shown = re.findall(r": (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in shown) == []
+
+
 def tree() -> list[str]:
     """Return the paths of the tree in docs/architecture.md, from its indentation."""
     (block,) = blocks((ROOT / "docs/architecture.md").read_text(encoding="utf-8"), "")

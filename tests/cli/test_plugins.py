@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +163,20 @@ def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
     # A process of its own says the same.
     alone = run(site, "-m", "dpverify", *words)
     assert (alone.returncode, alone.stderr) == (status, refused)
+
+
+def test_the_page_that_adds_it_shows_what_runs_here(shell: Shell) -> None:
+    page = (ROOT / "docs/add_a_protocol.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```(\w+)\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    source = (PLUGIN / "coins.py").read_text(encoding="utf-8")
+    assert [code for language, code in shown if language == "python" and code not in source] == []
+    (entries,) = (tomllib.loads(code) for language, code in shown if language == "toml")
+    installed = configparser.ConfigParser()
+    installed.read(PLUGIN / "entry_points.txt")
+    assert entries["project"]["entry-points"] == {name: dict(installed[name]) for name in installed.sections()}
+    (commands,) = (code for language, code in shown if language == "sh")
+    statuses = {words[1]: shell.run(*words[1:])[0] for words in map(shlex.split, commands.splitlines())}
+    assert statuses == {"plan": 0, "account": 0, "audit": 0}
 
 
 @pytest.mark.parametrize("group", ["account", "audit"])

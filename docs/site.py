@@ -1,0 +1,161 @@
+"""What the site has besides the pages of this folder: notebooks, files of the root, the reference and its menu."""
+
+from __future__ import annotations
+
+import base64
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import griffe
+import nbformat
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+
+COPIED = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "notebooks/README.md": "notebooks/index.md",
+    "tests/plugin/coins.py": "coins.md",
+}
+"""Files that stand elsewhere in the repository, and where the site has them."""
+
+DATA = ("dpverify.cli", "dpverify.claims.evidence", "dpverify.claims.theorems", "dpverify.__main__")
+"""Left out of the reference: commands have a page of their own, entries of the ledger two."""
+
+
+def notebooks() -> list[Path]:
+    """Return the notebooks in order."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def title(text: str) -> str:
+    """Return the first heading of a page."""
+    return re.search(r"^# (.+)$", text, re.MULTILINE)[1]  # type: ignore[index]
+
+
+class FencedExamples(griffe.Extension):
+    """The examples in the text of a module as code: only those under the heading of a section are seen as such."""
+
+    def on_module_instance(self, *, mod: griffe.Module, **_: Any) -> None:
+        """Put fences around each block of lines that starts with a prompt and ends with an empty line."""
+        if mod.docstring:
+            mod.docstring.value = re.sub(r"(?ms)^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", mod.docstring.value)
+
+
+def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
+    """Return a notebook as Markdown, and its pictures by name: outputs are those that it stores."""
+    parts, pictures = [], {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        parts.append(cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```")
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/png" in data:
+                name = f"{path.stem}-{len(pictures) + 1}.png"
+                pictures[name] = base64.b64decode(data["image/png"])
+                parts.append(f"![The figure that the code above draws]({name})")
+            else:
+                parts.append(f"```text\n{(output.get('text') or data['text/plain']).rstrip()}\n```")
+    return "\n\n".join(parts) + "\n", pictures
+
+
+def modules() -> Iterator[str]:
+    """Yield the modules whose public names the reference shows."""
+    for package in ("dpverify", "protocols"):
+        for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+            if not module.name.startswith(DATA):
+                yield module.name
+
+
+def reference(name: str) -> str:
+    """Return where the reference has a module."""
+    return f"reference/{name}.md"
+
+
+def menu() -> list[Any]:
+    """Return the reference's part of the menu, package by package."""
+    packages: dict[str, list[Any]] = {"dpverify": [{"dpverify": reference("dpverify")}]}
+    for name in modules():
+        packages.setdefault(".".join(name.split(".")[:2]), []).append({name: reference(name)})
+    return [{package: pages} if len(pages) > 1 else pages[0] for package, pages in packages.items()]
+
+
+def commands() -> str:
+    """Return what `--help` says of every command."""
+    import typer.main
+
+    from dpverify.cli import app
+
+    def walk(command: Any, words: str) -> Iterator[str]:
+        context = command.context_class(command, info_name=words, terminal_width=88, max_content_width=88)
+        yield f"## {words}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+        if hasattr(command, "list_commands"):
+            for name in command.list_commands(context):
+                yield from walk(command.get_command(context, name), f"{words} {name}")
+
+    return "# Commands\n\nWhat `--help` says of each.\n\n" + "\n".join(walk(typer.main.get_command(app), "dpverify"))
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill in the parts of the menu that are made from files."""
+    pages = [{title(as_page(path)[0]): f"notebooks/{path.stem}.md"} for path in notebooks()]
+    for entry in config.nav or []:
+        if "Notebooks" in entry:
+            entry["Notebooks"] = ["notebooks/index.md", *pages]
+        if "Reference" in entry:
+            entry["Reference"][-1]["Modules"] = menu()
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and pictures that are not in this folder."""
+
+    def add(where: str, content: str | bytes) -> None:
+        files.append(File.generated(config, where, content=content))
+
+    for source, where in COPIED.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        add(where, f"# {source}\n\n```python\n{text}```\n" if source.endswith(".py") else text)
+    for path in notebooks():
+        text, pictures = as_page(path)
+        add(f"notebooks/{path.stem}.md", text)
+        for name, picture in pictures.items():
+            add(f"notebooks/{name}", picture)
+    add("reference/commands.md", commands())
+    for name in ["dpverify", *modules()]:
+        add(reference(name), f"# {name}\n\n::: {name}\n")
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links between files of the repository into links between pages of the site."""
+    here = page.file.src_uri
+    origin = next((source for source, where in COPIED.items() if where == here), f"docs/{here}")
+    if here.startswith("notebooks/") and here not in COPIED.values():
+        origin = here
+
+    def moved(match: re.Match[str]) -> str:
+        target, anchor = match[1], match[2] or ""
+        if re.match(r"\w+:", target) or not target:
+            return match[0]
+        there = (ROOT / origin).parent.joinpath(target).resolve().relative_to(ROOT).as_posix()
+        there = COPIED.get(there, re.sub(r"\.ipynb$", ".md", there).removeprefix("docs/"))
+        up = "../" * here.count("/")
+        return f"]({up}{there}{anchor})"
+
+    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", moved, markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Refuse a page that loads anything from the network."""
+    found = re.search(r"<(?:script|img|link rel=.?(?:stylesheet|preconnect))[^>]*(?:src|href)=.?https?:[^>]*>", output)
+    if found:
+        raise PluginError(f"{page.file.src_uri} loads something from the network: {found[0]}")
+    return output
