@@ -4,7 +4,7 @@ For every (eps0, delta0): the largest c for which the published choice p = e^(-0
 eps0) / delta0)) is (eps0, delta0)-DP, from the exact profile of the two counts in both directions. Both sides are
 proved by the engine's intervals: at the printed c the upper bound is at most delta0, and at c (1 + 1e-4) the lower
 bound is above it ("!" where it is not). "-" marks an entry whose window is too large. That c = FLOOD_RATE is private is
-checked at every point visited; that delta grows with c is not proved, only seen.
+proved for all (docs/floods.md); that delta grows with c is not proved, only seen.
 
     python -m benchmarks.three_nb_constant
 """

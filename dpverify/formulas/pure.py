@@ -9,7 +9,15 @@ from typing import Any
 
 from dpverify.formulas.contexts import Context, check_range, larger, positive, smaller
 
-__all__ = ["drop_probability", "message_view_loss", "noise_epsilon", "released_bias", "sum_view_loss", "variance"]
+__all__ = [
+    "drop_probability",
+    "message_view_loss",
+    "noise_epsilon",
+    "released_bias",
+    "sum_view_loss",
+    "undropped_epsilon",
+    "variance",
+]
 
 
 def _epsilon0(ctx: Context, epsilon0: Any) -> Any:
@@ -162,3 +170,28 @@ def message_view_loss(ctx: Context, p: Any, q: Any) -> Any:
     """
     q = check_range("q", ctx.convert(q), low=0, high=1, low_open=True, high_open=True)
     return larger(ctx, -ctx.log(q), sum_view_loss(ctx, p, q))
+
+
+def undropped_epsilon(ctx: Context, epsilon0: Any, q: Any) -> Any:
+    """Return `ln(e^eps0 (1-q) / (1 - q e^eps0))`: Pure's delta at eps0 is `1 - q e^eps0` times 3NB's there.
+
+    That is for the direction that a flood must hide (docs/floods.md); the other one is (eps0, 0)-DP if
+    `q + (1-q)/p <= e^eps0`.
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    epsilon0 : number
+        Privacy parameter of one bitsum, positive, in nats.
+    q : number
+        Drop probability, in [0, e^-eps0).
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    epsilon0 = _epsilon0(ctx, epsilon0)
+    q = check_range("q", ctx.convert(q), low=0, high=ctx.exp(-epsilon0), high_open=True)
+    return epsilon0 + ctx.log((1 - q) / (1 - q * ctx.exp(epsilon0)))

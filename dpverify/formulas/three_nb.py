@@ -10,9 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range, open_unit, positive
+from dpverify.formulas.contexts import Context, check_range, larger, open_unit, positive
 
-__all__ = ["expected_messages_per_user", "flood_p", "flood_shape", "noise_p", "rmse"]
+__all__ = [
+    "expected_messages_per_user",
+    "flood_exponent",
+    "flood_p",
+    "flood_shape",
+    "noise_p",
+    "rmse",
+    "sufficient_flood_shape",
+]
 
 
 def noise_p(ctx: Context, epsilon0: Any) -> Any:
@@ -75,6 +83,59 @@ def flood_p(ctx: Context, epsilon0: Any, delta0: Any, c: Any) -> Any:
     delta0 = open_unit("delta0", ctx.convert(delta0))
     c = positive("c", ctx.convert(c))
     return ctx.exp(-c * epsilon0 / (epsilon0 + ctx.log(1 / delta0)))
+
+
+def flood_exponent(ctx: Context, slack: Any, flood_p: Any) -> Any:
+    """Return D, by which a flood's delta falls per unit of its shape: `delta <= (1-p) e^(-r' D)` (docs/floods.md).
+
+    With gamma the slack and `phi = gamma + ln(1/p')`: `D = ln((1 - e^-phi) / (1-p')) - gamma / (e^phi - 1)`.
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    slack : number
+        gamma, what epsilon is above the largest loss ln(1/p) of the noise; positive, in nats.
+    flood_p : number
+        The parameter p' of Z3, in (0, 1).
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    slack, flood_p = positive("slack", ctx.convert(slack)), open_unit("flood_p", ctx.convert(flood_p))
+    wide = 1 / flood_p * ctx.exp(slack)  # e^phi
+    return ctx.log((1 - 1 / wide) / (1 - flood_p)) - slack / (wide - 1)
+
+
+def sufficient_flood_shape(ctx: Context, epsilon0: Any, delta0: Any, slack: Any, flood_p: Any) -> Any:
+    """Return `r' = max(1, ln((1-p) / delta0) / D)`, at which 3NB with r = 1 is (eps0, delta0)-DP (docs/floods.md).
+
+    `p = e^(slack - eps0)`, and D is `flood_exponent`. With `p' = e^(-slack / 2)` it sends two to three times the least
+    flood. For Pure, take `pure.undropped_epsilon` for eps0 and `delta0 / (1 - q e^eps0)` for delta0.
+
+    Parameters
+    ----------
+    ctx : Context
+        The number system.
+    epsilon0, delta0 : number
+        Privacy parameters of one bitsum: epsilon0 > 0 in nats, delta0 in (0, 1).
+    slack : number
+        gamma, what epsilon0 is above the largest loss ln(1/p) of the noise; in (0, epsilon0).
+    flood_p : number
+        The parameter p' of Z3, in [p^2, 1).
+
+    Raises
+    ------
+    FormulaRangeError
+        If an argument is out of range.
+    """
+    epsilon0, delta0 = positive("epsilon0", ctx.convert(epsilon0)), open_unit("delta0", ctx.convert(delta0))
+    slack = check_range("slack", ctx.convert(slack), low=0, high=epsilon0, low_open=True, high_open=True)
+    p = ctx.exp(slack - epsilon0)
+    flood_p = check_range("flood_p", ctx.convert(flood_p), low=p * p, high=1, high_open=True)
+    return larger(ctx, ctx.log((1 - p) / delta0) / flood_exponent(ctx, slack, flood_p), ctx.convert(1))
 
 
 def rmse(ctx: Context, p: Any, shape: Any = 1) -> Any:

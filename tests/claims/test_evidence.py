@@ -5,16 +5,27 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
+import flint
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
+from dpverify.changes import Full
+from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.evidence import ContradictedError, require
+from dpverify.claims.evidence.flood import published_bound
 from dpverify.claims.figures import names_in, recorded
 from dpverify.claims.ledger import ledger, rerun
 from dpverify.claims.theorem import Concern, Evidence, Method, Theorem, Verdict
+from dpverify.formulas import three_nb
+from dpverify.formulas.contexts import FLOATS
+from dpverify.guarantee import CapacityError, Interval, ThreatModel
+from dpverify.privacy_loss import pairs as laws
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEDGER = ledger()
@@ -99,3 +110,46 @@ def test_recorded_figures_belong_to_a_check() -> None:
     folder = ROOT / "dpverify" / "claims" / "evidence"
     kept = {f"{path.stem}:{name}" for path in folder.glob("*.json") for name in json.loads(path.read_text())}
     assert kept == known.keys()
+
+
+@pytest.mark.parametrize("epsilon0", [1e-3, 0.1, 1.27, 6.0, 40.0])
+@pytest.mark.parametrize("delta0", [0.5, 3.6e-7, 1e-12])
+def test_the_bound_on_the_published_flood_is_above_what_is_exact(epsilon0: float, delta0: float) -> None:
+    rest = math.log(1.0 / delta0)
+    t, u = epsilon0 / (epsilon0 + rest), epsilon0 + rest
+    found = [published_bound(flint.arb(t), flint.arb(u), flint.arb(y), flint.arb(0.2)) for y in (0.5, 0.8, 0.94, 0.99)]
+    bounds = [math.exp(float(bound.upper())) for bound, holds in found if holds]
+    assert len(bounds) >= 2
+    try:
+        protocol = BITSUM_CLAIMS["3nb"].published(1, epsilon0, delta0)
+        exact = BITSUM_CLAIMS["3nb"].curve(protocol, Full(1), ThreatModel.COMMUNICATION).delta(epsilon0)
+    except CapacityError:
+        exact = Interval(0.0, 0.0)  # of a flood that is too wide to list
+    assert exact.lower / delta0 <= min(bounds)
+    if (epsilon0, delta0) == (1.27, 3.6e-7):
+        assert 0.05 < exact.upper / delta0 < min(bounds) < 1.0
+
+
+def test_a_bound_on_the_published_flood_grows_beyond_one_with_the_rate() -> None:
+    t, u = 1.27 / (1.27 + 14.84), 1.27 + 14.84  # where 0.2515 is not private: no bound may be below 1 there
+    for y in (0.9, 0.94, 0.96, 0.98):
+        bound, _ = published_bound(flint.arb(t), flint.arb(u), flint.arb(y), flint.arb("0.2515"))
+        assert bound > 0
+
+
+@settings(max_examples=60)
+@given(
+    epsilon=st.floats(0.05, 4.0),
+    share=st.floats(0.05, 0.95),
+    width=st.floats(0.2, 1.0),
+    log_delta=st.floats(-30.0, -1.0),
+)
+def test_floods_of_the_closed_form_suffice(epsilon: float, share: float, width: float, log_delta: float) -> None:
+    p, delta = math.exp(-share * epsilon), math.exp(log_delta)
+    flood_p = math.exp(-width * min(epsilon * (1.0 - share), 2.0 * share * epsilon))
+    shape = float(three_nb.sufficient_flood_shape(FLOATS, epsilon, delta, epsilon + math.log(p), flood_p))
+    try:
+        found = [pair.delta(epsilon) for pair in laws.three_nb(p, shape, flood_p)]
+    except CapacityError:
+        reject()
+    assert max(each.lower for each in found) <= delta

@@ -79,11 +79,25 @@ THREE_NB: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="The constant matters: at (0.0134, 6.5e-10), c = 1 gives delta {delta_one:.1e} and c = 0.5 gives "
         "{delta_half:.1e}. The largest private c is smallest near (1.27, 3.6e-7): 0.2514 is private there and 0.2515 "
-        "is not. c = {rate:g} is private on a grid of eps0 from 0.0134 to 6 and delta0 from 1e-12 to 1e-2, with at "
-        "most {worst_share:.2f} of delta0; elsewhere that is open. The authors' public code has p = e^(-0.8 eps0), "
-        "which is more noise (RMSE {code_error:.2f} in place of {text_error:.2f} at eps0 = 1).",
+        "is not. c = {rate:g} is private for all eps0 > 0 and delta0 in (0, 1), proved in docs/floods.md ({boxes} "
+        "boxes in balls); on a grid delta is at most {worst_share:.2f} of delta0. The authors' public code has "
+        "p = e^(-0.8 eps0), which is more noise (RMSE {code_error:.2f} in place of {text_error:.2f} at eps0 = 1).",
         checked_by=(
             Evidence(Method.ENCLOSURE, "bitsum:flood_rate", "delta for c of 1/2, 1, 0.2514 and 0.2515", quick=True),
+            Evidence(
+                Method.PROOF,
+                "docs/floods.md#the-published-flood-for-all-budgets",
+                "that delta is below a bound in closed form, for all eps0 and delta0",
+            ),
+            Evidence(
+                Method.ENCLOSURE,
+                "flood:published",
+                "a bound on delta / delta0 at c = 0.2, over all eps0 and delta0 (docs/floods.md)",
+                quick=False,
+            ),
+            Evidence(
+                Method.ENUMERATION, "flood:enumerated", "the two lemmas of that proof, in fractions on small cases"
+            ),
             Evidence(Method.ACCOUNTING, "bitsum:flood_rate_grid", "delta at c = 0.2 at 45 points", quick=False),
             Evidence(
                 Method.ENCLOSURE, "bitsum:code_of_three_nb", "the noise of the public code beside that of the text"
@@ -93,6 +107,7 @@ THREE_NB: tuple[Theorem, ...] = (
             "protocols.bitsum.three_nb",
             "dpverify.claims.bitsum.three_nb",
             "dpverify.formulas.three_nb:flood_p",
+            "dpverify.formulas.three_nb:sufficient_flood_shape",
             "tests/claims/bitsum/test_three_nb_constant.py::test_the_largest_constant_from_both_sides",
         ),
         concern=Concern.PRIVACY,
@@ -227,8 +242,12 @@ PURE: tuple[Theorem, ...] = (
         finding="The code draws the sum alone, and ghazi2023 was not at hand. If the noise and the flood were drawn "
         "independently of the bit, as B.1 describes for its kind, it would not be so: where no message +1 is sent the "
         "loss is ln(1/q), {loss:.1f} at eps0 = 1, n = 30000, rho = 1/2, whatever the flood. The randomizer of "
-        "ghazi2023 must treat the two bits apart in more than the dropping.",
+        "ghazi2023 must treat the two bits apart in more than the dropping. At delta > 0 its least flood is that of "
+        "3NB at an epsilon of its own, and a closed form gives {pure_mean:,.0f} pairs at (1, 1e-6), {pure_ratio:.1f} "
+        "times the least (docs/floods.md).",
         checked_by=(
+            Evidence(Method.ENUMERATION, "flood:dropping", "the divergence with and without dropping, in fractions"),
+            Evidence(Method.ACCOUNTING, "flood:closed_form", "the flood of the closed form beside the least one"),
             Evidence(
                 Method.ENUMERATION,
                 "bitsum:first_message_of_pure",
