@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from dpverify.claims.figures import filled, recorded
+from dpverify.claims.walkthroughs import walkthroughs_of
 from dpverify.formulas import Hypothesis
 
 __all__ = ["Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
@@ -132,7 +133,8 @@ class Theorem:
         What backs the verdict.
     links : tuple of str
         Where to read on: formulas and twins (`dpverify.formulas.kde:rmse_bound`), protocols (`protocols.kde`), tests
-        (`tests/claims/test_x.py::test_y`), documents (`docs/x.md#heading`) and notebooks (`notebooks/x.ipynb#text`).
+        (`tests/claims/test_x.py::test_y`) and documents (`docs/x.md#heading`). The passages of notebooks that walk
+        through it (`notebooks/x.ipynb#heading`, see `claims.walkthroughs`) come first.
     concern : Concern
         What a reader who trusts the claim as printed would get wrong.
     repair : str
@@ -154,8 +156,9 @@ class Theorem:
     """Finding and repair as they were given, with names for figures."""
 
     def __post_init__(self) -> None:
-        """Fill the templates."""
+        """Fill the templates, and find the walkthroughs."""
         object.__setattr__(self, "templates", (self.finding, self.repair))
+        object.__setattr__(self, "links", (*walkthroughs_of(self.name), *self.links))
         figures = self.figures()
         for name, template in zip(("finding", "repair"), self.templates, strict=True):
             object.__setattr__(self, name, filled(template, figures))

@@ -161,7 +161,7 @@ WAGNER2025: tuple[Theorem, ...] = (
         "(github.com/talwagner/shuffle_dp_kde, commit 3f38f15)",
         kind=Kind.ALGORITHM,
         statement="The analyzer releases the sum of the reports",
-        hypotheses=(),
+        hypotheses=(within("p", "[0, 0.5)"),),
         verdict=Verdict.CODE_DIFFERS,
         finding="The program divides by 1 - 2p after centring, which is unbiased; the sum itself is biased by "
         "{bias_of_three:.2g} for bits 1, 0, 0 and p = 1/5.",

@@ -86,7 +86,7 @@ WAGNER2025: tuple[Theorem, ...] = (
         source="wagner2025, Algorithm 2, query",
         kind=Kind.ALGORITHM,
         statement="2/(n I) sum (2 B_i - n) cos(sqrt 2 w_i y + beta_i) is Algorithm 1 for the Gaussian kernel",
-        hypotheses=(),
+        hypotheses=(within("n", "[1, inf)"), within("I", "[1, inf)")),
         verdict=Verdict.HOLDS,
         finding="R = sqrt 2 and g = sqrt 2 cos give the factor {factor}. B_i must be unbiased: for RR the printed "
         "analyzer does not correct the flips.",
@@ -101,7 +101,7 @@ WAGNER2025: tuple[Theorem, ...] = (
         source="wagner2025, Algorithm 2, frequencies",
         kind=Kind.ALGORITHM,
         statement="cos(sqrt 2 w x + beta), w normal and beta uniform, are features of exp(-|x - y|^2)",
-        hypotheses=(),
+        hypotheses=(within("d", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="The mean over the phase leaves the cosine of the difference, and that over w is {kernel}.",
         checked_by=(

@@ -61,7 +61,7 @@ VECTOR_DISPLAYS: tuple[Theorem, ...] = (
         source="scott2022, Lemma 4.5, likelihood ratio of a scalar view",
         kind=Kind.CLAIM,
         statement="Given the uniform messages, the likelihood ratio of two true values is that of their counts",
-        hypotheses=(),
+        hypotheses=(within("gamma", "(0, 1]"), within("k", "[1, inf)")),
         verdict=Verdict.CHECKED,
         finding="In all {cases} cases of three random messages over three values.",
         checked_by=(_by(Method.ENUMERATION, "likelihood_of_counts", "every blanket of three messages, in fractions"),),
@@ -72,7 +72,7 @@ VECTOR_DISPLAYS: tuple[Theorem, ...] = (
         source="scott2022, Lemma 4.5 and section 4.5, sum of two tails",
         kind=Kind.BOUND,
         statement="With c >= 14 log(2t/delta) / eps'^2, or 80 for eps' < 6, both Chernoff tails are at most delta / 2t",
-        hypotheses=(),
+        hypotheses=(within("epsilon0", "(0, 6)"), within("delta", "(0, 1)"), within("t", "[1, inf)")),
         verdict=Verdict.HOLDS,
         finding="In units of log(2t/delta) the exponents are {first_small:.3f} and {second_small:.0f}, and "
         "{first_large:.2f} and {second_large:.0f}: the lower tail decides.",

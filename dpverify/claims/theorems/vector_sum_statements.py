@@ -185,7 +185,7 @@ STATEMENTS: tuple[Theorem, ...] = (
         kind=Kind.NUMBER,
         statement="k, and the errors 98^(1/3), 18/4^(2/3), 2 20^(2/3) and 2 (9/11)^(2/3), follow from gamma of section "
         "4.5",
-        hypotheses=(),
+        hypotheses=(within("epsilon", "(0, 6)"), within("delta", "(0, 1)"), within("n", "[2, inf)")),
         verdict=Verdict.HOLDS,
         finding="They do, for t = 1 and k not rounded to an integer: {cases}. They leave out the error of sampling "
         "coordinates, as Theorem 4.6 does.",
