@@ -2,7 +2,8 @@
 
 One report from a block of b coordinates has the divergence of a single coordinate that everyone reports, attained by
 neighbours that differ in all coordinates. With `stratified` sampling, and where all coordinates are reported, the
-composition of t of them is exact; for a uniform t-subset, 1 < t < d, it is an upper bound.
+composition of t of them is exact; for a uniform t-subset, 1 < t < d, it is an upper bound, at the number of other users
+who report one coordinate of a block only.
 """
 
 from __future__ import annotations
@@ -88,9 +89,25 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         if self._hidden(protocol):
             return protocol.users - 1, 0.0
         tail = (_SHORTAGE if shortage is None else shortage) / protocol.sampled
-        reporting = laws.binomial(protocol.users - 1, protocol.sampled / protocol.dimension, tail)
-        # The probability t/d is rounded: charged once more.
-        return reporting.start, 2.0 * protocol.sampled * reporting.tail_below
+        reporting = laws.binomial(protocol.users - 1, self._alone(protocol), tail)
+        return reporting.start, protocol.sampled * reporting.tail_below * (1.0 + 1e-15)
+
+    @staticmethod
+    def _alone(protocol: VectorSum) -> float:
+        """Return how likely another user's report hides one of a user's, rounded down, 1 < t < d.
+
+        That is the least P(she reports exactly one coordinate of a block), for blocks as even as t of them can be: for
+        one of b coordinates t b / d, that one is reported, times that then none of the other b - 1 is. Or t/d, where
+        the sampled set is revealed, if that is more. Fewer others reveal more, so that too small a probability is safe.
+        """
+        d, t = protocol.dimension, protocol.sampled
+        least = 1.0
+        for size in {d // t, -(-d // t)}:
+            alone = size * t / d
+            for other in range(size - 1):
+                alone *= (d - t - other) / (d - 1 - other)
+            least = min(least, alone * (1.0 - (3 * size + 3) * 2.0**-52))
+        return max(least, t / d * (1.0 - 2.0**-52))
 
     @staticmethod
     def _report(protocol: VectorSum) -> tuple[float, float, float]:
@@ -199,7 +216,7 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
     def note(self, protocol: VectorSum, threat_model: ThreatModel) -> str:
         """Return which datasets attain the lower end."""
         if not self._hidden(protocol):
-            return "the sampled coordinates are counted as revealed; no dataset was worked out for the lower end"
+            return "which blocks her coordinates come from counts as revealed; no dataset is known for the lower end"
         others = "hold one neighbour's vector" if protocol.levels == 1 else "hold a third value in every coordinate"
         return f"attained by neighbours that differ in all coordinates, where all other users {others}"
 
@@ -290,7 +307,7 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
 
         # The losses are about normal, of variance 2 t / c for c random reports of each value.
         hidden = stratified or sampled in (1, dimension)
-        crowd = max(users - 1, 1) * (1.0 if hidden else sampled / dimension)
+        crowd = max(users - 1, 1) * (1.0 if hidden else self._alone(at(0.5)))
         guess = (levels + 1) * 4.0 * sampled * (math.log(1.0 / delta) + 1.0) / (epsilon * epsilon * crowd)
         found = smallest(meets, min(guess, 0.5), _LARGEST_GAMMA, tolerance)
         if found is None:
