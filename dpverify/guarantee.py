@@ -110,6 +110,11 @@ class Interval:
     lower, upper : float
         The ends, both included; `upper` may be inf (no finite bound is known).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the ends are no real numbers, or lower is above upper.
+
     Examples
     --------
     >>> found = Interval(0.5, 0.75)
@@ -340,6 +345,11 @@ class Guarantee:
         How the numbers were obtained.
     source : str
         Cite key and item, or the module that proves it.
+
+    Raises
+    ------
+    ValueError
+        For an epsilon below 0, a delta outside [0, 1], nan, or an unknown word.
 
     Examples
     --------

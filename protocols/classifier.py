@@ -88,6 +88,17 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         One per class, in the order of `classes_`.
     n_features_in_ : int
         The dimension of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> points = np.repeat([[1.0, 0.0], [0.0, 1.0]], 500, axis=0)
+    >>> model = HighestDensityClassifier(
+    ...     bitsum=lambda users: RandomizedResponse(users, 0.1), label_epsilon=5.0, instances=64, random_state=7
+    ... )
+    >>> model.fit(points, np.repeat([0, 1], 500)).predict([[0.9, 0.1], [0.1, 0.9]]).tolist()
+    [0, 1]
     """
 
     def __init__(

@@ -139,6 +139,20 @@ class Histogram(BucketSums):
         The protocol of every bucket, with `estimate="under"`.
     buckets : int
         The size of the universe, at least 2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bitsum of another kind, or fewer than two buckets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.bitsum import Poisson
+    >>> protocol = Histogram(Poisson(users=1000, mean=20.0, estimate="under"), buckets=3)
+    >>> estimates = protocol.run(np.arange(1000) % 3, np.random.default_rng(7))
+    >>> bool((estimates <= [334, 333, 333]).all())  # never above the counts
+    True
     """
 
     def analyze(self, view: ArrayLike) -> NDArray[np.float64]:

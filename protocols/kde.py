@@ -140,6 +140,18 @@ class KernelDensityProtocol:
         The bitsum protocol, one for all I Q instances; its `users` is n.
     features : LSQFeatures
         The public features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> from protocols.lsq import GaussianFeatures
+    >>> rng = np.random.default_rng(7)
+    >>> features = GaussianFeatures(dimension=2).sample(4096, rng)
+    >>> protocol = KernelDensityProtocol(RandomizedResponse(users=1000, flip_probability=0.1), features)
+    >>> density = protocol.simulate(np.zeros((1000, 2)), rng)
+    >>> [f"{value:.1f}" for value in density(np.array([[0.0, 0.0], [1.0, 0.0]]))]
+    ['1.0', '0.4']
     """
 
     bitsum: BitsumProtocol

@@ -25,6 +25,19 @@ class Selection(BucketSums):
         The protocol of every bucket, with `estimate="under"`.
     buckets : int
         The size of the universe, at least 2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bitsum of another kind, or fewer than two buckets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.bitsum import Poisson
+    >>> protocol = Selection(Poisson(users=1000, mean=20.0, estimate="under"), buckets=3)
+    >>> int(protocol.run(np.minimum(np.arange(1000) // 300, 2), np.random.default_rng(7)))  # 300, 300 and 400 users
+    2
     """
 
     def analyze(self, view: ArrayLike) -> NDArray[np.int64]:

@@ -30,6 +30,19 @@ class ShuffledMean:
         n, public, at least 1.
     coin_probability : float
         p, in (0, 1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = ShuffledMean(users=10_000, coin_probability=0.2)
+    >>> estimate = protocol.run(np.arange(10_000) < 3_000, np.random.default_rng(7))
+    >>> print(f"{estimate:.1f}")
+    0.3
     """
 
     divided: ClassVar[tuple[str, ...]] = ()

@@ -39,10 +39,23 @@ class VectorSum:
         The analyzer's guess of a coordinate in [0, 1], which stands in where a coordinate is not sampled. It takes no
         part in privacy. scott2022 has 0; 1/2 makes the largest error least.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
     Notes
     -----
     scott2022 lets one message carry all t coordinates, but accounts only for the histograms of single coordinates; here
     the t reports are separate messages (coordinate, value), so that the view is those histograms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = VectorSum(users=10_000, dimension=2, levels=1, blanket_probability=0.1)
+    >>> estimate = protocol.run(np.tile([0.2, 0.7], (10_000, 1)), np.random.default_rng(7))
+    >>> estimate.shape, bool(np.abs(estimate - [2_000, 7_000]).max() < 1_000)
+    ((2,), True)
     """
 
     users: int

@@ -1,38 +1,18 @@
-"""The examples in the docstrings of the main entry points run, and print what they say."""
+"""The examples in the docstrings of all public names run, and print what they say."""
 
 from __future__ import annotations
 
 import doctest
+import inspect
 import sys
 from typing import Any
 
 import pytest
 
 import dpverify
+from tests.test_docstrings import PUBLIC
 
-ENTRY_POINTS = (
-    "Budget",
-    "Guarantee",
-    "InfeasibleBudgetError",
-    "Interval",
-    "RandomizedResponse",
-    "ThreeNB",
-    "account",
-    "audit_anytime",
-    "audit_bitsum",
-    "audit_density",
-    "audit_mechanism",
-    "compare",
-    "compose",
-    "crowd",
-    "hockey_stick",
-    "ledger",
-    "manipulation",
-    "per_instance_budget",
-    "per_instance_budgets",
-    "plan",
-    "plan_rappor",
-)
+EXAMPLES = [name for name, thing in PUBLIC.items() if ">>>" in (inspect.getdoc(thing) or "")]
 
 
 def run(thing: Any, name: str, names: dict[str, Any]) -> doctest.TestResults:
@@ -58,9 +38,9 @@ def test_the_three_uses() -> None:
     assert (found.failed, found.attempted >= 6) == (0, True)
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of(name: str) -> None:
-    thing = getattr(dpverify, name)
+    thing = PUBLIC[name]
     found = run(thing, name, vars(sys.modules[thing.__module__]))
     assert found.attempted > 0
     assert found.failed == 0

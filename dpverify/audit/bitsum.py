@@ -261,6 +261,7 @@ def audit_bitsum(
     Returns
     -------
     AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
 
     Examples
     --------

@@ -81,6 +81,7 @@ def audit_mechanism(
     Returns
     -------
     MechanismReport
+        `verdict`, `statement`, and between which epsilons the events that were tried are.
 
     Raises
     ------
@@ -244,6 +245,11 @@ def audit_samplers(
         `function(rng)` returns an output of any kind.
     claim, delta, resolution, anytime, **options
         See `audit_mechanism`.
+
+    Returns
+    -------
+    MechanismReport
+        As of `audit_mechanism`.
 
     Examples
     --------

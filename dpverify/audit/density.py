@@ -192,6 +192,7 @@ def audit_density(
     Returns
     -------
     DensityReport
+        `verdict` and `statement`, both tests, and the error at every query.
 
     Raises
     ------

@@ -83,6 +83,11 @@ def audit_joint(
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
     Examples
     --------
     Two calls of a binary sum that use the same noise:

@@ -71,12 +71,26 @@ def audit_local(
 
     Parameters
     ----------
-    reference, implementation
+    reference
         See `local_subject`.
     claim : Budget or (epsilon, delta), optional
         Of one report.
+    implementation
+        See `local_subject`.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
+    Examples
+    --------
+    >>> from protocols.local.labels import LabelRandomizedResponse
+    >>> promised = LabelRandomizedResponse(classes=3, epsilon=1.0)
+    >>> audit_local(promised, implementation=lambda label, rng: int(label[0]), trials=200).verdict.value  # never lies
+    'violates'
     """
     subject = local_subject(reference, implementation=implementation)
     return audit_reference(subject, reference, claim, **options)

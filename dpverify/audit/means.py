@@ -72,12 +72,26 @@ def audit_mean(
 
     Parameters
     ----------
-    reference, implementation
+    reference
         See `mean_subject`.
     claim : Budget or (epsilon, delta), optional
         Of one estimate.
+    implementation
+        See `mean_subject`.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
+    Examples
+    --------
+    >>> from protocols.shuffled_mean import ShuffledMean
+    >>> promised = ShuffledMean(users=100, coin_probability=0.5)
+    >>> audit_mean(promised, implementation=lambda bits, rng: float(bits.mean()), trials=200).verdict.value  # no noise
+    'violates'
     """
     subject = mean_subject(reference, implementation=implementation)
     return audit_reference(subject, reference, claim, **options)

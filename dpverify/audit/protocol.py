@@ -34,6 +34,11 @@ def audit_protocol(
     **options
         Those of `dpverify.audit.options.AuditOptions`, and what the audit of this kind of protocol takes.
 
+    Returns
+    -------
+    AuditReport or DensityReport
+        What the audit of that kind of protocol returns.
+
     Raises
     ------
     TypeError

@@ -178,12 +178,26 @@ def audit_rappor(
 
     Parameters
     ----------
-    reference, implementation
+    reference
         See `rappor_subject`.
     claim : Budget or (epsilon, delta), optional
         Of all reports on one value together.
+    implementation
+        See `rappor_subject`.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
+    Examples
+    --------
+    >>> from protocols.rappor.response import Rappor
+    >>> promised = Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75)
+    >>> audit_rappor(promised, (1, 0), trials=200).statement.split(":")[0]  # a claim below what it gives
+    'Violates'
     """
     subject = rappor_subject(reference, implementation=implementation)
     return audit_reference(subject, reference, claim, **options)

@@ -74,6 +74,17 @@ class RandomizedResponsePair(Pair):
         Flip probability in (0, 1/2).
     ones : int
         The number of ones among the other n - 1 users.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> from dpverify import hockey_stick
+    >>> hockey_stick(RandomizedResponsePair(100, "0.25", 0), "0.3", digits=6).text
+    '[6.66370e-5 +/- 1.21e-11]'
     """
 
     users: int
@@ -135,6 +146,12 @@ class NegativeBinomialPair(Pair):
         r > 0.
     p : int, float, Fraction, Decimal or decimal string
         In (0, 1).
+
+    Examples
+    --------
+    >>> from dpverify import hockey_stick
+    >>> hockey_stick(NegativeBinomialPair("40", "0.5"), "0.3", digits=6).text
+    '[1.08287e-6 +/- 4.13e-12]'
     """
 
     shape: Number
@@ -196,6 +213,12 @@ class ThreeNBPair(Pair):
     For r = 1, with `g(u) = sum_{z<=u} f_{Z3}(z) p^{2(u-z)}`, so that `g(u) = p^2 g(u-1) + f_{Z3}(u)`, the law for x = 0
     is `(1-p)^2 p^{|u-v|} g(min(u, v))`. Where v < u, the ratio of x = 0 to x = 1 is p, on mass p/(1+p) and 1/(1+p).
     Where v >= u it depends on u alone, with masses `(1-p) g(u)` and `(1-p) p g(u-1)` at u. The sum of g is 1/(1-p^2).
+
+    Examples
+    --------
+    >>> from dpverify import hockey_stick
+    >>> hockey_stick(ThreeNBPair("0.8", "9", "0.99"), "0.1", digits=6).text
+    '[0.0643685 +/- 1.92e-8]'
     """
 
     p: Number
@@ -281,6 +304,12 @@ class DiscreteLaplacePair(Pair):
     ----------
     rate : int, float, Fraction, Decimal or decimal string
         In (0, inf): the largest privacy loss.
+
+    Examples
+    --------
+    >>> from dpverify import hockey_stick
+    >>> hockey_stick(DiscreteLaplacePair("0.5"), "0.3", digits=6).text
+    '[0.112833 +/- 2.66e-7]'
     """
 
     rate: Number
@@ -308,6 +337,12 @@ class GaussianPair(Pair):
     Notes
     -----
     `Phi(1/(2 sigma) - eps sigma) - e^eps Phi(-1/(2 sigma) - eps sigma)`, in both directions.
+
+    Examples
+    --------
+    >>> from dpverify import hockey_stick
+    >>> hockey_stick(GaussianPair("2"), "0.3", digits=6).text
+    '[0.0963528 +/- 2.41e-8]'
     """
 
     sigma: Number

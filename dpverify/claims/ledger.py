@@ -25,6 +25,16 @@ _NEAR = 1e-4
 def ledger() -> tuple[Theorem, ...]:
     """Return every theorem that a module of `dpverify.claims.theorems` states in a constant, ordered by name.
 
+    Returns
+    -------
+    tuple of Theorem
+        All of them, by name.
+
+    Raises
+    ------
+    ValueError
+        If two theorems have one name.
+
     Examples
     --------
     >>> found = {theorem.name: theorem for theorem in ledger()}

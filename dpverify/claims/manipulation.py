@@ -62,6 +62,16 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
         B, from 1 to 2^53: the shuffler passes on at most so many messages of a user, in one instance (of a histogram:
         in all buckets together). Without it there is no bound where the noise has none.
 
+    Returns
+    -------
+    Manipulation
+        `lower` and `upper`: by how much the estimate moves, infinite where nothing bounds it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a protocol of another kind, or a number out of range.
+
     Notes
     -----
     An honest user adds her bit and her noise. So the estimate is off from the sum of all users' true bits by no more

@@ -30,7 +30,14 @@ _BITS = 192
 
 
 class CompositionTheorem(StrEnum):
-    """Which theorem turns (epsilon0, delta0) per mechanism into (epsilon, delta)."""
+    """Which theorem turns (epsilon0, delta0) per mechanism into (epsilon, delta).
+
+    Examples
+    --------
+    >>> from dpverify import compose
+    >>> compose(CompositionTheorem.BASIC, 0.125, 0.0, 16)
+    (2.0, 0.0)
+    """
 
     BASIC = "basic"
     """Epsilons and deltas add up (dwork2014, Theorem 3.16; with delta0 = 0 the pure variant of wagner2025, A.1.7)."""

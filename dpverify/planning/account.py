@@ -54,10 +54,10 @@ def account(
         Whether these bits come from points of a ball, before and after: with b_j the probability that bit j is 1, the
         (2 b_j - 1)^2 add up to T^2 at most, as for features of norm at most T R. See `dpverify.changes.L2Ball`.
     delta, epsilon : int, float, Fraction, Decimal or decimal string
-        Exactly one: where on the privacy curve, exactly as in `Budget`; a number between two floats is given back as
-        these two. The other is computed, over all datasets, both directions and every mix of them over the instances:
-        the least upper and the largest lower bound of all that are at hand. At delta = 0 epsilon is the largest
-        privacy loss, which may be infinite.
+        Exactly one, epsilon in nats: where on the privacy curve, exactly as in `Budget`; a number between two floats is
+        given back as these two. The other is computed, over all datasets, both directions and every mix of them over
+        the instances: the least upper and the largest lower bound of all that are at hand. At delta = 0 epsilon is the
+        largest privacy loss, which may be infinite.
     relative_width : float
         The numerical accuracy wanted.
     threat_model : ThreatModel or str, optional
@@ -68,6 +68,16 @@ def account(
         How many of the users follow the protocol, at least; all when omitted. Of the others the adversary knows, or
         chose, all that they sent, or they stay away, and which of them do so is known (docs/crowds.md). Of a list, in
         each run that does not say it.
+
+    Returns
+    -------
+    AccountResult or ScheduleResult
+        `epsilon` and `delta` as intervals, one of them as given, and what they mean.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a protocol without a privacy curve, or an argument out of range.
 
     Examples
     --------

@@ -237,6 +237,11 @@ def amplify(
     rounds : int
         At least 1: in each all users report afresh. The lower end is then that of one round, or of one count in each.
 
+    Returns
+    -------
+    Amplified
+        The interval of epsilon, and what proves its ends.
+
     Raises
     ------
     TypeError, ValueError
@@ -311,6 +316,12 @@ def largest_epsilon0(
     ------
     InfeasibleBudgetError
         If none is found.
+
+    Examples
+    --------
+    >>> found = largest_epsilon0(0.2, users=100_000, delta=1e-6)
+    >>> print(f"{found.lower:.2f}")
+    4.95
     """
     check_real("epsilon", epsilon, low=0.0, low_open=True)
     check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)

@@ -128,6 +128,11 @@ def compare(
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
 
+    Returns
+    -------
+    Comparison
+        `plans`, a row for each bitsum and method, with the reason where there is no plan.
+
     Raises
     ------
     TypeError, ValueError

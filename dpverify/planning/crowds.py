@@ -140,6 +140,11 @@ def crowd(
         m, from 0 to n: of how many users the manipulation of the estimate is shown too, with the least cap on messages
         that costs next to nothing.
 
+    Returns
+    -------
+    Crowd
+        `plans`: for each bitsum its plan, and the interval of epsilon for each of the fractions.
+
     Raises
     ------
     TypeError, ValueError

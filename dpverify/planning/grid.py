@@ -113,6 +113,11 @@ def plan_grid(
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
 
+    Returns
+    -------
+    PlanGrid
+        `comparisons`, one for each budget, users and instances, and `plans`, all rows.
+
     Raises
     ------
     TypeError, ValueError

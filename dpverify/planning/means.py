@@ -133,11 +133,21 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
     instances : int
         I: how many means each user takes part in, with a value of her own for each.
 
+    Returns
+    -------
+    MeanPlans
+        `plans`, a row for each estimator, with the reason where there is none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+
     Examples
     --------
     >>> found = plan_means(("1", "1e-6"), users=10_000)
     >>> [f"{row.mechanism} {row.rmse:.5f}" for row in found.plans if "la" not in row.mechanism]
-    ['rr-mean 0.00960', 'one-bit-mean 0.01082', 'shuffled-mean 0.00071']
+    ['rr-mean 0.00960', 'one-bit-mean 0.01082', 'shuffled-mean 0.00058']
     """
     target = Budget.of(budget)
     users = check_integer("users", users, low=1)

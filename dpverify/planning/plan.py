@@ -206,6 +206,11 @@ def plan(
         f in (0, 1]: the guarantee holds as long as floor(f n) users follow the protocol, whatever the others do. Their
         randomizer is that of the protocol of least error for floor(f n) users; the error is that of all n.
 
+    Returns
+    -------
+    PlanRow
+        The protocol with its parameters, its guarantee, error and messages.
+
     Raises
     ------
     InfeasibleBudgetError

@@ -135,6 +135,11 @@ def plan_rappor(
     hashes : sequence of int
         The numbers of hash functions to plan for.
 
+    Returns
+    -------
+    RapporPlan
+        `plans`, one for each number of hash functions, and `best`, that of least error.
+
     Raises
     ------
     ValueError

@@ -29,12 +29,21 @@ class BitsumProtocol(ABC):
     users : int
         The number of users n that the parameters are set for; public, at least 1. Fewer users may take part (dropouts).
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
     Attributes
     ----------
     alphabet : tuple of int
         The symbols a message can carry, in the order of the view's entries.
     divided : tuple of str or None
         The parameters of which each user's randomizer takes the n-th part; None where the class does not say.
+
+    Notes
+    -----
+    docs/add_a_protocol.md works a protocol of another package through.
     """
 
     alphabet: ClassVar[tuple[int, ...]]

@@ -22,6 +22,17 @@ class ExactSum(BitsumProtocol):
     ----------
     users : int
         The number of users n.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ExactSum(users=4).run([0, 1, 1, 0], np.random.default_rng(7))
+    2.0
     """
 
     alphabet: ClassVar[tuple[int, ...]] = (0, 1)

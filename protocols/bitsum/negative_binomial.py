@@ -96,6 +96,19 @@ class NegativeBinomial(SingleNoise):
         In [0, 1), with the seeds' meaning: pmf `C(z+r-1, z) (1-p)^r p^z` (numpy and scipy call 1-p what is p here).
     estimate : Estimate
         The analyzer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = NegativeBinomial(users=1000, shape=40.0, p=0.5)
+    >>> estimate = protocol.run(np.arange(1000) < 100, np.random.default_rng(7))
+    >>> abs(estimate - 100) < 10 * 9  # ten standard deviations
+    True
     """
 
     divided: ClassVar[tuple[str, ...] | None] = ("shape",)

@@ -26,6 +26,19 @@ class Poisson(SingleNoise):
         The mean, and the variance, of the noise of all users together; at least 0.
     estimate : Estimate
         The analyzer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = Poisson(users=1000, mean=100.0)
+    >>> estimate = protocol.run(np.arange(1000) < 100, np.random.default_rng(7))
+    >>> abs(estimate - 100) < 10 * 10  # ten standard deviations
+    True
     """
 
     divided: ClassVar[tuple[str, ...] | None] = ("mean",)

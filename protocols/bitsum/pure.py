@@ -43,10 +43,23 @@ class Pure(BitsumProtocol):
     shape : float
         r > 0, the shape of Z1 and of Z2 over all users; 1 in the seeds.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
     Notes
     -----
     The view is (number of +1, number of -1). The estimate, their difference divided by 1 - q, is unbiased. Its variance
     `ones q / (1-q) + 2 r p / (1-p)^2 / (1-q)^2` grows with the number of ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> protocol = Pure(users=1000, p=0.8, drop_probability=0.01, flood_shape=9.0, flood_p=0.99)
+    >>> estimate = protocol.run(np.arange(1000) < 100, np.random.default_rng(7))
+    >>> abs(estimate - 100) < 10 * 7  # ten standard deviations
+    True
     """
 
     alphabet: ClassVar[tuple[int, ...]] = ThreeNB.alphabet

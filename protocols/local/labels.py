@@ -29,6 +29,19 @@ class LabelRandomizedResponse:
     epsilon : float
         In (0, 700], in nats. Beyond 700 the probability of another label nears the smallest float; to publish labels in
         the clear, do not randomize them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = LabelRandomizedResponse(classes=3, epsilon=5.0)
+    >>> published = mechanism.randomize(np.arange(9_000) % 3, np.random.default_rng(7))
+    >>> print(f"{np.mean(published == np.arange(9_000) % 3):.2f} of the labels are true")
+    0.99 of the labels are true
     """
 
     classes: int = field(metadata={"within": "[1, inf)", "help": "m, the number of classes, in {}; public."})

@@ -34,6 +34,19 @@ class LaplaceMean(BoundedMean):
         Of one report in real numbers, in [1e-100, 600], in nats.
     largest : float
         m, in [1e-100, 1e100]; public. A value is in [0, m].
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = LaplaceMean(epsilon=1.0)
+    >>> reports = mechanism.randomize(np.full(100_000, 0.3), np.random.default_rng(7))
+    >>> print(f"{mechanism.estimate(reports):.1f}")
+    0.3
     """
 
     @property
@@ -66,6 +79,19 @@ class DiscreteLaplaceMean(BoundedMean):
         m, in [1e-100, 1e100]; public. A value is in [0, m].
     steps : int
         s, in [1, 2^20]: how many steps the grid divides [0, m] into. With more the law is nearer to `LaplaceMean`'s.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range, and for more noise than the integers that floats hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = DiscreteLaplaceMean(epsilon=1.0, steps=10)
+    >>> reports = mechanism.randomize(np.full(100_000, 0.3), np.random.default_rng(7))
+    >>> print(f"{mechanism.estimate(reports):.1f}")
+    0.3
     """
 
     steps: int = field(

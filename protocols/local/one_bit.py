@@ -28,6 +28,19 @@ class OneBitMean(BoundedMean):
         Of one report, in [1e-100, 600], in nats.
     largest : float
         m, in [1e-100, 1e100]; public. A value is in [0, m].
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = OneBitMean(epsilon=1.0)
+    >>> reports = mechanism.randomize(np.full(100_000, 0.3), np.random.default_rng(7))
+    >>> print(f"{mechanism.estimate(reports):.1f}")
+    0.3
     """
 
     @property

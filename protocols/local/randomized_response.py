@@ -30,6 +30,19 @@ class RandomizedResponseMean(LocalMean):
         Of one report, in [1e-100, 600], in nats.
     levels : int
         k, in [2, 2^53]; public. A value is an integer in [0, k - 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = RandomizedResponseMean(epsilon=1.0, levels=3)
+    >>> reports = mechanism.randomize(np.arange(100_000) % 3, np.random.default_rng(7))
+    >>> print(f"{mechanism.estimate(reports):.1f}")
+    1.0
     """
 
     levels: int = field(default=2, metadata={"within": "[2, inf)", "help": "k, the number of levels 0, 1, ..., in {}."})

@@ -44,12 +44,25 @@ class LSQFamily(ABC):
         What each user does with a point outside the ball: refuse it, or scale it to norm rho. Norms that exceed rho by
         a relative 1e-3, as stored points may, are scaled in either case.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
     Attributes
     ----------
     requires_unit_vectors : bool
         Whether f accepts only vectors of Euclidean norm 1; it refuses others.
     deterministic : bool
         Whether all instances are the same, so that a second one would add cost and no accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.lsq import Identity
+    >>> features = Identity(dimension=3).sample(1, np.random.default_rng(7))  # Identity is a family
+    >>> features.family.Q, features.instances
+    (3, 1)
     """
 
     requires_unit_vectors: ClassVar[bool] = False
@@ -180,10 +193,23 @@ class LSQFeatures(ABC):
     instances : int
         I, their number.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For fewer instances than one, or more than one of a deterministic family.
+
     Attributes
     ----------
     sparse : bool
         Whether `nonzero` is available: S = 1, and f and g are stored without their zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.lsq import GaussianFeatures
+    >>> features = GaussianFeatures(dimension=2).sample(5, np.random.default_rng(7))
+    >>> features.f(np.zeros((10, 2))).shape  # points, instances, Q
+    (10, 5, 1)
     """
 
     sparse: ClassVar[bool] = False

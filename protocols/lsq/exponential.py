@@ -32,8 +32,31 @@ class ExponentialTessellation(HashedPartition):
 
     Parameters
     ----------
+    dimension : int
+        d, at least 1.
+    bandwidth : float
+        In (0, inf), in the units of the points.
+    buckets : int
+        Q, in how many buckets the cells are hashed; at least 2, or 1 with signs.
+    signed : bool
+        Whether cells have random signs, so that different ones do not add up in a bucket on average.
     radius : float
         In [1e-100, 1e100], in the units of the points; 1 suits unit vectors.
+    outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = ExponentialTessellation(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.754
     """
 
     radius: float = field(default=1.0, kw_only=True)

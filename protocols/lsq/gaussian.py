@@ -49,6 +49,21 @@ class GaussianFeatures(GaussianKernel):
         d, at least 1.
     bandwidth : float
         In (0, inf), in the units of the points; wagner2025 has bandwidth 1.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = GaussianFeatures(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.923
     """
 
     @property
@@ -85,6 +100,21 @@ class FourierPairs(GaussianKernel):
         d, at least 1.
     bandwidth : float
         In (0, inf), in the units of the points.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = FourierPairs(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.923
     """
 
     @property

@@ -31,6 +31,21 @@ class RandomSigns(LSQFamily):
     ----------
     dimension : int
         d, at least 1.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = RandomSigns(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.960
     """
 
     requires_unit_vectors: ClassVar[bool] = True
@@ -97,6 +112,21 @@ class Identity(LSQFamily):
         d, at least 1.
     limit : float
         R, in (0, inf): public, and fixed without looking at the users' points.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = Identity(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.960
     """
 
     deterministic: ClassVar[bool] = True

@@ -75,6 +75,14 @@ class FastProjection:
     Notes
     -----
     Takes O(D log D) per point, and memory for a block of 2^18 entries besides the points and the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project = FastProjection.sample(3, 4, np.random.default_rng(7))
+    >>> length = np.linalg.norm(project(np.array([[1.0, 2.0, 2.0]])))
+    >>> print(f"{length:.6f}")  # k = D: a rotation
+    3.000000
     """
 
     signs: NDArray[np.float64]

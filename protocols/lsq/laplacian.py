@@ -27,6 +27,32 @@ class LaplacianBinning(HashedPartition):
     = e^(-t)`. Points share a cell if all their coordinates do, hence with probability k(x, y).
 
     Points and queries must lie within 2^20 bandwidths of 0 in every coordinate, so that cells are exact integers.
+
+    Parameters
+    ----------
+    dimension : int
+        d, at least 1.
+    bandwidth : float
+        In (0, inf), in the units of the points.
+    buckets : int
+        Q, in how many buckets the cells are hashed; at least 2, or 1 with signs.
+    signed : bool
+        Whether cells have random signs, so that different ones do not add up in a bucket on average.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = LaplacianBinning(dimension=2)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.670
     """
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -57,6 +57,21 @@ class LinearMap(LSQFamily):
         vectors on average over G.
     seed : int
         **Public**: it fixes G, which the density is exact for. It must not be a seed of private randomness.
+    radius, outside
+        See `LSQFamily`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = LinearMap(dimension=2, kind="haar", limit=1.0)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.960
     """
 
     deterministic: ClassVar[bool] = True

@@ -32,6 +32,20 @@ class ScaledFeatures(LSQFamily):
         C, in [1e-100, 1e100]: public, and fixed without looking at the users' points.
     seed : int
         **Public**: it fixes the pairs, which the density is exact for. It must not be a seed of private randomness.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.lsq import GaussianFeatures
+    >>> family = ScaledFeatures(GaussianFeatures(dimension=2), instances=4, norm=1.0)
+    >>> x, y = np.array([[0.6, 0.8]]), np.array([[0.8, 0.6]])
+    >>> print(f"{float(family.kernel(x, y).squeeze()):.3f}")
+    0.923
     """
 
     deterministic: ClassVar[bool] = True

@@ -67,6 +67,17 @@ class BloomFilter:
         h in [1, min(bits, 64)], the number of hash functions of a cohort.
     cohorts : int
         The number of cohorts, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> public = BloomFilter(bits=16, hashes=2, cohorts=4)
+    >>> public.patterns(["red"]).shape
+    (1, 4, 16)
     """
 
     bits: int = field(metadata={"within": "[1, 10000000]", "help": "k, the bits of the Bloom filter, in {}."})

@@ -32,10 +32,22 @@ class RapporClient:
     entropy : Entropy, optional
         The operating system's, and another one in tests only.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a mechanism of another kind, or a cohort out of its range.
+
     Notes
     -----
     Permanent responses are kept by value, in the clear: whoever reads the device's memory reads the values. Times and
     the number of reports are not hidden either.
+
+    Examples
+    --------
+    >>> mechanism = Rappor(bits=16, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, reports=2)
+    >>> client = RapporClient(mechanism)
+    >>> len(client.report("red"))
+    16
     """
 
     def __init__(self, mechanism: Rappor, cohort: int | None = None, *, entropy: Entropy | None = None) -> None:

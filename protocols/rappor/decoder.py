@@ -47,6 +47,19 @@ class BitCounts:
         How many users of each cohort have reported.
     ones : ndarray of int64, shape (cohorts, bits)
         How many of them sent a 1.
+
+    Raises
+    ------
+    ValueError
+        If the counts have another shape or kind, or there are more reports than users.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = Rappor(bits=4, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75)
+    >>> counts = BitCounts.of(mechanism, [0, 0, 1], np.eye(3, 4, dtype=bool))
+    >>> counts.users.tolist(), counts.ones.tolist()
+    ([2, 1], [[1, 1, 0, 0], [0, 0, 1, 0]])
     """
 
     mechanism: Rappor
@@ -160,6 +173,13 @@ class Decoded:
         Their standard errors, as estimates of a population's shares: that users are a sample of it is included.
     p_values : ndarray of float64, shape (candidates,)
         Of nobody holding it, times the number of candidates (Bonferroni), at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = Decoded(("red", "blue"), np.array([900.0, 20.0]), np.array([50.0, 50.0]), np.array([1e-9, 1.0]))
+    >>> result.found()
+    {'red': 900.0}
     """
 
     candidates: tuple[str, ...]
@@ -190,6 +210,11 @@ def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
     candidates : sequence of str
         Distinct strings, at least one. Users may hold others, whose bits are taken for random ones.
 
+    Returns
+    -------
+    Decoded
+        Counts, standard errors and p-values, in the order of the candidates.
+
     Raises
     ------
     TypeError
@@ -208,6 +233,15 @@ def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
 
     P-values are those of a normal law. Where hardly any bit is reported by chance, fewer than ten or so of a string's
     bits by all users together, no sum is normal, and wrong strings are named more often than the level says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = Rappor(bits=32, hashes=2, cohorts=8, f=0.2, p=0.25, q=0.75)
+    >>> sent = mechanism.randomize(["red"] * 9_000 + ["blue"] * 1_000, np.random.default_rng(7))
+    >>> counts = BitCounts.of(mechanism, sent.cohorts, sent.bits[:, 0])
+    >>> [round(count / 1_000) for count in decode(counts, ["red", "blue", "green"]).counts.tolist()]
+    [9, 1, 0]
     """
     texts = tuple(check_texts("candidates", candidates))
     if not texts:

@@ -30,6 +30,14 @@ class Reports(NamedTuple):
         The cohort of each user, public.
     bits : ndarray of bool, shape (users, reports, bits)
         Her reports on one value; of a `PermanentResponse`, shape (users, bits).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = Rappor(bits=16, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, reports=3)
+    >>> sent = mechanism.randomize(["red", "blue"], np.random.default_rng(7))
+    >>> sent.cohorts.shape, sent.bits.shape
+    ((2,), (2, 3, 16))
     """
 
     cohorts: NDArray[np.int64]
@@ -49,6 +57,18 @@ class PermanentResponse(BloomFilter):
         See `BloomFilter`.
     f : float
         In (0, 1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = PermanentResponse(bits=16, hashes=2, cohorts=4, f=0.5)
+    >>> mechanism.randomize(["red", "blue"], np.random.default_rng(7)).bits.shape
+    (2, 16)
     """
 
     f: float = field(
@@ -131,6 +151,11 @@ class Rappor(PermanentResponse):
         that of 1-p and 1-q with all bits negated.)
     reports : int
         How many reports a user sends on her value, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
     """
 
     p: float = field(metadata={"within": "(0, 1)", "help": "p in {}: a kept 0 is reported as 1 w.p. p."}, kw_only=True)
