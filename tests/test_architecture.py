@@ -17,6 +17,7 @@ LAYERS = (
     "dpverify",
     "dpverify.__main__",
     "dpverify.cli",
+    "dpverify.serve",
     "dpverify.report",
     "dpverify.testing",
     "dpverify.demo",

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, resource_tracker
 from typing import Any
 
-__all__ = ["ProcessFailure", "Processes"]
+__all__ = ["ProcessFailure", "Processes", "withdraw"]
 
 _LOOK = 0.1
 """Seconds between two looks at whether a process is alive: its end of the pipe may outlive it in a fork."""
@@ -171,7 +171,7 @@ def _interrupts_held_back() -> Iterator[None]:
 
 def _serve(pipe: connection.Connection) -> None:
     """Run tasks, one after the other, until the process is killed."""
-    _withdraw()
+    withdraw()
     itself = os.getpid()
     pipe.send_bytes(b"started")
     while True:
@@ -213,7 +213,7 @@ def _pickled(answer: tuple[bool, Any]) -> bytes:
         return pickle.dumps((False, ProcessFailure(f"came to what cannot be sent ({type(error).__name__})")))
 
 
-def _withdraw() -> None:
+def withdraw() -> None:
     """Leave the terminal and the standard output to the parent, and die with it."""
     if hasattr(os, "setsid"):
         with suppress(OSError):

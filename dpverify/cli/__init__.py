@@ -28,6 +28,7 @@ from dpverify.cli import (
     rappor,
     reproduce,
     runs,
+    serve,
     spending,
 )
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
@@ -72,6 +73,7 @@ for _group in (
     formula,
     ledger,
     reproduce,
+    serve,
     demo,
 ):
     _group.register(app)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, ThreatModel, exact_number
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, Side, ThreatModel, exact_number
 from dpverify.planning.account import account
 from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
@@ -17,7 +17,7 @@ from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
 
-__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density"]
+__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density", "epsilon_among"]
 
 FRACTIONS = ("1", "0.9", "0.75", "0.5", "0.25", "0.1", "0.01")
 """The shares of honest users that are shown by default."""
@@ -242,19 +242,51 @@ def _epsilons(
     errors: list[str] = []
     for count in honest:
         try:
-            found = account(
-                protocol,
-                instances=instances,
-                delta=budget.exact_delta,
-                relative_width=_WIDTH,
-                threat_model=row.guarantee.threat_model,
-                honest=count,
-            )
-            end = found.epsilon
-            if count >= (row.honest or row.protocol.users):  # the plan itself is a bound
-                end = Interval.proved(end.lower, min(end.upper, row.guarantee.epsilon))
-            epsilons.append(end)
+            epsilons.append(epsilon_among(count, protocol, row, budget, instances=instances))
         except CapacityError as error:
             epsilons.append(None)
             errors.append(error.reason)
     return tuple(epsilons), tuple(dict.fromkeys(errors))
+
+
+def epsilon_among(
+    honest: int,
+    protocol: object,
+    row: PlanRow,
+    budget: Budget,
+    *,
+    instances: int,
+    squared_change: Number | None = None,
+) -> Interval:
+    """Return what is left of a plan's epsilon, at its budget's delta, where so many users follow the protocol.
+
+    Parameters
+    ----------
+    honest : int
+        How many, from 1 to n.
+    protocol : object
+        What is accounted: the plan's protocol, or a density estimator with it.
+    row : PlanRow
+        The plan.
+    budget : Budget
+        That it was made for.
+    instances, squared_change
+        As for `dpverify.planning.account.account`.
+
+    Raises
+    ------
+    CapacityError
+        If the law is too large to compute.
+    """
+    end = account(
+        protocol,
+        instances=instances,
+        squared_change=squared_change,
+        delta=budget.exact_delta,
+        relative_width=_WIDTH,
+        threat_model=row.guarantee.threat_model,
+        honest=honest,
+    ).epsilon
+    if honest >= (row.honest or row.protocol.users) and row.guarantee.side is Side.UPPER_BOUND:
+        return Interval.proved(end.lower, min(end.upper, row.guarantee.epsilon))  # the plan itself is a bound
+    return end

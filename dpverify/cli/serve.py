@@ -1,0 +1,39 @@
+"""The command `dpverify serve`: the interactive planner in a browser."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.options import integer
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(serve)
+
+
+def serve(
+    port: Annotated[int, integer(within="[0, 65535]", help="On this machine only; 0 takes any that is free.")] = 8571,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Plan interactively: a page on this machine, with sliders and the engine's curves. Ctrl-C ends it."""
+    try:
+        from dpverify.serve.app import run
+    except ImportError as error:
+        missing = str(error.name).partition(".")[0]
+        if missing == "dpverify":
+            raise
+        raise ValueError(f"The page needs {missing}, which is not installed: pip install 'dpverify[serve]'.") from None
+
+    def ready(address: str) -> None:
+        typer.echo(f"{address} (Ctrl-C ends it)")
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    run(port, ready)

@@ -1,0 +1,262 @@
+"""The server of the page: on this machine only, for pages of its own only, and nothing that it is asked changes it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import plotly
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dpverify.digits import json_plain
+from dpverify.serve import pieces
+from dpverify.serve.desk import Desk, workers
+from dpverify.serve.lines import python_lines, shell_lines
+from dpverify.serve.state import BadState, State, controls
+
+__all__ = ["HOST", "Guard", "application", "listening", "run"]
+
+HOST = "127.0.0.1"
+_STATIC = Path(__file__).parent / "static"
+_FILES = {
+    "/": (_STATIC / "page.html", "text/html"),
+    "/page.css": (_STATIC / "page.css", "text/css"),
+    "/page.js": (_STATIC / "page.js", "text/javascript"),
+    "/styles.js": (_STATIC / "styles.js", "text/javascript"),
+    "/plots.js": (_STATIC / "plots.js", "text/javascript"),
+    "/plotly.js": (Path(plotly.__file__).parent / "package_data" / "plotly.min.js", "text/javascript"),
+}
+_ASKED_BY = b"x-dpverify"
+"""A header that no other origin's page can send without being asked whether it may, and no one answers that."""
+_MOST_PAGES = 16
+"""So many pages are answered at a time."""
+_EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+"""Of no text: plotly adds an empty style sheet, and rules to that by script."""
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    f"style-src 'self' {_EMPTY_STYLE}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+}
+
+
+class Guard:
+    """Lets through what pages of this server ask, and refuses what other origins do.
+
+    Another site may point its own name at this machine (DNS rebinding): the `Host` header tells. Its page may ask
+    without reading the answer: `Origin`, `Sec-Fetch-Site` and a header of our own tell. A link from anywhere may be
+    followed to the page itself.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is guarded.
+    port : int
+        That it is served at.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        names = (HOST, "localhost", "[::1]")
+        self._hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *own]}
+            await send(message)
+
+        reason = self._refused(scope)
+        answer = self._app if reason is None else PlainTextResponse(reason + "\n", 403)
+        await answer(scope, receive, guarded)
+
+    def _refused(self, scope: Scope) -> str | None:
+        """Return why a request is not answered."""
+        headers: dict[bytes, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name, []).append(value.decode("latin-1"))
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return "Host must be this machine, by the address that `dpverify serve` printed."
+        if any(origin != f"http://{hosts[0]}" for origin in headers.get(b"origin", [])):
+            return "Origin must be this server's own."
+        if scope["path"] == "/":
+            framed = headers.get(b"sec-fetch-dest", ["document"]) != ["document"]
+            return "The page must not be part of another one." if framed else None
+        if any(site not in {"same-origin", "none"} for site in headers.get(b"sec-fetch-site", [])):
+            return "Only this server's own page may ask."
+        return None
+
+
+class _Planner:
+    """What the routes share."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._number = 0
+        self._open = 0
+        self._ahead: asyncio.Task[None] | None = None
+
+    async def controls(self, request: Request) -> Response:
+        return JSONResponse(controls())
+
+    async def answers(self, request: Request) -> Response:
+        """Answer one state: a line of JSON first, and one for every piece."""
+        if _ASKED_BY.decode() not in request.headers:
+            return PlainTextResponse("Only this server's own page may ask.\n", 403)
+        try:
+            state = State.read(request.query_params.multi_items())
+        except BadState as error:
+            return JSONResponse({"errors": error.errors}, 400)
+        if self._open >= _MOST_PAGES:
+            return JSONResponse({"errors": {"link": f"{_MOST_PAGES} pages are waiting already; close one."}}, 503)
+        return StreamingResponse(self._stream(state), media_type="application/x-ndjson")
+
+    async def _stream(self, state: State) -> AsyncIterator[bytes]:
+        self._open += 1
+        self._number += 1
+        if self._ahead is not None:
+            self._ahead.cancel()
+        wanted = pieces.pieces(state)
+        try:
+            yield _line(
+                {
+                    "state": state.texts(),
+                    "shell": shell_lines(state),
+                    "python": python_lines(state),
+                    "pieces": [piece.name for piece in wanted],
+                }
+            )
+            async for answer in pieces.streamed(wanted, self._desk, self._number):
+                yield _line(answer)
+            if self._open == 1:
+                self._ahead = asyncio.create_task(self._look_ahead(state))
+        finally:
+            self._open -= 1
+
+    async def _look_ahead(self, state: State) -> None:
+        """Compute what one step of a slider would ask for."""
+        async for _ in pieces.streamed(pieces.neighbours(state), self._desk, 0):
+            pass
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(json_plain(value), allow_nan=False).encode() + b"\n"
+
+
+def _file(path: Path, media_type: str) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        return FileResponse(path, media_type=media_type)
+
+    return answer
+
+
+def application(desk: Desk, port: int) -> ASGIApp:
+    """Return the application.
+
+    Parameters
+    ----------
+    desk : Desk
+        Who computes.
+    port : int
+        That it is served at.
+    """
+    planner = _Planner(desk)
+    routes = [Route(path, _file(*file), methods=["GET"]) for path, file in _FILES.items()]
+    routes += [Route("/controls", planner.controls), Route("/answers", planner.answers)]
+    return Guard(Starlette(routes=routes), port)
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens on this machine only.
+
+    Parameters
+    ----------
+    port : int
+        0 for any that is free.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be had.
+    """
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen(64)
+    except OSError as error:
+        found.close()
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had ({error.strerror})"
+        raise ValueError(f"port={port} must be a free one, but it {reason}; 0 takes any that is free.") from None
+    return found
+
+
+def run(port: int, ready: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    port : int
+        0 for any that is free.
+    ready : callable
+        Called with the page's address, once it is served.
+
+    Raises
+    ------
+    ValueError
+        If the port cannot be had.
+    """
+    with listening(port) as listener:
+        port = listener.getsockname()[1]
+        desk = Desk(workers())
+        config = uvicorn.Config(
+            application(desk, port),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="off",
+            limit_concurrency=64,
+            timeout_graceful_shutdown=1,
+        )
+        with suppress(KeyboardInterrupt):  # that is how one ends it
+            asyncio.run(_served(_Server(config, desk), listener, desk, lambda: ready(f"http://{HOST}:{port}/")))
+
+
+class _Server(uvicorn.Server):
+    """Ends the open answers first, for which it would wait."""
+
+    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+        super().__init__(config)
+        self._desk = desk
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._desk.close()
+        await super().shutdown(sockets)
+
+
+async def _served(server: _Server, listener: socket.socket, desk: Desk, ready: Callable[[], None]) -> None:
+    desk.start()
+    ready()
+    await server.serve(sockets=[listener])

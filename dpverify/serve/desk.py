@@ -1,0 +1,280 @@
+"""Questions to worker processes: the most wanted first, none twice, and none that nobody waits for any more."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from typing import Any
+
+from dpverify.audit.process import withdraw
+from dpverify.serve.work import Refusal
+
+__all__ = ["SECONDS", "Desk", "Rank", "workers"]
+
+SECONDS = 30.0
+"""The longest that one question may take."""
+_MEMORY = 3 << 30
+"""Bytes of addresses that a worker may use, where the system can say so."""
+_KEPT = 4096
+"""So many answers are remembered."""
+_PRELOADED = ["dpverify.serve.work"]
+
+Rank = tuple[int, ...]
+"""What is answered first: the least."""
+
+
+def workers() -> int:
+    """Return how many processes compute: one for each processor, four at most."""
+    return min(4, os.cpu_count() or 1)
+
+
+@dataclass(eq=False)
+class _Job:
+    """A question that is not answered yet."""
+
+    key: Hashable
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    answer: asyncio.Future[Any]
+    waiting: dict[int, Rank] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> Rank:
+        return min(self.waiting.values())
+
+
+class Desk:
+    """Answers questions in worker processes.
+
+    A question that nobody waits for is dropped; if it is being computed and its process is wanted for another one, that
+    process is killed. Answers are remembered for as long as the desk lives.
+
+    Parameters
+    ----------
+    count : int
+        How many processes.
+    seconds : float
+        The longest that a question may take.
+    """
+
+    def __init__(self, count: int, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._answers: OrderedDict[Hashable, tuple[bool, Any]] = OrderedDict()
+        self._jobs: dict[Hashable, _Job] = {}
+        self._threads = ThreadPoolExecutor(count)
+        self._idle = [_Worker() for _ in range(count)]
+        self._busy: dict[_Worker, _Job] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._askers = 0
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the processes, so that the first question need not wait for them."""
+        for worker in self._idle:
+            self._threads.submit(worker.start)
+
+    async def ask(self, key: Hashable, function: Callable[..., Any], *arguments: Any, rank: Rank) -> Any:
+        """Return what a function of `dpverify.serve.work` returns.
+
+        Parameters
+        ----------
+        key : hashable
+            What tells the question from others.
+        function, arguments
+            What is called; all can be pickled.
+        rank : tuple of int
+            The least is answered first.
+
+        Raises
+        ------
+        Refusal
+            If there is no answer.
+        """
+        if self._closed:
+            raise Refusal("The server has ended.")
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return _told(self._answers[key])
+        job = self._jobs.get(key)
+        if job is None:
+            job = _Job(key, function, arguments, asyncio.get_running_loop().create_future())
+            self._jobs[key] = job
+        self._askers += 1
+        asker = self._askers
+        job.waiting[asker] = rank
+        self._assign()
+        try:
+            return _told(await asyncio.shield(job.answer))
+        finally:
+            del job.waiting[asker]
+            if not job.waiting:
+                self._drop(job)
+
+    def _drop(self, job: _Job) -> None:
+        """Forget a question that nobody waits for, or, if it is being computed, let others have its process."""
+        if job in self._busy.values():
+            self._assign()
+        elif self._jobs.get(job.key) is job:
+            del self._jobs[job.key]
+
+    def _assign(self) -> None:
+        """Give the most wanted questions to idle workers, and end stale work if there are none."""
+        if self._closed:
+            return
+        taken = set(self._busy.values())
+        wanted = sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=_rank)
+        for job in wanted:
+            if self._idle:
+                worker = self._idle.pop()
+                self._busy[worker] = job
+                self._running.add(running := asyncio.get_running_loop().create_task(self._run(worker, job)))
+                running.add_done_callback(self._running.discard)
+                continue
+            stale = [worker for worker, busy in self._busy.items() if not busy.waiting and not worker.ending]
+            if not stale:
+                return
+            stale[0].kill()  # when it has ended, the question is assigned again
+
+    async def _run(self, worker: _Worker, job: _Job) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            answer = await loop.run_in_executor(self._threads, worker.call, self._seconds, job.function, job.arguments)
+        except _Killed:
+            answer = None
+        del self._busy[worker]
+        self._idle.append(worker)
+        if self._closed:
+            return
+        if answer is None and job.waiting:  # somebody asked again in the meantime
+            self._assign()
+            return
+        self._jobs.pop(job.key, None)
+        if answer is not None:
+            fine, value, lasting = answer
+            if lasting:
+                self._answers[job.key] = fine, value
+                while len(self._answers) > _KEPT:
+                    self._answers.popitem(last=False)
+            job.answer.set_result((fine, value))
+        self._assign()
+
+    def close(self) -> None:
+        """End all processes; questions that are open are refused."""
+        self._closed = True
+        for job in self._jobs.values():
+            if not job.answer.done():
+                job.answer.set_result((False, "The server has ended."))
+        for task in self._running:
+            task.cancel()
+        for worker in (*self._idle, *self._busy):
+            worker.kill()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _rank(job: _Job) -> Rank:
+    return job.rank
+
+
+def _told(answer: tuple[bool, Any]) -> Any:
+    fine, value = answer
+    if not fine:
+        raise Refusal(value)
+    return value
+
+
+class _Killed(Exception):
+    """The process was killed while it computed."""
+
+
+class _Worker:
+    """One process, which is started when it is needed, and our end of the pipe to it. Called in threads."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: connection.Connection | None = None
+        self._starting = threading.Lock()
+        self.ending = False
+
+    def start(self) -> None:
+        with self._starting:
+            self._start()
+
+    def _start(self) -> None:
+        if self._process is not None and self._process.is_alive():
+            return
+        methods = multiprocessing.get_all_start_methods()
+        # A server that has imported the engine forks them: a process that was killed is back at once.
+        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        if "forkserver" in methods:
+            context.set_forkserver_preload(_PRELOADED)
+        self._pipe, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with theirs:
+            process.start()
+        self._process = process
+        if self.ending:  # it was to be killed before it was there
+            process.kill()
+
+    def call(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any, bool]:
+        """Return whether it was answered, the answer or the reason, and whether to remember it."""
+        try:
+            self.start()
+            assert self._pipe is not None
+            self._pipe.send((function, arguments))
+            if not self._pipe.poll(seconds):
+                self._end()
+                return False, f"This took more than {seconds:g} seconds; the command line has no such limit.", False
+            fine, answer = self._pipe.recv()
+            return fine, answer, True
+        except (EOFError, OSError):
+            if self.ending:
+                raise _Killed from None
+            self._end()
+            return False, "The process that computed this has died, perhaps for want of memory.", False
+        finally:
+            if self.ending:
+                self._end()
+
+    def _end(self) -> None:
+        """Wait until the process has ended; the next question starts another one."""
+        with self._starting:
+            if self._process is not None:
+                self._process.kill()
+                self._process.join()
+            self._process, self.ending = None, False
+
+    def kill(self) -> None:
+        self.ending = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _serve(pipe: connection.Connection) -> None:
+    """Answer questions until the process is killed or its parent ends."""
+    withdraw()
+    with suppress(ImportError):
+        import resource
+
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        function, arguments = pipe.recv()
+        try:
+            answer = True, function(*arguments)
+        except (Refusal, ValueError) as error:
+            answer = False, str(error)
+        except MemoryError:
+            answer = False, "This needs more memory than a worker may use."
+        except Exception as error:
+            answer = False, f"dpverify has a fault, {type(error).__name__}: {error}"
+        pipe.send(answer)

@@ -1,0 +1,241 @@
+// The page: its controls, what they ask for, and what comes back, piece by piece.
+
+import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
+
+const PAUSE = 40; // milliseconds without a change before it is asked
+const LONGEST = 60; // characters of a value in a link: no right one has as many
+const CURVES = { plan: "the plan", profile: "epsilon against delta", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
+
+const byId = (id) => document.getElementById(id);
+const figures = FIGURES.map((about) => new Figure(about));
+byId("figures").append(...figures.map((figure) => figure.element));
+
+let about = {}; // what the server says of the controls
+let values = {}; // as typed
+let surplus = []; // what else a link says, for the server to refuse
+let asked; // the request in progress
+let timer, drawing;
+let wanted = [], known = new Map(), texts = {};
+
+// Controls.
+
+function drawControls() {
+  const protocol = element("select", { id: "bitsum", name: "bitsum", "aria-describedby": "bitsum-error" },
+    ...about.bitsums.map((name) => element("option", { value: name }, name)));
+  protocol.addEventListener("input", () => change("bitsum", protocol.value));
+  const rows = [element("div", { className: "control" }, element("label", { htmlFor: "bitsum" }, "Protocol"), protocol, problem("bitsum"))];
+  for (const [name, control] of Object.entries(about.controls)) {
+    const stops = control.optional ? ["", ...control.stops] : control.stops;
+    const slider = element("input", { type: "range", id: `${name}-slider`, min: 0, max: stops.length - 1, step: 1, "aria-label": control.label });
+    const field = element("input", { type: "text", id: name, name, inputMode: "decimal", maxLength: 40, spellcheck: false,
+      placeholder: control.optional ? "none" : "", "aria-describedby": `${name}-help ${name}-error` });
+    slider.addEventListener("input", () => { field.value = stops[slider.value]; change(name, stops[slider.value]); });
+    field.addEventListener("input", () => change(name, field.value.trim()));
+    rows.push(element("div", { className: "control" }, element("label", { htmlFor: name }, control.label), field, slider,
+      element("p", { className: "help", id: `${name}-help` }, `${control.help} ${control.range}.`), problem(name)));
+  }
+  byId("controls").replaceChildren(...rows);
+}
+
+function problem(name) {
+  return element("p", { className: "problem", id: `${name}-error`, hidden: true, "aria-live": "polite" });
+}
+
+function nearest(stops, text) {
+  const value = Number(text);
+  if (!(value > 0)) return null;
+  const far = stops.map((stop) => (stop === "" ? Infinity : Math.abs(Math.log(value / Number(stop)))));
+  return far.indexOf(Math.min(...far));
+}
+
+function showValues() {
+  byId("bitsum").value = values.bitsum;
+  for (const name of Object.keys(about.controls)) {
+    if (byId(name).value.trim() !== values[name]) byId(name).value = values[name];
+    place(name);
+  }
+}
+
+function place(name) {
+  const control = about.controls[name], slider = byId(`${name}-slider`);
+  const stops = control.optional ? ["", ...control.stops] : control.stops;
+  const found = control.optional && values[name] === "" ? 0 : nearest(stops, values[name]);
+  if (found !== null) slider.value = found;
+  slider.setAttribute("aria-valuetext", values[name] === "" ? "none" : values[name]);
+}
+
+function change(name, text) {
+  values[name] = text;
+  surplus = [];
+  if (name !== "bitsum") place(name);
+  showLink();
+  clearTimeout(timer);
+  timer = setTimeout(ask, PAUSE);
+}
+
+function showLink() {
+  history.replaceState(null, "", `?${query()}`);
+  byId("link").textContent = location.href;
+}
+
+function readLink() {
+  values = { bitsum: about.bitsums[0] };
+  for (const [name, control] of Object.entries(about.controls)) values[name] = control.first;
+  surplus = [];
+  const said = new Set();
+  for (const [name, text] of new URLSearchParams(location.search)) {
+    const fits = Object.hasOwn(values, name) && !said.has(name);
+    said.add(name);
+    if (fits) values[name] = text.slice(0, LONGEST);
+    else if (surplus.length < 10) surplus.push([name.slice(0, LONGEST), text.slice(0, LONGEST)]);
+  }
+}
+
+function query() {
+  return new URLSearchParams([...Object.entries(values), ...surplus]);
+}
+
+// Answers.
+
+async function ask() {
+  asked?.abort();
+  const mine = (asked = new AbortController());
+  const started = performance.now();
+  byId("results").setAttribute("aria-busy", "true");
+  wanted = []; known = new Map();
+  figures.forEach((figure) => figure.expect(true));
+  byId("plans").classList.add("stale");
+  byId("waiting").textContent = "Asking the engine ...";
+  try {
+    const answer = await fetch(`/answers?${query()}`, { headers: { "X-Dpverify": "page" }, signal: mine.signal });
+    if (!answer.ok) {
+      const errors = (answer.headers.get("content-type") ?? "").includes("json") ? (await answer.json()).errors : { link: await answer.text() };
+      showErrors(errors);
+      byId("waiting").textContent = "Waiting for settings that can be computed.";
+      return;
+    }
+    showErrors({});
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || mine.signal.aborted) break;
+      const lines = (text + value).split("\n");
+      text = lines.pop();
+      lines.filter(Boolean).forEach((line) => take(JSON.parse(line), started));
+      drawSoon();
+    }
+    if (mine.signal.aborted) return;
+    if (known.size < wanted.length) throw new TypeError("the answer broke off");
+    byId("results").setAttribute("aria-busy", "false");
+    byId("status").textContent = `All computed. ${summary()}`;
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    showErrors({ link: "The server does not answer: start `dpverify serve` again, and reload this page." });
+    byId("waiting").textContent = "";
+  }
+}
+
+function take(line, started) {
+  if (line.state) {
+    wanted = line.pieces;
+    texts = { shell: line.shell, python: line.python };
+    byId("shell").textContent = line.shell;
+    byId("python").textContent = line.python;
+    for (const figure of figures) figure.expect(wanted.some((name) => name.startsWith(`${figure.about.name}/`)));
+    return;
+  }
+  known.set(line.piece, line);
+  const [curve, way, x] = line.piece.split("/");
+  const figure = figures.find((one) => one.about.name === curve);
+  if (figure) {
+    const points = line.points ?? (line.error ? [] : [line]);
+    figure.add(way, points, line.error, x ? ` at ${x}` : "");
+    figure.dirty = true;
+    performance.mark(`dpverify:${line.piece}`, { detail: performance.now() - started });
+  }
+}
+
+function drawSoon() {
+  drawing ??= requestAnimationFrame(() => {
+    drawing = undefined;
+    drawPlans();
+    for (const figure of figures) if (figure.dirty) { figure.dirty = false; figure.draw(values); }
+    const next = wanted.find((name) => !known.has(name));
+    byId("progress").max = Math.max(wanted.length, 1);
+    byId("progress").value = known.size;
+    byId("waiting").textContent = next ? `${known.size} of ${wanted.length}; waiting for ${inWords(next)}` : "All computed.";
+  });
+}
+
+function inWords(piece) {
+  const [curve, way, x] = piece.split("/");
+  return `${CURVES[curve]}${x ? ` ${x}` : ""}, ${WAYS[way].toLowerCase()}`;
+}
+
+function drawPlans() {
+  const ways = Object.keys(WAYS).filter((way) => wanted.includes(`plan/${way}`));
+  const notes = new Set();
+  const rows = ways.map((way) => {
+    const plan = known.get(`plan/${way}`), profile = known.get(`profile/${way}`);
+    const name = element("th", { scope: "row" }, element("span", { className: `key ${way}` }), WAYS[way]);
+    if (!plan) return element("tr", {}, name, element("td", { colSpan: 3 }, "computing ..."));
+    if (plan.error) return element("tr", {}, name, element("td", { colSpan: 3, className: "problem" }, plan.error));
+    const { bitsum_rmse: error, messages_per_user: messages, notes: said, proved } = plan.plan;
+    said.forEach((note) => notes.add(`${WAYS[way]}: ${note.replace(/\.$/, "")}.`));
+    if (!proved) notes.add(`${WAYS[way]}: that it keeps the budget is the formula's claim, not proved.`);
+    const epsilon = profile ? (profile.error ?? profile.text) : "computing ...";
+    return element("tr", {}, name, element("td", {}, short(error)), element("td", {}, epsilon), element("td", {}, short(messages)));
+  });
+  byId("plans").classList.remove("stale");
+  byId("plans").tBodies[0].replaceChildren(...rows);
+  byId("notes").replaceChildren(...[...notes].map((note) => element("li", {}, note)));
+}
+
+function summary() {
+  const said = Object.keys(WAYS).filter((way) => known.get(`plan/${way}`)?.plan)
+    .map((way) => `${WAYS[way]}: error ${short(known.get(`plan/${way}`).plan.bitsum_rmse)} users`);
+  return `${said.join("; ")}.`;
+}
+
+function showErrors(errors) {
+  for (const name of ["bitsum", ...Object.keys(about.controls), "link"]) {
+    const place = byId(`${name}-error`), text = errors[name] ?? "";
+    if (place.textContent !== text) place.textContent = text;
+    place.hidden = !text;
+    byId(name)?.setAttribute("aria-invalid", String(Boolean(text)));
+  }
+  if (errors.link) { byId("link-error").textContent = errors.link; byId("link-error").hidden = false; }
+}
+
+// The rest.
+
+document.addEventListener("click", async (event) => {
+  const name = event.target.dataset?.copy;
+  if (!name) return;
+  const text = name === "link" ? location.href : texts[name] ?? "";
+  let copied = true;
+  try { await navigator.clipboard.writeText(text); } catch { copied = false; getSelection().selectAllChildren(byId(name)); }
+  event.target.textContent = copied ? "Copied" : "Selected";
+  byId("status").textContent = copied ? `${name} copied` : `${name} selected: copy it with your keyboard`;
+  setTimeout(() => { event.target.textContent = "Copy"; }, 1500);
+});
+
+byId("settings").addEventListener("submit", (event) => event.preventDefault());
+byId("settings").addEventListener("reset", (event) => {
+  event.preventDefault();
+  history.replaceState(null, "", location.pathname);
+  begin();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures.forEach((figure) => figure.draw(values)));
+
+function begin() {
+  readLink();
+  showValues();
+  if (!surplus.length) showLink();
+  ask();
+}
+
+about = await (await fetch("/controls")).json();
+drawControls();
+begin();

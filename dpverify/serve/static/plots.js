@@ -1,0 +1,138 @@
+// The figures: what is drawn of the pieces that have been computed, and the same as tables.
+
+export const WAYS = { published: "Published formula", exact: "Exact law", joint: "Exact law, joint changes" };
+
+const DASH = { published: "dash", exact: "solid", joint: "dot" };
+const MARK = { published: "square", exact: "circle", joint: "triangle-up" };
+
+export const FIGURES = [
+  { name: "profile", title: "Epsilon against delta", x: "delta", xTitle: "δ", yTitle: "ε that the plan gives, nats",
+    caption: "The privacy profile of each plan, between its two proved ends.", ends: true },
+  { name: "users", title: "Error against users", x: "users", xTitle: "n, users", yTitle: "error of a sum, users",
+    caption: "The error of the plan for the same budget at other numbers of users." },
+  { name: "epsilon", title: "Error against epsilon", x: "epsilon", xTitle: "ε, nats", yTitle: "error of a sum, users",
+    caption: "The error of the plan for other budgets." },
+  { name: "honest", title: "Epsilon against the honest share", x: "honest_fraction", xTitle: "share of users who follow the protocol",
+    yTitle: "ε that is left, nats", caption: "What is left of the plan above, which stays as it is.", ends: true },
+];
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const number = (value) => (typeof value === "number" && value > 0 ? value : null);
+export const short = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made && name !== "list") made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// One figure of the page.
+export class Figure {
+  constructor(about) {
+    this.about = about;
+    this.points = {};
+    this.errors = new Map();
+    this.plot = element("div", { className: "plot", role: "img" });
+    this.reasons = element("ul", { className: "problem", hidden: true });
+    this.table = element("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `${about.title}, numbers` });
+    const title = element("h2", { id: `${about.name}-title` }, about.title);
+    this.element = element("figure", { "aria-labelledby": title.id, id: `figure-${about.name}` }, title, this.plot,
+      element("figcaption", {}, about.caption), this.reasons,
+      element("details", {}, element("summary", {}, "Numbers"), this.table));
+  }
+
+  // A new state: what is drawn is of the last one, until there is something of this one.
+  expect(expected) {
+    this.expected = expected;
+    this.fresh = true;
+    this.plot.classList.add("stale");
+    this.table.classList.add("stale");
+  }
+
+  add(way, points, error, at) {
+    if (this.fresh) { this.points = {}; this.errors = new Map(); this.fresh = false; }
+    if (error) this.errors.set(error, [...(this.errors.get(error) ?? []), `${WAYS[way].toLowerCase()}${at}`]);
+    this.points[way] = [...(this.points[way] ?? []), ...points].sort((a, b) => a.x - b.x);
+  }
+
+  draw(values) {
+    if (this.fresh && this.expected) return;
+    this.plot.classList.remove("stale");
+    this.table.classList.remove("stale");
+    const { about } = this;
+    const ways = Object.keys(WAYS).filter((way) => this.points[way]?.length);
+    const traces = ways.flatMap((way) => this.traces(way));
+    const ink = colour("ink"), grid = colour("grid");
+    const axis = { type: "log", color: ink, gridcolor: grid, zeroline: false, linecolor: colour("rule"), fixedrange: true,
+      automargin: true, exponentformat: "power", minexponent: 5, minor: { ticks: "" } };
+    const now = Number(values[about.x]);
+    const layout = {
+      xaxis: { ...axis, title: { text: about.xTitle, standoff: 8 }, ...ticks(traces, "x", now) },
+      yaxis: { ...axis, title: { text: about.yTitle, standoff: 6 }, ...ticks(traces, "y") },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13, family: "system-ui, sans-serif" },
+      margin: { l: 50, r: 12, t: 8, b: 44 }, dragmode: false, hovermode: "closest",
+      showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+      shapes: now > 0 ? [{ type: "line", xref: "x", yref: "paper", x0: now, x1: now, y0: 0, y1: 1, layer: "below",
+        line: { color: colour("faint"), width: 1, dash: "dot" } }] : [],
+    };
+    Plotly.react(this.plot, traces, layout, { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false });
+    this.plot.setAttribute("aria-label", this.inWords(ways));
+    this.tell(ways);
+  }
+
+  traces(way) {
+    const points = this.points[way], x = points.map((point) => point.x), line = { color: colour(way), dash: DASH[way], width: 2 };
+    const upper = points.map((point) => number(this.about.ends ? point.upper : point.y));
+    const drawn = { x, y: upper, name: WAYS[way], mode: "lines+markers", line, connectgaps: false,
+      text: points.map((point) => point.text ?? short(point.y)), hovertemplate: "%{x}: %{text}<extra></extra>",
+      marker: { color: colour(way), size: 7, symbol: points.map((p) => MARK[way] + (p.proved === false ? "-open" : "")) } };
+    if (!this.about.ends) return [drawn];
+    const end = { x, mode: "lines", line: { width: 0, color: colour(way) }, showlegend: false, hoverinfo: "skip" };
+    const lower = { ...end, y: points.map((point) => number(point.lower)) };
+    return [lower, { ...end, y: upper, fill: "tonexty" }, drawn];
+  }
+
+  inWords(ways) {
+    const said = ways.map((way) => {
+      const known = this.points[way].filter((point) => number(this.about.ends ? point.upper : point.y));
+      if (!known.length) return `${WAYS[way]}: nothing finite`;
+      const say = (point) => `${point.text ?? short(point.y)} at ${point.x}`;
+      return `${WAYS[way]}: from ${say(known[0])} to ${say(known[known.length - 1])}`;
+    });
+    return `${this.about.title}. ${said.join(". ")}. All numbers are in the table below.`;
+  }
+
+  tell(ways) {
+    const reasons = [...this.errors].map(([error, where]) => {
+      const some = where.length > 3 ? `${where.slice(0, 3).join(", ")} and ${where.length - 3} more` : where.join(", ");
+      return element("li", {}, `${some}: ${error}`);
+    });
+    this.reasons.replaceChildren(...reasons);
+    this.reasons.hidden = reasons.length === 0;
+    const places = [...new Set(ways.flatMap((way) => this.points[way].map((point) => point.x)))].sort((a, b) => a - b);
+    const cell = (way, x) => {
+      const point = this.points[way].find((one) => one.x === x);
+      return element("td", {}, point ? (point.text ?? short(point.y)) + (point.proved === false ? " (not confirmed)" : "") : "");
+    };
+    this.table.replaceChildren(element("table", {}, element("caption", { className: "unseen" }, this.about.title),
+      element("thead", {}, element("tr", {}, ...[this.about.xTitle, ...ways.map((way) => WAYS[way])]
+        .map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...places.map((x) => element("tr", {},
+        element("th", { scope: "row" }, x.toString()), ...ways.map((way) => cell(way, x)))))));
+  }
+}
+
+// Numbers at 1, 2 and 5 where an axis spans little, and at every power of ten or every few where it spans much.
+function ticks(traces, key, also) {
+  const all = traces.flatMap((trace) => trace[key]).filter((value) => value > 0);
+  if (also > 0) all.push(also);
+  if (!all.length) return {};
+  const low = Math.log10(Math.min(...all)), high = Math.log10(Math.max(...all)), room = 0.04 * Math.max(high - low, 0.3);
+  const range = [low - room, high + room];
+  if (high - low > 7) return { range, dtick: Math.ceil((high - low) / 7) };
+  return { range, dtick: high - low > 2.5 ? 1 : "D2" };
+}

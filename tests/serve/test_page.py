@@ -1,0 +1,189 @@
+"""The page in a real browser: what it shows, what it asks for, and what it makes of bad input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpverify.planning.plan import plan
+from tests.browser import PHONE, Opened, opened
+from tests.serve.served import Served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+QUICK = "?bitsum=central-discrete-laplace&users=50&instances=2"
+"""Whose plans take milliseconds."""
+DONE = "#results[aria-busy=false]"
+
+
+@pytest.fixture
+def shown(browser: Browser, server: Served) -> Iterator[Opened]:
+    with opened(browser, server.url + QUICK) as found:
+        found.page.wait_for_selector(DONE)
+        yield found
+        assert found.complaints == []
+        assert found.outside(server.url) == []
+
+
+def cell(page: Page, way: str, column: int) -> str:
+    return page.locator(f"#plans tbody tr:has(.key.{way}) td").nth(column).inner_text()
+
+
+def values(page: Page) -> dict[str, str]:
+    return {field.get_attribute("name") or "": field.input_value() for field in page.locator("#controls [name]").all()}
+
+
+def marks(page: Page, figure: str) -> int:
+    return page.locator(f"#figure-{figure} .scatterlayer .point").count()
+
+
+def test_the_page_shows_the_numbers_of_the_library(shown: Opened) -> None:
+    row = plan("central-discrete-laplace", ("1", "1e-6"), users=50, instances=2)
+    assert float(cell(shown.page, "exact", 0)) == pytest.approx(row.bitsum_rmse, rel=1e-3)
+    low, high = map(float, re.findall(r"[\d.]+", cell(shown.page, "exact", 1)))
+    assert low <= high <= 1.0
+    for figure in ("profile", "users", "epsilon", "honest"):
+        assert marks(shown.page, figure) >= 5, figure
+
+
+def test_a_slider_changes_the_curve_the_address_and_the_lines(shown: Opened) -> None:
+    page = shown.page
+    before, curve = cell(page, "exact", 0), page.locator("#figure-honest .plot").get_attribute("aria-label")
+    page.locator("#epsilon-slider").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(f"{DONE} >> text=--epsilon 1.5")
+    assert page.locator("#epsilon").input_value() == "1.5"
+    assert "epsilon=1.5" in page.url
+    assert 'plan("central-discrete-laplace", ("1.5", "1e-6")' in page.locator("#python").inner_text()
+    assert float(cell(page, "exact", 0)) < float(before)
+    assert page.locator("#figure-honest .plot").get_attribute("aria-label") != curve
+    assert page.locator("#epsilon-slider").get_attribute("aria-valuetext") == "1.5"
+
+
+def test_a_reload_restores_what_was_typed(shown: Opened) -> None:
+    page = shown.page
+    page.locator("#epsilon").fill("1.23")
+    page.locator("#squared_change").fill("0.75")
+    page.locator("#bitsum").select_option("local-rr")
+    page.wait_for_selector(f"{DONE} >> text=--squared-change 0.75")
+    before, answers = values(page), page.locator("#plans").inner_text()
+    page.reload()
+    page.wait_for_selector(DONE)
+    assert values(page) == before
+    assert page.locator("#plans").inner_text() == answers
+    assert page.locator("#plans tbody tr").count() == 3
+
+
+def test_a_mistake_is_told_beside_its_field_and_can_be_mended(shown: Opened) -> None:
+    page = shown.page
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    mistakes = {
+        "epsilon": "1e999999999",
+        "users": "99999999999",
+        "delta": "<img src=x onerror=alert(1)>",
+        "squared_change": "5",
+        "instances": "",
+    }
+    for name, text in mistakes.items():
+        field, message = page.locator(f"#{name}"), page.locator(f"#{name}-error")
+        right = field.input_value()
+        field.fill(text)
+        message.wait_for(state="visible")
+        assert message.inner_text().startswith(f"{name}=")
+        assert field.get_attribute("aria-invalid") == "true"
+        assert f"{name}-error" in (field.get_attribute("aria-describedby") or "")
+        field.fill(right)
+        message.wait_for(state="hidden")
+    page.wait_for_selector(DONE)
+    # The browser notes the status of a refusal, and nothing else is wrong.
+    assert [text for text in shown.complaints if "400 (Bad Request)" not in text] == []
+    shown.complaints.clear()
+
+
+def test_a_hostile_link_is_words(browser: Browser, server: Served) -> None:
+    links = (
+        "?epsilon=nan",
+        "?users=" + "9" * 3000,
+        "?delta=%3Cscript%3Ealert(1)%3C/script%3E",
+        "?%3Cimg%20src=x%20onerror=alert(1)%3E=1",
+        "?__proto__=1",
+        "?epsilon=1&epsilon=2",
+        "?bitsum=%22%3E%3Csvg%20onload=alert(1)%3E",
+    )
+    with opened(browser, server.url + links[0]) as found:
+        page = found.page
+        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+        for link in links:
+            page.goto(server.url + link)
+            problem = page.locator(".problem:visible").first
+            problem.wait_for()
+            assert problem.inner_text().endswith(".")
+            assert page.locator("#controls script, #controls img, #controls svg").count() == 0
+        page.get_by_role("button", name="Start again").click()
+        page.locator("#plans .key.exact").wait_for()
+        assert page.locator(".problem:visible").count() == 0
+        assert [text for text in found.complaints if "400 (Bad Request)" not in text] == []
+
+
+def test_what_was_shown_is_pale_until_it_is_of_the_new_settings(shown: Opened) -> None:
+    page = shown.page
+    page.route("**/answers*", lambda route: None)  # an engine that takes for ever
+    page.locator("#users").fill("60")
+    page.wait_for_selector("#figure-users .plot.stale")
+    assert "ask" in page.locator("#waiting").inner_text().lower()
+    assert page.locator("#plans.stale").count() == 1
+    assert page.locator("#epsilon").is_enabled()
+
+
+def test_a_server_that_has_ended_is_told(shown: Opened) -> None:
+    shown.page.route("**/answers*", lambda route: route.abort("connectionrefused"))
+    shown.page.locator("#users").fill("70")
+    shown.page.locator("#link-error").wait_for(state="visible")
+    assert "dpverify serve" in shown.page.locator("#link-error").inner_text()
+    assert all("REFUSED" in text for text in shown.complaints)
+    shown.complaints.clear()
+
+
+def test_the_lines_are_copied(browser: Browser, server: Served) -> None:
+    with opened(browser, server.url + QUICK, permissions=["clipboard-read", "clipboard-write"]) as found:
+        page = found.page
+        page.wait_for_selector(DONE)
+        for name in ("shell", "python", "link"):
+            page.locator(f"[data-copy={name}]").click()
+            page.locator("#status", has_text=f"{name} copied").wait_for(state="attached")
+            copied = page.evaluate("() => navigator.clipboard.readText()")
+            assert copied == page.locator(f"#{name}").inner_text()
+        assert page.locator("#link").inner_text() == page.url
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_nothing_scrolls_sideways(browser: Browser, server: Served, dark: bool) -> None:
+    with opened(browser, server.url + QUICK, size=PHONE, dark=dark, reduced_motion="reduce") as found:
+        found.page.wait_for_selector(DONE)
+        assert found.sideways() == []
+        colour = found.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", colour)[:3])) < 200) is dark
+        assert found.complaints == []
+
+
+def test_every_control_has_a_name_and_every_figure_a_text(shown: Opened) -> None:
+    page = shown.page
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button")]
+             .filter(e => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).map(e => e.outerHTML)"""
+    )
+    assert unnamed == []
+    for figure in page.locator("#figures figure").all():
+        assert "from" in (figure.locator("[role=img]").get_attribute("aria-label") or "")
+        figure.locator("summary").click()
+        assert figure.locator("tbody tr").count() >= 5
+    assert page.locator("main h2").first.inner_text() == "Settings"
+
+
+def test_without_scripts_it_says_what_to_do(browser: Browser, server: Served) -> None:
+    with opened(browser, server.url, script=False) as found:
+        assert "JavaScript" in found.page.locator("noscript").inner_text()

@@ -1,0 +1,79 @@
+"""Pieces come in the order in which they are wanted, and are answered as the library would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from dpverify.planning.plan import plan
+from dpverify.serve.desk import Desk
+from dpverify.serve.pieces import neighbours, pieces, streamed
+from dpverify.serve.state import State
+
+SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2")])
+
+
+class Here:
+    """A desk that computes at once, in this process, in the order asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def ask(self, key: object, function: Callable[..., Any], *arguments: Any, rank: tuple[int, ...]) -> Any:
+        self.asked += 1
+        return function(*arguments)
+
+
+def answers(state: State, names: set[str]) -> dict[str, dict[str, Any]]:
+    async def collect() -> list[dict[str, Any]]:
+        wanted = [piece for piece in pieces(state) if piece.name in names]
+        return [answer async for answer in streamed(wanted, cast(Desk, Here()), 1)]
+
+    return {answer["piece"]: answer for answer in asyncio.run(collect())}
+
+
+def test_the_plan_comes_first_and_fine_points_come_last() -> None:
+    names = [piece.name for piece in pieces(SMALL)]
+    assert names[:2] == ["plan/exact", "profile/exact"]
+    assert len(names) == len(set(names))
+    assert not [name for name in names if "joint" in name]
+    assert names.index("users/exact/100") < names.index("honest/exact/1") < names.index("users/exact/200")
+
+
+def test_joint_changes_are_asked_for_where_there_are_any_and_after_what_is_quick() -> None:
+    state = State.read({**SMALL.texts(), "squared_change": "1"}.items())
+    names = [piece.name for piece in pieces(state)]
+    assert {"plan/joint", "profile/joint", "users/joint/100", "honest/joint/1"} <= set(names)
+    assert names.index("users/published/100") < names.index("users/joint/100")
+    assert "users/joint/200" not in names
+
+
+def test_the_work_of_a_page_is_bounded() -> None:
+    largest = State.read([("users", "1e7"), ("instances", "1e4"), ("squared_change", "8"), ("honest_fraction", "0.5")])
+    assert len(pieces(largest)) < 100
+    assert len(neighbours(largest)) < 30
+
+
+def test_points_are_the_plans_of_the_library() -> None:
+    found = answers(SMALL, {"plan/exact", "users/exact/100", "epsilon/exact/0.5", "honest/exact/0.5"})
+    row = plan("poisson", ("1", "1e-6"), users=50, instances=2)
+    assert found["plan/exact"]["plan"]["parameters"] == row.parameters
+    assert found["users/exact/100"]["y"] == plan("poisson", ("1", "1e-6"), users=100, instances=2).bitsum_rmse
+    assert found["epsilon/exact/0.5"]["y"] == plan("poisson", ("0.5", "1e-6"), users=50, instances=2).bitsum_rmse
+    assert found["honest/exact/0.5"]["lower"] > row.guarantee.epsilon
+
+
+def test_what_has_no_plan_is_a_reason() -> None:
+    found = answers(SMALL, {"plan/published", "users/published/100"})
+    assert len({answer["error"] for answer in found.values()}) == 1
+
+
+def test_one_step_of_every_slider_is_looked_ahead() -> None:
+    around = {
+        (name, value)
+        for piece in neighbours(SMALL)
+        for name, value in piece.state.texts().items()
+        if value != SMALL.texts()[name]
+    }
+    assert around >= {("epsilon", "0.7"), ("epsilon", "1.5"), ("delta", "1e-7"), ("users", "20"), ("users", "100")}

@@ -1,0 +1,67 @@
+"""What a worker answers, and how it says that it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpverify.guarantee import Interval, Side
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
+from dpverify.serve.state import State
+from dpverify.serve.work import DELTAS, Question, Refusal, honest, planned, profile, shown
+
+SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2"), ("squared_change", "1")])
+
+
+def test_a_plan_is_that_of_the_library() -> None:
+    assert planned(Question.of(SMALL, "exact")) == plan("poisson", ("1", "1e-6"), users=50, instances=2)
+    quick = State.read({**SMALL.texts(), "bitsum": "central-discrete-laplace"}.items())
+    joint = plan("central-discrete-laplace", ("1", "1e-6"), users=50, instances=2, squared_change="1")
+    assert planned(Question.of(quick, "joint")) == joint
+
+
+def test_what_does_not_matter_makes_no_other_question() -> None:
+    other = State.read({**SMALL.texts(), "squared_change": "2"}.items())
+    assert Question.of(SMALL, "exact") == Question.of(other, "exact")
+    assert Question.of(SMALL, "joint") != Question.of(other, "joint")
+
+
+def test_a_profile_encloses_the_account_of_every_delta() -> None:
+    question = Question.of(SMALL, "exact")
+    row = planned(question)
+    found = profile(question, row)
+    assert [point["x"] for point in found["points"]] == list(DELTAS)
+    for point in found["points"][3:7:3]:
+        exact = account(row.protocol, instances=2, delta=point["x"]).epsilon
+        assert point["lower"] <= exact.upper
+        assert exact.lower <= point["upper"]
+
+
+def test_fewer_honest_users_never_give_less_epsilon() -> None:
+    question = Question.of(SMALL, "exact")
+    row = planned(question)
+    all_of_them, half = honest(question, row, 50), honest(question, row, 25)
+    assert isinstance(half, Interval)
+    assert all_of_them.upper <= 1.0 < half.lower
+
+
+def test_what_cannot_be_planned_is_a_reason() -> None:
+    with pytest.raises(Refusal, match="No source of this project states a mean for Poisson noise"):
+        planned(Question.of(SMALL, "published"))
+    big = State.read([("bitsum", "pure"), ("users", "1e6"), ("instances", "100")])
+    question = Question.of(big, "published")
+    with pytest.raises(Refusal, match="atoms is needed"):
+        profile(question, planned(question))
+
+
+def test_a_formula_that_is_not_confirmed_is_not_shown_as_proved() -> None:
+    state = State.read([("bitsum", "rr"), ("users", "50"), ("instances", "1"), ("epsilon", "0.9"), ("delta", "1e-6")])
+    question = Question.of(state, "published")
+    row = planned(question)
+    assert shown(row)["proved"] is (row.guarantee.side is Side.UPPER_BOUND)
+    claimed = replace(row, guarantee=replace(row.guarantee, side=Side.ESTIMATE, epsilon=1e-9))
+    assert shown(claimed)["proved"] is False
+    # Nor does what is only claimed narrow what is proved.
+    assert honest(question, claimed, 50).upper > 1e-9
