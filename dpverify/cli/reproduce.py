@@ -65,6 +65,8 @@ def reproduce(
         return
     if vocabulary is not None and data is None:
         raise ValueError("--vocabulary must be given with --data: its vectors are embedded as the points are.")
+    if vocabulary is not None and not found[0].decodes:
+        raise ValueError(f"--vocabulary must be omitted for {found[0].name}, which decodes no words.")
     check_files(plot, as_csv)
     embeddings = bundled() if data is None else read(data, vocabulary)
     with console(stderr=True).status("starting") as status:

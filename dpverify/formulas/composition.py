@@ -15,6 +15,8 @@ from protocols.validation import check_integer
 
 __all__ = ["advanced", "basic", "optimal_delta", "optimal_slack"]
 
+_MOST_MECHANISMS = 10_000
+
 
 def _parameters(ctx: Context, epsilon0: Any, delta0: Any) -> tuple[Any, Any]:
     return (
@@ -92,7 +94,7 @@ def optimal_slack(ctx: Context, epsilon0: Any, epsilon: Any, mechanisms: int) ->
     epsilon : number
         The composed epsilon, at least 0, in nats.
     mechanisms : int
-        m, at least 1.
+        m, from 1 to 10,000: the sum has m/2 terms of m factors.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def optimal_slack(ctx: Context, epsilon0: Any, epsilon: Any, mechanisms: int) ->
     """
     epsilon0, _ = _parameters(ctx, epsilon0, 0)
     epsilon = check_range("epsilon", ctx.convert(epsilon), low=0)
-    m = check_integer("mechanisms", mechanisms, low=1)
+    m = check_integer("mechanisms", mechanisms, low=1, high=_MOST_MECHANISMS)
     truth = 1 / (1 + ctx.exp(-epsilon0))
     lie = 1 / (1 + ctx.exp(epsilon0))
     # The term of l is Bin(m, lie)(l) (1 - e^(eps - (m - 2l) eps0)); beyond m/2 its positive part vanishes, as eps >= 0.

@@ -75,7 +75,9 @@ def _made() -> Iterable[Experiment]:
     for number, epsilon in ((1, "3.2"), (6, "5.7"), (7, "4.4"), (8, "3.2")):
         name, source = f"wagner2025-table-{number}", f"wagner2025, Table {number}"
         what = f"private class decoding at epsilon {epsilon}"
-        yield Experiment(name, source, what, functools.partial(_decoded, epsilon, name=name, source=source, what=what))
+        yield Experiment(
+            name, source, what, functools.partial(_decoded, epsilon, name=name, source=source, what=what), decodes=True
+        )
 
 
 EXPERIMENTS = tuple(_made())

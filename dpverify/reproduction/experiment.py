@@ -159,12 +159,15 @@ class Experiment:
         Where it stands, and what it measures.
     run : callable
         Takes a `Setting` and returns a `Reproduction`.
+    decodes : bool
+        Whether it looks words of a vocabulary up.
     """
 
     name: str
     source: str
     what: str
     run: Callable[[Setting], Reproduction]
+    decodes: bool = False
 
 
 def experiments() -> tuple[Experiment, ...]:

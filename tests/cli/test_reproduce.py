@@ -56,6 +56,10 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["nothing"], "NAME='nothing' must be part of an experiment's name"),
         (["wagner2025-figure-2", "--vocabulary", "v.npz"], "--vocabulary must be given with --data"),
         (["wagner2025-figure-2", "--data", "none.npz"], "none.npz cannot be"),
+        (
+            ["wagner2025-figure-2", "--data", "none.npz", "--vocabulary", "v.npz"],
+            "--vocabulary must be omitted for wagner2025-figure-2, which decodes no words.",
+        ),
         (["wagner2025-figure-2", "--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
         (["wagner2025-figure-2", "--plot", "x.txt"], "--plot='x.txt'"),
         (
