@@ -10,6 +10,7 @@ docs/joint_changes.md has the proofs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -61,12 +62,16 @@ _INFINITE_SHARE = 0.02
 """The share of delta that may be lost by counting large finite losses as infinite."""
 _FADED_SHARE, _MOST_FADED = 1e-4, 3e-3
 """The share of delta that may fade from the rarest large losses, times the fourth power of `looseness`; at most."""
-_LARGE = 0.8
+_LARGE = 0.5
 """Up to T^2 = 1 at most one move costs more than this share of T^2: it is looked at by itself."""
-_WORTH_IT = 0.998
-"""If that bound is not less than this share of the one for all changes, it is left."""
+_NOT_ALL = 0.75
+"""Tilts are sought for changes no move of which costs more than that, and this share of T^2."""
 _TILTS = 24
 """Of the moments of all moves but the largest one."""
+_AROUND = np.array([0.97, 1.0, 1.03])
+"""Tilts by which a variance is estimated."""
+_LOOKED_AT = 12
+"""Sizes by which moments are estimated."""
 
 
 class JointChange:
@@ -138,8 +143,7 @@ class JointChange:
         self._known: dict[float, Floats] = {}
         # Of both laws, in total variation: the sum of all changes.
         self._distance = math.sqrt(change.squared_change * m) * (1.0 + 8.0 * UNIT)
-        self._split = _LARGE * change.squared_change
-        self._largest_move = self._apart(whole) if change.squared_change <= 1.0 < _LARGE * m else None
+        self._whole = whole
         self._every, self._pairs, self._reference = [pair for group in groups for pair in group], pairs, reference_delta
 
     def _in_full(self, question: Callable[[FamilyComposition], float]) -> float:
@@ -183,28 +187,41 @@ class JointChange:
 
     # ------------------------------------------------------------------ the exponent along a line
 
-    def _exponents(self, nodes: Nodes) -> Floats:
-        """Return T^2 times the rate of each cell, with all charges: shape (cells, strips, nodes)."""
-        log_moduli = np.full((*self._grid.midpoints.shape, nodes.number), np.nan)
+    def _of_moves(self, value: Callable[[LossAtoms], Floats], number: int) -> Floats:
+        """Return the largest value over the pairs of each move, (sizes, levels, number), or nan where there is none."""
+        found = np.full((*self._grid.midpoints.shape, number), np.nan)
         for index, row in enumerate(self._atoms):
             for level, each in row.items():
-                log_moduli[index, level] = np.max([atoms.along(nodes).log_moduli for atoms in each], axis=0)
-        rates, crowd = self._grid.rates(log_moduli)
-        charges = self.change.coordinates * crowd + self._log_growth + nodes.tilt * self._loss_error
-        return np.asarray(self.change.squared_change * rates + charges * (1.0 + 8.0 * UNIT))
+                found[index, level] = np.max([value(atoms) for atoms in each], axis=0)
+        return found
+
+    def _charges(self, crowd: Floats, tilts: Floats | float) -> Floats:
+        """Return what is added to the sum of the exponents of all moves."""
+        charges = self.change.coordinates * crowd + self._log_growth + tilts * self._loss_error
+        return np.asarray(charges * (1.0 + 8.0 * UNIT))
+
+    def _exponents(self, nodes: Nodes) -> Floats:
+        """Return T^2 times the rate of each cell, with all charges: shape (cells, strips, nodes)."""
+        rates, crowd = self._grid.rates(self._of_moves(lambda atoms: atoms.along(nodes).log_moduli, nodes.number))
+        return np.asarray(self.change.squared_change * rates + self._charges(crowd, nodes.tilt))
 
     def estimate(self, tilt: float, most: float = math.inf) -> tuple[float, float]:
         """Return estimates of the exponent at s = 0, and of the standard deviation of the tilted total loss.
 
-        For moves whose squares are at most so much.
+        For moves that cost at most so much.
         """
-        last = int(np.searchsorted(self._grid.sizes**2, most, side="right"))
-        few = np.unique(np.linspace(0, max(last, 1) - 1, 12).astype(int))
-        level = self._grid.midpoints.shape[1] // 2
-        moments = [max(float(atoms.log_moments(np.array([tilt]))[0]) for atoms in self._atoms[k][level]) for k in few]
-        rates = moments / self._grid.sizes[few] ** 2
-        exponent = self.change.squared_change * float(rates.max())
-        return exponent, max(math.sqrt(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.0)), 0.1 * self.deviation)
+        last, tilts = int(np.sum(self._grid.cells[0].min(axis=1) <= most)), tilt * _AROUND
+        costs = self._grid.sizes[:, None] ** 2 + self._grid.midpoints**2
+        found = [
+            atoms.log_moments(tilts) / costs[index, level]
+            for index in np.unique(np.linspace(0, max(last, 1) - 1, _LOOKED_AT).astype(int))
+            for level, each in self._atoms[index].items()
+            for atoms in each
+        ]
+        low, middle, high = max(found, key=lambda moments: float(moments[1]))
+        variance = (low - 2.0 * middle + high) / (tilts[1] - tilts[0]) ** 2
+        square = self.change.squared_change
+        return square * float(middle), max(math.sqrt(max(square * float(variance), 0.0)), 0.1 * self.deviation)
 
     def _log_integral(self, tilt: float, most: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out.
@@ -217,10 +234,14 @@ class JointChange:
     def _integrate(self, tilt: float, most: float) -> None:
         """Make the integrals of every cell known at a tilt, at nodes that suit moves whose squares are at most so."""
         if tilt not in self._known:
-            deviation = self.estimate(tilt, most)[1]
-            smoothing = _SMOOTHING * looseness(self.change) * deviation**2
-            contour = Contour.at(tilt, deviation, smoothing, period=_PERIOD)
+            contour = self._contour(tilt, most)
             self._known[tilt] = contour.log_integral(self._exponents(contour.nodes))
+
+    def _contour(self, tilt: float, most: float) -> Contour:
+        exponent, deviation = self.estimate(tilt, most)
+        # That of a normal loss of this exponent: a heavy tail is wider, and would have too much added.
+        normal = min(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.01 * self.deviation**2), deviation**2)
+        return Contour.at(tilt, deviation, _SMOOTHING * looseness(self.change) * normal, period=_PERIOD)
 
     def log_integral(self, contour: Contour, share: float = 1.0) -> float:
         """Return ln J on any contour; with a share, of the moduli to the power of one over it: see `together`."""
@@ -238,19 +259,26 @@ class JointChange:
 
         best = least_argument(estimated, math.log(0.3 / self.deviation), math.log(100.0 / self.deviation))
         self._integrate(math.exp(_TILT_STEP * round(best / _TILT_STEP)), most)
+        return self._known_least(cost, most)
+
+    def _known_least(self, cost: Callable[[float, float], float], most: float) -> float:
+        """Return the least cost at the tilts that are known."""
         return min(cost(self._log_integral(tilt, most), tilt) for tilt in self._known)
 
-    def _apart(self, whole: list[dict[int, list[LossAtoms]]]) -> LargestMove | None:
-        """Return the bound on changes whose largest move costs more than the split, where there are such moves."""
+    def _least_of_few(self, cost: Callable[[float, float], float]) -> float:
+        """Return the least cost of changes without a large move; at a tilt for some larger moves, too."""
+        self._least(cost, _NOT_ALL * self.change.squared_change)
+        return self._least(cost, _LARGE * self.change.squared_change)
+
+    @functools.cached_property
+    def _largest_move(self) -> LargestMove | None:
+        """The bound on changes whose largest move costs more than the split, where it may be most of them."""
+        if self.change.squared_change > 1.0 or self.change.coordinates * _LARGE < 1.0:
+            return None
         tilts = np.geomspace(0.3, 100.0, _TILTS) / self.deviation
-        log_moments = np.full((*self._grid.midpoints.shape, tilts.size), np.nan)
-        for index, row in enumerate(self._atoms):
-            for level, each in row.items():
-                log_moments[index, level] = np.max([atoms.log_moments(tilts) for atoms in each], axis=0)
-        rates, crowd = self._grid.rates(log_moments)
-        charges = self.change.coordinates * crowd + self._log_growth + tilts * self._loss_error
-        rest = RestMoments(tilts, rates.max(axis=1), charges * (1.0 + 8.0 * UNIT), self._grid.cells[0].min(axis=1))
-        return LargestMove(self._grid, whole, rest, self._split)
+        rates, crowd = self._grid.rates(self._of_moves(lambda atoms: atoms.log_moments(tilts), _TILTS))
+        rest = RestMoments(tilts, rates.max(axis=1), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
+        return LargestMove(self._grid, self._whole, rest, _LARGE * self.change.squared_change)
 
     # ------------------------------------------------------------------ queries
 
@@ -277,8 +305,13 @@ class JointChange:
         if epsilon < self._largest:
             listed = math.exp(min(self._least(log_delta), 0.0))
             if self._largest_move is not None:
-                small = math.exp(min(self._least(log_delta, self._split), 0.0))
-                large = self._largest_move.divergence(epsilon - self._loss_error) * math.exp(self._log_growth)
+                small = math.exp(min(self._least_of_few(log_delta), 0.0))
+                growth = math.exp(self._log_growth)
+
+                def among(most: float) -> float:
+                    return math.exp(min(self._known_least(log_delta, most), 0.0)) / growth * (1.0 + 8.0 * UNIT)
+
+                large = self._largest_move.divergence(epsilon - self._loss_error, among) * growth
                 listed = min(listed, max(small, large))
             listed += self._faded
         apart = self._distance + max(-math.expm1(min(epsilon, 0.0)), 0.0)
@@ -305,12 +338,15 @@ class JointChange:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
         every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
-        within = left * math.exp(-self._log_growth) * (1.0 - 8.0 * UNIT)
-        high = every - self._loss_error
-        if self._largest_move is None or high <= 0.0 or self._largest_move.exceeds(high * _WORTH_IT, within):
+        if self._largest_move is None or every <= self._loss_error:
             return every
-        small = max(self._least(epsilon, self._split) - self._loss_error, 0.0)
-        found = self._largest_move.epsilon(within, small, high)
+        small = max(self._least_of_few(epsilon), self._loss_error)
+
+        def among(most: float) -> float:
+            return min(self._known_least(epsilon, most), every) - self._loss_error
+
+        within = left * math.exp(-self._log_growth) * (1.0 - 8.0 * UNIT)
+        found = self._largest_move.epsilon(within, small - self._loss_error, among)
         return min((found + self._loss_error) * (1.0 + 4.0 * UNIT), every)
 
 

@@ -6,14 +6,17 @@ t^2 - c^2`: by domination
 
     H_x <= the mixture of E[G_R(x - L)],    G_R(y) >= H_y for every change that costs at most R.
 
-With `E e^(theta loss) <= M` for all of these, `H_y <= M e^(-theta y) theta^theta / (1+theta)^(1+theta)`, as that is the
-most that `e^(-theta u) (1 - e^-u)` is for u > 0. Exchanging before and after makes a change of the same cost: for y < 0
-`H_y = 1 - e^y + e^y H'_(-y)`, H' bounded likewise. That is far less than 1, and sharp where R is small.
+None of these costs more than the largest. With `E e^(theta loss) <= M` for all of them, `H_y <= M e^(-theta y)
+theta^theta / (1+theta)^(1+theta)`, as that is the most that `e^(-theta u) (1 - e^-u)` is for u > 0. Exchanging before
+and after makes a change of the same cost: for y < 0 `H_y = 1 - e^y + e^y H'_(-y)`, H' bounded likewise. That is far
+less than 1, and sharp where R is small. Where it is not, the bound on all changes no move of which costs more is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,6 +36,14 @@ _PARTS = 3
 """Of each cell: in each of them the others' cost is what the least move of it leaves."""
 _CLOSE = 5e-4
 """How near to the least epsilon the search ends, relatively."""
+
+
+Bound = Callable[[float], float]
+
+
+def _nothing(most: float) -> float:
+    """Return the bound where none is known."""
+    return math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +67,34 @@ class RestMoments:
     charges: Floats
     least_costs: Floats
 
-    def divergence(self, cost: float, epsilons: Floats) -> Floats:
-        """Return upper bounds on H_y for every change that costs at most `cost`, what is left out apart."""
-        within = self.rates[self.least_costs <= cost].max(axis=0)
+    def lines(self, cost: float, most: float = math.inf) -> Floats:
+        """Return l where `H_y <= e^(l - tilt y)` for every change that costs at most so much, shape (tilts,).
+
+        For those no move of which costs more than `most`; what is left out apart.
+        """
+        within = self.rates[self.least_costs <= min(cost, most)].max(axis=0)
         tilts = self.tilts
         lines = cost * np.maximum(within, 0.0) + self.charges - tilts * np.log1p(1.0 / tilts) - np.log1p(tilts)
-        lines += UNIT * (16.0 * np.abs(lines) + 64.0)
-        falls = np.multiply.outer(np.abs(epsilons), tilts * (1.0 - 8.0 * UNIT))
+        return np.asarray(lines + UNIT * (16.0 * np.abs(lines) + 64.0))
+
+    def divergence(self, lines: Floats, epsilons: Floats) -> Floats:
+        """Return upper bounds on H_y from such lines, what is left out apart."""
+        falls = np.multiply.outer(np.abs(epsilons), self.tilts * (1.0 - 8.0 * UNIT))
         bound = np.exp(np.minimum((lines - falls).min(axis=-1), 0.0))
         below = np.minimum(epsilons, 0.0)
         return np.asarray(np.minimum(np.exp(below) * bound - np.expm1(below), 1.0))
 
 
 class _Part(NamedTuple):
-    """A part of a cell: the corners at its sizes, the largest shares of the farther ones, and what all others cost."""
+    """A part of a cell: the corners at its sizes, and the least and the largest share of the farther ones.
+
+    And what all others cost, and what each of them costs at most, as the largest does.
+    """
 
     corners: tuple[Sequence[LossAtoms], Sequence[LossAtoms]]
     shares: tuple[float, float]
     rest: float
+    most: float
 
 
 class LargestMove:
@@ -94,36 +115,57 @@ class LargestMove:
     def __init__(
         self, grid: ChangeGrid, atoms: Sequence[dict[int, list[LossAtoms]]], rest: RestMoments, split: float
     ) -> None:
-        self._rest, self._parts = rest, list(_parts(grid, atoms, split))
+        # The worst of them first: mostly that is the largest.
+        self._rest, self._parts = rest, list(_parts(grid, atoms, split))[::-1]
+        self._lines: dict[tuple[float, float], Floats] = {}
 
     def _mean(self, part: _Part, epsilon: float) -> float:
         """Return an upper bound on the divergence at a real epsilon, the largest move in one part of a cell."""
-        near, far = (max(self._alone(atoms, part.rest, epsilon) for atoms in each) for each in part.corners)
+        key = part.rest, part.most
+        if key not in self._lines:
+            self._lines[key] = self._rest.lines(*key)
+        near, far = (max(self._alone(atoms, self._lines[key], epsilon) for atoms in each) for each in part.corners)
         return max((1.0 - share) * near + share * far for share in part.shares) * (1.0 + 4.0 * UNIT)
 
-    def _alone(self, atoms: LossAtoms, rest: float, epsilon: float) -> float:
+    def _alone(self, atoms: LossAtoms, lines: Floats, epsilon: float) -> float:
         masses = np.exp(atoms.log_masses)
         rounding = summation_error(masses.size) + UNIT * (16.0 + 4.0 * float(np.abs(atoms.log_masses).max()))
-        return float(np.sum(masses * self._rest.divergence(rest, epsilon - atoms.losses))) * (1.0 + rounding)
+        return float(np.sum(masses * self._rest.divergence(lines, epsilon - atoms.losses))) * (1.0 + rounding)
 
-    def divergence(self, epsilon: float) -> float:
-        """Return an upper bound on the hockey-stick divergence at a real epsilon, what is left out apart."""
-        return max((self._mean(part, epsilon) for part in self._parts), default=0.0)
+    def divergence(self, epsilon: float, among: Bound = _nothing) -> float:
+        """Return an upper bound on the hockey-stick divergence at a real epsilon, what is left out apart.
 
-    def exceeds(self, epsilon: float, divergence: float) -> bool:
-        """Return whether `divergence` at that epsilon is more than so much; sooner than that where it is."""
-        for index, part in enumerate(self._parts):
-            if self._mean(part, epsilon) > divergence:
-                # It is likely to exceed it next time, too.
-                self._parts.insert(0, self._parts.pop(index))
-                return True
-        return False
+        Parameters
+        ----------
+        epsilon : float
+            In nats.
+        among : callable, optional
+            An upper bound on the divergence of all changes no move of which costs more than so much.
+        """
+        return max((min(self._mean(part, epsilon), among(part.most)) for part in self._parts), default=0.0)
 
-    def epsilon(self, divergence: float, low: float, high: float) -> float:
-        """Return an epsilon in [low, high] at which the divergence is at most so much; `high` is taken unasked."""
-        if high <= low or not self.exceeds(low, divergence):
-            return min(low, high)
-        return bisected(lambda epsilon: not self.exceeds(epsilon, divergence), low, high, relative=_CLOSE)[1]
+    def epsilon(self, divergence: float, low: float, among: Bound = _nothing) -> float:
+        """Return an epsilon from `low` on at which the divergence is at most so much.
+
+        Parameters
+        ----------
+        divergence : float
+            In (0, 1).
+        low : float
+            In nats, finite.
+        among : callable, optional
+            An epsilon that suits all changes no move of which costs more than so much.
+        """
+        found = low
+        for part in self._parts:
+            high = among(part.most)
+            if found < high and self._mean(part, found) > divergence:
+                holds = functools.partial(self._within, part, divergence)
+                found = bisected(holds, found, high, relative=_CLOSE)[1]
+        return found
+
+    def _within(self, part: _Part, divergence: float, epsilon: float) -> bool:
+        return self._mean(part, epsilon) <= divergence
 
 
 def _parts(grid: ChangeGrid, atoms: Sequence[dict[int, list[LossAtoms]]], split: float) -> Iterator[_Part]:
@@ -143,7 +185,7 @@ def _parts(grid: ChangeGrid, atoms: Sequence[dict[int, list[LossAtoms]]], split:
                 shares = part / _PARTS, (part + 1) / _PARTS
                 size = low + shares[0] * (high - low)
                 cost = max((size * size + midpoint) * (1.0 - 16.0 * UNIT), split)
-                yield _Part((corners[0], corners[1]), shares, max(square - cost, 0.0))
+                yield _Part((corners[0], corners[1]), shares, max(square - cost, 0.0), float(most[index, strip]))
 
 
 def _at(levels: dict[int, list[LossAtoms]], level: int) -> list[LossAtoms]:
