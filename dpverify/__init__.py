@@ -259,7 +259,10 @@ def __getattr__(name: str) -> object:
     """Import what is used for the first time."""
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has.")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    from dpverify.optional import needing
+
+    with needing(f"dpverify.{name}"):
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpverify.optional import needing
+
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
@@ -19,7 +21,8 @@ __all__ = ["Drawn", "Shown", "flat", "records"]
 
 
 def _named(where: str) -> Any:
-    return EntryPoint(where, where, "dpverify.report").load()
+    with needing("Showing a result"):
+        return EntryPoint(where, where, "dpverify.report").load()
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,10 +85,8 @@ class Shown:
         ImportError
             Without pandas, which `pip install 'dpverify[data]'` installs.
         """
-        try:
+        with needing("to_dataframe"):
             import pandas
-        except ImportError:
-            raise ImportError("to_dataframe needs pandas: pip install 'dpverify[data]'.") from None
         return pandas.DataFrame(records(self.to_dict(), self.rows_by))
 
 

@@ -38,6 +38,7 @@ LAYERS = (
     "dpverify.guarantee",
     "dpverify.digits",
     "dpverify.shown",
+    "dpverify.optional",
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""

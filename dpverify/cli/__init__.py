@@ -33,6 +33,7 @@ from dpverify.cli import (
 )
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.plugins import add_plugins
+from dpverify.optional import MissingPackageError, needing
 
 __all__ = ["app", "main"]
 
@@ -126,13 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(words)
+        with needing("This command"):
+            return _run(words)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("Interrupted.", err=True)
         return 130
     except _usage_error() as error:
         message = error.format_message()  # type: ignore[attr-defined]
-    except ValueError as error:
+    except (ValueError, MissingPackageError) as error:
         message = str(error)
     except SystemExit:
         # So click ends at a closed pipe, with the status that says that a violation was found.

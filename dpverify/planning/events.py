@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import attr
-import dp_accounting
-
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.optional import needing
 from dpverify.planning.schedule import Day, days_of
 from dpverify.privacy_loss.interop import ShuffleEvent
 from protocols.bitsum import CentralGaussian
+
+with needing("The exchange with dp-accounting"):
+    import attr
+    import dp_accounting
 
 __all__ = ["ProtocolEvent", "from_event", "to_event"]
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 
-import attr
-import dp_accounting
 import numpy as np
-from dp_accounting import privacy_accountant
-from dp_accounting.pld import privacy_loss_distribution as pld_module
-from dp_accounting.pld.pld_pmf import DensePLDPmf, PLDPmf, SparsePLDPmf
 
+from dpverify.optional import needing
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.grid import Bounds, GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.step import choose_step
 from dpverify.privacy_loss.transform import Composition
 from dpverify.rounding import UNIT
+
+with needing("The exchange with dp-accounting"):
+    import attr
+    import dp_accounting
+    from dp_accounting import privacy_accountant
+    from dp_accounting.pld import privacy_loss_distribution as pld_module
+    from dp_accounting.pld.pld_pmf import DensePLDPmf, PLDPmf, SparsePLDPmf
 
 __all__ = ["ShuffleAccountant", "ShuffleEvent", "from_dp_accounting", "to_dp_accounting"]
 

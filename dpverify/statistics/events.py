@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.optional import needing
 from protocols.validation import check_integer, check_real
 
 __all__ = [
@@ -192,7 +193,8 @@ def histogram_score(first: ArrayLike, second: ArrayLike, *, bins: int = 32) -> S
 
 def classifier_score(first: ArrayLike, second: ArrayLike, *, seed: int = 0) -> Score:
     """Return the log-odds of a gradient-boosted classifier, from training samples of numbers or of rows."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    with needing("Learning what tells two inputs apart"):
+        from sklearn.ensemble import HistGradientBoostingClassifier
 
     def features(samples: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(samples, dtype=np.float64)

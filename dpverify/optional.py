@@ -1,0 +1,53 @@
+"""Packages that are not everywhere: what is missing is told in one sentence, with what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["INSTALLED_BY", "MissingPackageError", "needing"]
+
+INSTALLED_BY = {
+    "attr": "'dpverify[accounting]'",
+    "dp_accounting": "'dpverify[accounting]'",
+    "filelock": "filelock",
+    "matplotlib": "matplotlib",
+    "pandas": "'dpverify[data]'",
+    "rich": "rich",
+    "sklearn": "scikit-learn",
+    "typer": "typer",
+}
+"""What to give to pip for a package: extras, and what an engine-only installation leaves out."""
+
+
+class MissingPackageError(ImportError):
+    """A package is not installed: the message is one sentence, with what installs it."""
+
+
+@contextmanager
+def needing(what: str) -> Iterator[None]:
+    """Say what to install where an import within fails for want of one of these packages.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, the start of the sentence.
+
+    Raises
+    ------
+    MissingPackageError
+        In place of the error of the import, if it is one of `INSTALLED_BY` that is missing. Others pass.
+
+    Examples
+    --------
+    >>> with needing("a sum"):
+    ...     import math
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in INSTALLED_BY:
+            raise
+        message = f"{what} needs {package}: pip install {INSTALLED_BY[package]}."
+        raise MissingPackageError(message, name=error.name) from None
