@@ -83,7 +83,9 @@ if TYPE_CHECKING:
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
+    from dpverify.planning.fronts import front
     from dpverify.planning.grid import plan_grid
+    from dpverify.planning.least import least_epsilon, least_messages, least_users
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
@@ -170,8 +172,12 @@ __all__ = [
     "compare",
     "compose",
     "crowd",
+    "front",
     "hockey_stick",
     "largest_epsilon0",
+    "least_epsilon",
+    "least_messages",
+    "least_users",
     "ledger",
     "manipulation",
     "per_instance_budget",
@@ -221,7 +227,9 @@ _HOMES = {
     "dpverify.planning.comparison": ("compare",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
+    "dpverify.planning.fronts": ("front",),
     "dpverify.planning.grid": ("plan_grid",),
+    "dpverify.planning.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

@@ -121,10 +121,10 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     return found
 
 
-def near_limits(limits: Mapping[float, float]) -> dict[float, float]:
-    """Return for each shape the spread of one error: 1 % above the least spread of the shape that errs least."""
+def near_limits(limits: Mapping[float, float], near: float = NEAR_LIMIT) -> dict[float, float]:
+    """Return for each shape the spread of one error: so many times the least spread of the shape that errs least."""
     best = min(limits, key=lambda shape: _error(limits[shape], shape))
-    allowed = _error(limits[best] * NEAR_LIMIT, best)
+    allowed = _error(limits[best] * near, best)
     return {shape: _spread(allowed, shape) for shape in limits}
 
 
@@ -143,11 +143,11 @@ class Search:
     target: float
     limits: Mapping[float, float]
 
-    def least_flood(self) -> ThreeNB:
-        """Return the protocol with the fewest messages whose error is within 1 % of the least with any flood."""
+    def least_flood(self, near: float = NEAR_LIMIT) -> ThreeNB:
+        """Return the protocol with the fewest messages whose error is within a factor of the least with any flood."""
         best: _Found | None = None
         refusal: CapacityError | None = None
-        for shape, spread in near_limits(self.limits).items():
+        for shape, spread in near_limits(self.limits, near).items():
             # Noise that is private enough by itself, and leaves something for the flood to spend.
             if self.limits[shape] * _ROOM <= spread:
                 found = None
@@ -166,8 +166,8 @@ class Search:
             raise refusal
         if best is None:
             raise InfeasibleBudgetError(
-                f"epsilon={self.target!r} cannot be met by 3NB within 1 % of the least error at a flood below "
-                f"{_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for communication."
+                f"epsilon={self.target!r} cannot be met by 3NB within {100.0 * (near - 1.0):.3g} % of the least error "
+                f"at a flood below {_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for messages."
             )
         return self._protocol(best)
 

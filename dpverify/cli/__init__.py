@@ -22,6 +22,7 @@ from dpverify.cli import (
     days,
     demo,
     formula,
+    least,
     ledger,
     means,
     plan,
@@ -63,6 +64,7 @@ def dpverify(
 for _group in (
     budget,
     plan,
+    least,
     means,
     account,
     amplify,

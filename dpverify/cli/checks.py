@@ -11,29 +11,28 @@ from dpverify.changes import Full, L2Ball
 from dpverify.cli.account import account
 
 if TYPE_CHECKING:
-    from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
 
 __all__ = ["account_command", "folded"]
 
 
-def account_command(row: PlanRow, comparison: Comparison, sparsity: int) -> str | None:
+def account_command(row: PlanRow, delta: float) -> str | None:
     """Return the `dpverify account` that encloses what a plan's parameters really give, or None where there is none.
 
-    The parameters are written in full: what is read back are the floats of the plan.
+    The parameters are written in full: what is read back are the floats of the plan. Its change counts the S bitsums of
+    every instance that replacing a user costs as so many more instances.
     """
     commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
     if row.bitsum not in commands:  # a protocol of another package
         return None
     values = {
-        "users": comparison.users,
-        # Replacing a user costs S bitsums of every instance: as many more instances.
-        "instances": comparison.instances * sparsity,
+        "users": row.protocol.users,
+        "instances": row.change.instances,
         "squared_change": None if isinstance(row.change, Full) else row.change.squared_change,
         "ball": isinstance(row.change, L2Ball),
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
-        "delta": comparison.budget.delta,
+        "delta": delta,
         **({} if row.honest is None else {"honest_users": row.honest}),
     }
     words = ["dpverify", "account", row.bitsum]

@@ -101,6 +101,14 @@ def plan(
             help="At most so many expected messages per user and instance; with --kernel, over all bits.",
         ),
     ] = None,
+    error_margin: Annotated[
+        float | None,
+        number(
+            within="(0, 1]",
+            help="The fewest messages at an error this share above its infimum over all communication, in {}; by "
+            "default 0.01. For --method exact, without --max-messages; see front.",
+        ),
+    ] = None,
     adversary: Annotated[
         ThreatModel | None,
         threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
@@ -131,6 +139,7 @@ def plan(
             "--instances": instances is not None,
             "--squared-change": squared_change is not None,
             "--ball": ball,
+            "--error-margin": error_margin is not None,
         },
     )
     if kernel is not None and dimension is not None:
@@ -166,6 +175,7 @@ def plan(
             composition=composition,
             sparsity=sparsity,
             max_messages_per_user=max_messages,
+            error_margin=error_margin,
             threat_model=adversary,
             honest_fraction=honest_fraction,
             progress=progress,
@@ -178,7 +188,7 @@ def plan(
             print_result(result, "", as_json)
         raise ValueError("\n".join(dict.fromkeys(failure.error for failure in found.failures)))
     for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
-        check = None if isinstance(row, FailedPlan) else account_command(row, one, sparsity)
+        check = None if isinstance(row, FailedPlan) else account_command(row, one.budget.delta)
         if check is not None:
             entry["check"] = check
             checks.append(folded(check, WIDTH))

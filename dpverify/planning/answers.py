@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -25,7 +26,16 @@ from dpverify.guarantee import (
 from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve
 from protocols.validation import check_choice, check_real
 
-__all__ = ["PROOF", "answered", "change_of", "chosen_threat_model", "left_out", "upper_bound", "within_limits"]
+__all__ = [
+    "PROOF",
+    "answered",
+    "change_of",
+    "chosen_threat_model",
+    "honest_users",
+    "left_out",
+    "upper_bound",
+    "within_limits",
+]
 
 PROOF = "dpverify.privacy_loss"
 """The source of what the exact law proves."""
@@ -49,6 +59,22 @@ def change_of(instances: int, squared_change: Number | None, ball: bool = False)
         return Full(instances)
     kind = L2Ball if ball else L2Bounded
     return kind(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
+
+
+def honest_users(name: str, fraction: Number, users: int) -> int:
+    """Return how many users a fraction in (0, 1] is, rounded down: at least one.
+
+    Raises
+    ------
+    ValueError
+        If it is out of that range, or below 1/users.
+    """
+    exact = exact_number(name, fraction)
+    if not 0 < exact <= 1:
+        raise ValueError(f"{name}={fraction!r} must be in (0, 1].")
+    if (found := math.floor(exact * users)) < 1:
+        raise ValueError(f"{name}={fraction!r} must be at least 1/{users}: one of users={users} is honest.")
+    return found
 
 
 Statement = tuple[float, float]

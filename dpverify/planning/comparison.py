@@ -16,7 +16,7 @@ from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
-__all__ = ["BITSUMS", "Comparison", "FailedPlan", "compare"]
+__all__ = ["BITSUMS", "Comparison", "FailedPlan", "attempted", "compare"]
 
 BITSUMS = tuple(BITSUM_CLAIMS)
 """The short names of all bitsum protocols."""
@@ -97,6 +97,26 @@ class Comparison(Drawn):
         }
 
 
+def attempted(bitsum: str, budget: BudgetLike, *, method: str = "exact", **options: Any) -> PlanRow | FailedPlan:
+    """Return a plan, or the reason why there is none: what no parameter meets, or what is too large to compute.
+
+    Parameters
+    ----------
+    bitsum, budget, method, **options
+        As for `dpverify.planning.plan.plan`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    try:
+        return plan(bitsum, budget, method=method, **options)
+    except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
+        reason = error.reason if isinstance(error, CapacityError) else str(error)
+        return FailedPlan(bitsum, method, options.get("composition"), reason)
+
+
 def compare(
     budget: BudgetLike,
     *,
@@ -109,6 +129,7 @@ def compare(
     composition: str | None = None,
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
+    error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
     honest_fraction: Number | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -123,7 +144,7 @@ def compare(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, ball, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
+    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest_fraction
         As in `dpverify.planning.plan.plan`.
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
@@ -151,29 +172,24 @@ def compare(
     users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
     asked = list(product(bitsums, methods))
 
-    def attempt(bitsum: str, method: str) -> PlanRow | FailedPlan:
-        try:
-            return plan(
-                bitsum,
-                budget,
-                users=users,
-                instances=instances,
-                method=method,
-                squared_change=squared_change,
-                ball=ball,
-                composition=composition,
-                sparsity=sparsity,
-                max_messages_per_user=max_messages_per_user,
-                threat_model=threat_model,
-                honest_fraction=honest_fraction,
-            )
-        except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
-            reason = error.reason if isinstance(error, CapacityError) else str(error)
-            return FailedPlan(bitsum, method, composition, reason)
-
-    rows = []
+    rows: list[PlanRow | FailedPlan] = []
     for bitsum, method in asked:
-        rows.append(attempt(bitsum, method))
+        row = attempted(
+            bitsum,
+            budget,
+            users=users,
+            instances=instances,
+            method=method,
+            squared_change=squared_change,
+            ball=ball,
+            composition=composition,
+            sparsity=sparsity,
+            max_messages_per_user=max_messages_per_user,
+            error_margin=error_margin,
+            threat_model=threat_model,
+            honest_fraction=honest_fraction,
+        )
+        rows.append(row)
         if progress is not None:
             progress(len(rows), len(asked))
     return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change, ball), tuple(rows))

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, Side, ThreatModel, exact_number
 from dpverify.planning.account import account
+from dpverify.planning.answers import honest_users
 from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
 from dpverify.planning.density import DensityRow, plan_density
-from dpverify.planning.plan import PlanRow, honest_users
+from dpverify.planning.plan import PlanRow
 from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer

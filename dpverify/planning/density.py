@@ -20,7 +20,9 @@ from dpverify.claims.lsq.base import LinearPairClaims
 from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number
-from dpverify.planning.plan import PlanRow, honest_users, plan
+from dpverify.planning.answers import honest_users
+from dpverify.planning.fronts import Knee, knee, undominated
+from dpverify.planning.plan import PlanRow, plan
 from dpverify.shown import Drawn
 from protocols.lsq import (
     ExponentialTessellation,
@@ -133,21 +135,22 @@ class DensityPlan(Drawn):
 
     @property
     def front(self) -> tuple[DensityRow, ...]:
-        """The rows that no other with as few messages or fewer has less error than."""
-        found: list[DensityRow] = []
-        for row in self.rows:
-            if not found or row.rmse < found[-1].rmse:
-                found.append(row)
-        return tuple(found)
+        """The rows that no other with as few messages or fewer has as little error as."""
+        return undominated(self.rows, _messages, _error)
 
     @property
     def best(self) -> DensityRow:
         """The row of least error."""
         return min(self.rows, key=lambda row: row.rmse)
 
+    @property
+    def recommended(self) -> Knee:
+        """The row of fewest messages among those that err little more than the best one, and the reason."""
+        return knee(self.front, _messages, _error)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; every row says whether it is on the front."""
-        front = {id(row) for row in self.front}
+        """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
+        front, chosen = {id(row) for row in self.front}, self.recommended
         return {
             "kernel": self.kernel,
             "dimension": self.dimension,
@@ -155,9 +158,20 @@ class DensityPlan(Drawn):
             "honest": self.honest,
             "bandwidth": self.bandwidth,
             "budget": self.budget.to_dict(),
-            "rows": [{**row.to_dict(), "on_front": id(row) in front} for row in self.rows],
+            "reason": chosen.reason,
+            "rows": [
+                {**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen.row} for row in self.rows
+            ],
             "failures": list(self.failures),
         }
+
+
+def _messages(row: DensityRow) -> float:
+    return row.messages_per_user
+
+
+def _error(row: DensityRow) -> float:
+    return row.rmse
 
 
 def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: float) -> float:

@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any, ClassVar, TypeVar
 
 from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel, exact_number
+from dpverify.planning.answers import honest_users
 from dpverify.planning.comparison import BITSUMS, Comparison, FailedPlan, compare
-from dpverify.planning.plan import METHODS, PlanRow, honest_users
+from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
@@ -92,6 +93,7 @@ def plan_grid(
     composition: str | None = None,
     sparsity: int = 1,
     max_messages_per_user: float | None = None,
+    error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
     honest_fraction: Number | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -108,7 +110,7 @@ def plan_grid(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, ball, composition, sparsity, max_messages_per_user, threat_model, honest_fraction
+    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest_fraction
         As in `dpverify.planning.plan.plan`, the same for all.
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
@@ -167,6 +169,7 @@ def plan_grid(
                 composition=composition,
                 sparsity=sparsity,
                 max_messages_per_user=max_messages_per_user,
+                error_margin=error_margin,
                 threat_model=threat_model,
                 honest_fraction=honest_fraction,
                 progress=tell(place * each),

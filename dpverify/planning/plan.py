@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims
+from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
 from dpverify.digits import rounded_down
@@ -25,24 +23,25 @@ from dpverify.guarantee import (
     ThreatModel,
     exact_number,
 )
-from dpverify.planning.answers import PROOF, change_of, chosen_threat_model, upper_bound, within_limits
-from dpverify.privacy_loss.bounds import largest_loss_within
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import Entry, FamilyComposition
-from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.planning.answers import (
+    PROOF,
+    change_of,
+    chosen_threat_model,
+    honest_users,
+    upper_bound,
+    within_limits,
+)
+from dpverify.planning.proved import Search, TargetEpsilon
 from dpverify.shown import Shown
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["EXACT", "METHODS", "PlanRow", "honest_users", "plan"]
+__all__ = ["EXACT", "METHODS", "PlanRow", "plan"]
 
 METHODS = ("published", "exact")
 """How parameters are found: by the published formula at (epsilon0, delta0), or exactly, with the least error."""
 EXACT = "exact"
 """The composition that uses the protocol's exact law instead of a theorem about (epsilon0, delta0)-DP mechanisms."""
-_SEARCH_WIDTH = 3e-4
-_FARTHEST_AIM = 2.0 * LARGEST_LOSS
-"""The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
 
 @dataclass(frozen=True)
@@ -125,32 +124,6 @@ def _published(
         ) from error
 
 
-@dataclass(frozen=True)
-class _ComposedEpsilon:
-    """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
-
-    change: Change
-    target: Budget
-    threat_model: ThreatModel
-    only_decide: bool = False
-
-    @property
-    def mechanisms(self) -> int:
-        return self.change.instances
-
-    @property
-    def delta(self) -> float:
-        return self.target.delta
-
-    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
-        if not isinstance(self.change, Full):
-            return JointChange(pairs, self.change, reference_delta=self.delta).epsilon_upper(self.delta)
-        family = FamilyComposition(
-            pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
-        )
-        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
-
-
 def plan(
     bitsum: str,
     budget: BudgetLike,
@@ -164,6 +137,7 @@ def plan(
     sparsity: int = 1,
     delta_split: Number | None = None,
     max_messages_per_user: float | None = None,
+    error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
     honest_fraction: Number | None = None,
 ) -> PlanRow:
@@ -196,9 +170,10 @@ def plan(
         The share of delta, in [0, 1], that a theorem spends on its own slack; see `per_instance_budget`. The exact
         composition has none, and spends all of delta.
     max_messages_per_user : float, optional
-        For protocols that trade error for communication: the expected messages per user and instance, at most. When
-        omitted, the fewest at which the error is within 1 % of its infimum over all communication: the last per cent
-        costs many times the messages.
+        For protocols that trade error for communication: the expected messages per user and instance, at most.
+    error_margin : float, optional
+        The other way to trade, in (0, 1]: the fewest messages at an error that is this share above its infimum over all
+        communication. When neither is given, .01: the last per cent costs many times the messages.
     threat_model : ThreatModel or str, optional
         Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
         but for the baselines.
@@ -247,6 +222,14 @@ def plan(
     sparsity = check_integer("sparsity", sparsity, low=1)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    if error_margin is not None:
+        check_real("error_margin", error_margin, low=0.0, high=1.0, low_open=True)
+        if max_messages_per_user is not None:
+            raise ValueError(f"error_margin={error_margin!r} must be omitted with max_messages_per_user.")
+        if method == "published":
+            raise FormulaRangeError(
+                f"error_margin={error_margin!r} must be omitted: published parameters trade nothing."
+            )
     if delta_split is not None:
         check_real("delta_split", float(exact_number("delta_split", delta_split)), low=0.0, high=1.0)
     change = change_of(instances * sparsity, squared_change, ball)
@@ -291,9 +274,9 @@ def plan(
                 f"{claims.messages_per_user(protocol):.4g} messages of the published {bitsum} parameters."
             )
     else:
-        composed_epsilon = _ComposedEpsilon(composed, target, adversary)
         with within_limits(bitsum):
-            protocol, epsilon = _least_error_or_pure(claims, honest or users, composed_epsilon, max_messages_per_user)
+            search = Search(claims, honest or users, max_messages_per_user, error_margin)
+            protocol, epsilon = search.proved(TargetEpsilon(composed, target, adversary))
         if guarantee is None:
             guarantee = upper_bound(epsilon, budget.delta, adversary, "exact parameters, exact composition", PROOF)
     assert guarantee is not None
@@ -328,73 +311,3 @@ def _check_joint(change: L2Bounded, instances: int, sparsity: int, composition: 
         raise ValueError(f"{given} must be at most instances={instances}: no bit changes by more than 1.")
     if composition != EXACT:
         raise FormulaRangeError(f"{given} must be omitted: {composition} composition is of full changes only.")
-
-
-def honest_users(name: str, fraction: Number, users: int) -> int:
-    """Return how many users a fraction in (0, 1] is, rounded down: at least one.
-
-    Raises
-    ------
-    ValueError
-        If it is out of that range, or below 1/users.
-    """
-    exact = exact_number(name, fraction)
-    if not 0 < exact <= 1:
-        raise ValueError(f"{name}={fraction!r} must be in (0, 1].")
-    if (found := math.floor(exact * users)) < 1:
-        raise ValueError(f"{name}={fraction!r} must be at least 1/{users}: one of users={users} is honest.")
-    return found
-
-
-def _least_error(
-    claims: BitsumClaims[Any], users: int, composed_epsilon: _ComposedEpsilon, max_messages_per_user: float | None
-) -> tuple[BitsumProtocol, float]:
-    """Return the protocol of least error within the target, and the epsilon that is proved for it.
-
-    The proof is made again for what the search returned: a search may settle whether its own bound is below the target
-    on another grid, or with other tails.
-    """
-    target = composed_epsilon.target.epsilon
-    aim = min(target, _FARTHEST_AIM * composed_epsilon.mechanisms)
-    for _ in range(8):
-        protocol: BitsumProtocol = claims.least_error(users, composed_epsilon, aim, max_messages_per_user)
-        if composed_epsilon.delta == 0.0:
-            return protocol, target
-        for bound in (composed_epsilon, replace(composed_epsilon, only_decide=True)):
-            proved = claims.guaranteed_epsilon(protocol, bound)
-            if proved <= target:
-                return protocol, proved
-        aim *= 1.0 - 1e-4
-    raise InfeasibleBudgetError(
-        f"epsilon={target!r} cannot be proved for any parameters of {claims.name} that were tried."
-    )
-
-
-def _least_error_or_pure(
-    claims: BitsumClaims[Any], users: int, composed_epsilon: _ComposedEpsilon, max_messages_per_user: float | None
-) -> tuple[BitsumProtocol, float]:
-    """Return `_least_error`, or what meets the budget at delta = 0 where that is better, or all that can be computed.
-
-    So less delta never costs more than none.
-    """
-    target = composed_epsilon.target
-    share = largest_loss_within(target.exact_epsilon, composed_epsilon.change)
-    if composed_epsilon.delta == 0.0 or not claims.pure or share == 0.0:
-        return _least_error(claims, users, composed_epsilon, max_messages_per_user)
-    found: list[tuple[BitsumProtocol, float]] = []
-    reasons: list[ValueError] = []
-    pure = replace(composed_epsilon, change=Full(1), target=Budget(share, 0))
-    for attempt in (composed_epsilon, pure):
-        try:
-            protocol, epsilon = _least_error(claims, users, attempt, max_messages_per_user)
-        except (InfeasibleBudgetError, CapacityError) as error:
-            reasons.append(error)
-            continue
-        found.append((protocol, target.epsilon if attempt is pure else epsilon))
-    if not found:
-        raise reasons[0]
-    return min(found, key=lambda each: claims.rmse(each[0]))
-
-
-def _some(entry: Entry) -> list[PrivacyLossDistribution]:
-    return [entry if isinstance(entry, PrivacyLossDistribution) else entry[0]]

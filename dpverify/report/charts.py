@@ -19,6 +19,8 @@ __all__ = ["Series", "bars", "chart", "finished", "side_by_side"]
 
 _FEW = 40
 """Up to so many points of a line are marked."""
+_LARGE = 1000.0
+"""From here on a bar's value is written in full."""
 _NARROW = 300.0
 """A logarithmic axis whose ends are less far apart, as a ratio, has numbers between powers of ten."""
 
@@ -144,9 +146,8 @@ def bars(
     places = range(len(names))
     drawn.barh(places, values, color=STYLES[0][0], height=0.6)
     for place, value in zip(places, values, strict=True):
-        drawn.annotate(
-            f"{value:.3g}", (value, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize="small"
-        )
+        text = f"{value:,.0f}" if value >= _LARGE else f"{value:.3g}"
+        drawn.annotate(text, (value, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize="small")
     drawn.set_yticks(places, names)
     drawn.invert_yaxis()
     drawn.margins(x=0.12)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from dpverify.claims.registry import claims_of
 from dpverify.digits import rounded_up
+from dpverify.report.fronts import draw_front, mark
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def density_table(found: DensityPlan) -> RenderableType:
     title = f"Budget {found.budget}, n = {found.users:,} users, {found.kernel} kernel, d = {found.dimension:,}{width}"
     numbers = ("bits", "range R", "T^2", "messages", "bitsum RMSE", "RMSE", "front")
     table = Rows(("features", "bitsum", *numbers), numbers)
-    front = set(map(id, found.front))
+    front, chosen = set(map(id, found.front)), found.recommended
     for row in found.rows:
         table.add_row(
             claims_of(row.family).name,
@@ -42,11 +43,12 @@ def density_table(found: DensityPlan) -> RenderableType:
             f"{row.messages_per_user:,.4g}",
             f"{row.bitsum.bitsum_rmse:.4g}",
             f"{row.rmse:.3g}",
-            "*" if id(row) in front else "",
+            mark(id(row) in front, row is chosen.row),
         )
     lines = [
         "T^2: what one point can change of all bits. messages: expected per user, over all bits. RMSE: exact, of a "
         "density where all users hold one point. front (*): no other row has as few messages and less error.",
+        f"recommended (>): {chosen.reason}.",
         f"Every row is {found.budget}-DP: upper bound, replace-one adjacency.",
     ]
     if found.honest is not None:
@@ -64,24 +66,13 @@ def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    from dpverify.report.charts import finished
-    from dpverify.report.plots import STYLES, axes_for
-
-    drawn = axes_for(axes)
-    drawn.plot(
-        [row.messages_per_user for row in found.front],
-        [row.rmse for row in found.front],
-        color="0.5",
-        drawstyle="steps-post",
-        label="front",
+    chosen = found.recommended.row
+    return draw_front(
+        [(row.bitsum.bitsum, row.messages_per_user, row.rmse) for row in found.rows],
+        [(row.messages_per_user, row.rmse) for row in found.front],
+        (chosen.messages_per_user, chosen.rmse),
+        x="messages per user, over all bits",
+        y="RMSE of a density",
+        title=f"{found.kernel} kernel, d = {found.dimension:,}, {found.budget}, n = {found.users:,}",
+        axes=axes,
     )
-    bitsums = list(dict.fromkeys(row.bitsum.bitsum for row in found.rows))
-    for number, bitsum in enumerate(bitsums):
-        colour, _, marker = STYLES[number % len(STYLES)]
-        rows = [row for row in found.rows if row.bitsum.bitsum == bitsum]
-        drawn.plot(
-            [row.messages_per_user for row in rows], [row.rmse for row in rows], marker, color=colour, label=bitsum
-        )
-    title = f"{found.kernel} kernel, d = {found.dimension:,}, {found.budget}, n = {found.users:,}"
-    finished(drawn, "messages per user, over all bits", "RMSE of a density", title, "xy")
-    return drawn

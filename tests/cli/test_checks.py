@@ -71,7 +71,7 @@ def test_the_printed_lines_are_the_same_commands_in_eighty_columns(capsys: pytes
     assert cli.main([*WORDS, "--bitsum", "3nb"]) == 0
     text = capsys.readouterr().out
     comparison = compare((1, "1e-4"), users=60, instances=2, sparsity=2, bitsums=["3nb"])
-    expected = [shlex.split(str(account_command(row, comparison, 2))) for row in comparison.plans]
+    expected = [shlex.split(str(account_command(row, comparison.budget.delta))) for row in comparison.plans]
     found = text[text.index("dpverify account") :].replace("\\\n", " ").splitlines()
     # Both ends of the budget are decimals here, of which one is no float: the one below it is the plan's.
     assert [words[:-1] for words in map(shlex.split, found)] == [words[:-1] for words in expected]

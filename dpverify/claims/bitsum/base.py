@@ -374,6 +374,13 @@ class BitsumClaims(MechanismClaims[P]):
             If no parameter meets the target.
         """
 
+    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> P:
+        """Return the protocol of fewest messages whose error is so many times its infimum over all communication.
+
+        Where neither can be traded for the other, that is the one of least error.
+        """
+        return self.least_error(users, composed_epsilon, target)
+
     def bits_per_message(self) -> int:
         """Return the content of a message in bits, the tag of the instance apart."""
         return max(1, (len(self.protocol.alphabet) - 1).bit_length())

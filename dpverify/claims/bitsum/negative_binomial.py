@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
@@ -107,35 +108,17 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> NegativeBinomial:
-        limit, tail = math.sqrt(least_poisson_mean(composed_epsilon, target, self.name)), tail_for(composed_epsilon)
-
-        def cheapest(error: float, start: float = 0.5) -> NegativeBinomial | None:
-            """Return the protocol of this RMSE with the fewest messages, that is with the least rest = 1 - p."""
-
-            def made(rest: float) -> NegativeBinomial:
-                return NegativeBinomial(users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
-
-            # What skewness adds to Poisson noise's epsilon is nearly a power of the rest.
-            floor = target * limit / error
-
-            def excess(rest: float) -> float:
-                protocol = made(rest)
-                epsilon = composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p, tail))
-                return (epsilon - floor) / (target - floor)
-
-            rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
-            return None if rest is None else made(rest)
-
-        best = cheapest(limit * _NEAR_LIMIT)
-        if best is None:
-            raise InfeasibleBudgetError(f"epsilon={target!r} cannot be met by NB within 1 % of Poisson noise's error.")
+        search = _Search(
+            users, composed_epsilon, target, math.sqrt(least_poisson_mean(composed_epsilon, target, self.name))
+        )
+        limit, best = search.limit, search.near(_NEAR_LIMIT)
         if max_messages_per_user is None or self.messages_per_user(best) <= max_messages_per_user:
             return best
 
         attempts: dict[float, NegativeBinomial | None] = {}
 
         def sends_few(error: float) -> bool:
-            attempts[error] = attempt = cheapest(error, 1.0 - best.p)
+            attempts[error] = attempt = search.cheapest(error, 1.0 - best.p)
             return attempt is not None and self.messages_per_user(attempt) <= max_messages_per_user
 
         def twice_as_far(error: float) -> float:
@@ -151,6 +134,49 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         few = attempts[bisected(sends_few, *bracket, relative=5e-3, geometric=True)[1]]
         assert few is not None
         return few
+
+    def fewest_messages(  # noqa: D102
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float
+    ) -> NegativeBinomial:
+        limit = math.sqrt(least_poisson_mean(composed_epsilon, target, self.name))
+        return _Search(users, composed_epsilon, target, limit).near(near)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for noise that meets a target; `limit` is the error of Poisson noise, the least of any."""
+
+    users: int
+    composed_epsilon: ComposedEpsilon
+    target: float
+    limit: float
+
+    def near(self, factor: float) -> NegativeBinomial:
+        """Return the protocol of the fewest messages whose error is so many times the limit."""
+        if (found := self.cheapest(self.limit * factor)) is None:
+            raise InfeasibleBudgetError(
+                f"epsilon={self.target!r} cannot be met by NB within {100.0 * (factor - 1.0):.3g} % of Poisson noise's "
+                "error."
+            )
+        return found
+
+    def cheapest(self, error: float, start: float = 0.5) -> NegativeBinomial | None:
+        """Return the protocol of this RMSE with the fewest messages, that is with the least rest = 1 - p."""
+        tail = tail_for(self.composed_epsilon)
+
+        def made(rest: float) -> NegativeBinomial:
+            return NegativeBinomial(self.users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
+
+        # What skewness adds to Poisson noise's epsilon is nearly a power of the rest.
+        floor = self.target * self.limit / error
+
+        def excess(rest: float) -> float:
+            protocol = made(rest)
+            epsilon = self.composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p, tail))
+            return (epsilon - floor) / (self.target - floor)
+
+        rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
+        return None if rest is None else made(rest)
 
 
 def counted(protocol: SingleNoise, ones: int, participants: int) -> int:

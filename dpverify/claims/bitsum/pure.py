@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
-from dpverify.claims.divisible_noise import counts, least_spreads, near_limits, noise_p
+from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
 from dpverify.formulas import FormulaRangeError, three_nb
@@ -54,6 +54,7 @@ from dpverify.privacy_loss.two_counts import negative_binomial_counts
 from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
+from protocols.bitsum.three_nb import ThreeNB
 
 __all__ = ["RHO", "PureClaims"]
 
@@ -233,19 +234,12 @@ class PureClaims(BitsumClaims[Pure]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> Pure:
-        adversary = composed_epsilon.threat_model
-        if composed_epsilon.delta == 0.0:
-            protocol = self._least_pure(users, adversary, target)
-        elif adversary is ThreatModel.MODEL:
-            limits = least_spreads(composed_epsilon, target)
-            # The smaller the shape, the fewer messages.
-            near = near_limits(limits)
-            shape = next(shape for shape in limits if limits[shape] <= near[shape])
-            protocol = Pure(users, noise_p(limits[shape], shape), shape=shape)
+        if composed_epsilon.delta == 0.0 or composed_epsilon.threat_model is ThreatModel.MODEL:
+            protocol = self.fewest_messages(users, composed_epsilon, target, NEAR_LIMIT)
         else:
-            # Dropping adds error, and at delta > 0 the flood alone hides a missing +1.
-            least = ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
-            protocol = Pure(users, least.p, 0.0, least.flood_shape, least.flood_p, least.shape)
+            protocol = self._without_dropping(
+                ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
+            )
         needed = self.messages_per_user(protocol)
         if max_messages_per_user is not None and needed > max_messages_per_user:
             raise InfeasibleBudgetError(
@@ -253,6 +247,22 @@ class PureClaims(BitsumClaims[Pure]):
                 f"users={users} at epsilon={target!r}."
             )
         return protocol
+
+    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> Pure:  # noqa: D102
+        if composed_epsilon.delta == 0.0:
+            return self._least_pure(users, composed_epsilon.threat_model, target)
+        if composed_epsilon.threat_model is not ThreatModel.MODEL:
+            return self._without_dropping(ThreeNBClaims().fewest_messages(users, composed_epsilon, target, near))
+        limits = least_spreads(composed_epsilon, target)
+        # The smaller the shape, the fewer messages.
+        spreads = near_limits(limits, near)
+        shape = next(shape for shape in limits if limits[shape] <= spreads[shape])
+        return Pure(users, noise_p(limits[shape], shape), shape=shape)
+
+    @staticmethod
+    def _without_dropping(noise: ThreeNB) -> Pure:
+        """Return 3NB as Pure: dropping adds error, and at delta > 0 the flood alone hides a missing +1."""
+        return Pure(noise.users, noise.p, 0.0, noise.flood_shape, noise.flood_p, noise.shape)
 
     def guaranteed_epsilon(self, protocol: Pure, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
         if composed_epsilon.threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
-from dpverify.claims.divisible_noise import Search, counts, least_spreads
+from dpverify.claims.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
 from dpverify.formulas import three_nb as formulas
@@ -185,6 +185,9 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     ) -> ThreeNB:
         return _least_error(users, composed_epsilon, target, max_messages_per_user)
 
+    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> ThreeNB:  # noqa: D102
+        return _least_error(users, composed_epsilon, target, None, near)
+
     def guaranteed_epsilon(self, protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
         return _guaranteed_epsilon(protocol, composed_epsilon)
 
@@ -196,7 +199,19 @@ def _guaranteed_epsilon(protocol: ThreeNB, composed_epsilon: ComposedEpsilon) ->
 
 
 @functools.lru_cache(maxsize=4)
-def _least_error(users: int, composed_epsilon: ComposedEpsilon, target: float, most_messages: float | None) -> ThreeNB:
+def _least_error(
+    users: int,
+    composed_epsilon: ComposedEpsilon,
+    target: float,
+    most_messages: float | None,
+    near: float = NEAR_LIMIT,
+) -> ThreeNB:
     """Return the plan, which is remembered as Pure asks for the same one at delta > 0."""
-    search = Search(users, composed_epsilon, target, least_spreads(composed_epsilon, target))
-    return search.least_flood() if most_messages is None else search.least_error_at(most_messages)
+    search = Search(users, composed_epsilon, target, _least_spreads(composed_epsilon, target))
+    return search.least_flood(near) if most_messages is None else search.least_error_at(most_messages)
+
+
+@functools.lru_cache(maxsize=4)
+def _least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[float, float]:
+    """Return what no number of users changes, and no bound on messages: remembered for plans that differ in these."""
+    return least_spreads(composed_epsilon, target)

@@ -20,7 +20,8 @@ from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
-from dpverify.planning.plan import _ComposedEpsilon, plan
+from dpverify.planning.plan import plan
+from dpverify.planning.proved import TargetEpsilon
 from dpverify.privacy_loss import any_mix
 from dpverify.privacy_loss.any_mix import AnyMix
 from dpverify.privacy_loss.covers import Covers, members
@@ -389,13 +390,13 @@ def test_a_cell_of_many_users_surely_has_more_coins_where_more_may_be_left_out()
 
 def test_a_search_takes_few_accounts_at_any_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    composed = _ComposedEpsilon.__call__
+    composed = TargetEpsilon.__call__
 
-    def counted(self: _ComposedEpsilon, pairs: Any, **options: Any) -> float:
+    def counted(self: TargetEpsilon, pairs: Any, **options: Any) -> float:
         asked.append(pairs)
         return composed(self, pairs, **options)
 
-    monkeypatch.setattr(_ComposedEpsilon, "__call__", counted)
+    monkeypatch.setattr(TargetEpsilon, "__call__", counted)
     # The last of them, with joint changes, is a small one of the demonstration's.
     for epsilon, users, instances, joint, most in (
         ("1e10", 1, 10**11, None, 15),

@@ -1,0 +1,282 @@
+"""The commands `dpverify least` and `dpverify front`: plans backwards, and error against messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpverify.cli.names import BITSUMS
+from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.output import (
+    AsJson,
+    Ball,
+    HonestFraction,
+    Instances,
+    Plot,
+    SquaredChange,
+    Table,
+    Users,
+    check_files,
+    print_result,
+    threat_model,
+    write_files,
+)
+from dpverify.cli.progress import told
+from dpverify.guarantee import ThreatModel
+
+if TYPE_CHECKING:
+    from dpverify.planning.least import LeastPlans
+
+__all__ = ["register"]
+
+_ALL = "all"
+_NOT_HERE = (
+    "A plan of a density estimator takes many times as long as one of a bitsum, so --kernel is of plan alone. For an "
+    "accuracy there is no least of anything without the data: it depends on how the classes lie; see reproduce."
+)
+
+
+def _bitsums() -> tuple[str, ...]:
+    from dpverify.planning.comparison import BITSUMS
+
+    return (*BITSUMS, _ALL)
+
+
+def _chosen(bitsum: str | None) -> Sequence[str]:
+    from dpverify.planning.fronts import SHUFFLED
+
+    if bitsum is None:
+        return SHUFFLED
+    return _bitsums()[:-1] if bitsum == _ALL else (bitsum,)
+
+
+Epsilon = Annotated[
+    str, exact("--epsilon", within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+]
+Delta = Annotated[
+    str, exact("--delta", within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")
+]
+Rmse = Annotated[
+    float, number("--rmse", within="(0, inf)", help="The root mean squared error of one bitsum in users, at most.")
+]
+Bitsum = Annotated[
+    str | None,
+    choice(
+        "--bitsum",
+        known=_bitsums,
+        help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler.",
+    ),
+]
+Sparsity = Annotated[
+    int, integer("--sparsity", within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
+]
+Adversary = Annotated[
+    ThreatModel | None,
+    threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(help=f"Find the least number of users, epsilon or messages for an error. {_NOT_HERE}")
+    group.command(name="users")(_users)
+    group.command(name="epsilon")(_epsilon)
+    group.command(name="messages")(_messages)
+    app.add_typer(group, name="least")
+    app.command(name="front")(_front)
+
+
+def _users(
+    epsilon: Epsilon,
+    delta: Delta,
+    error: Annotated[
+        float,
+        number(
+            within="(0, 1]",
+            help="The root mean squared error of one bitsum divided by n, at most, in {}: an error in users hardly "
+            "depends on how many there are.",
+        ),
+    ],
+    instances: Instances,
+    bitsum: Bitsum = None,
+    squared_change: SquaredChange = None,
+    ball: Ball = False,
+    sparsity: Sparsity = 1,
+    adversary: Adversary = None,
+    honest_fraction: HonestFraction = None,
+    plot: Plot = None,
+    as_csv: Table = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the least number of users with whom a share of them is estimated this well.
+
+    The plan for it is shown to reach the error, and the plan for one user fewer not to.
+    """
+    check_files(plot, as_csv)
+    from dpverify.planning.least import least_users
+
+    with told("protocols") as progress:
+        found = least_users(
+            (epsilon, delta),
+            error=error,
+            instances=instances,
+            bitsums=_chosen(bitsum),
+            squared_change=squared_change,
+            ball=ball,
+            sparsity=sparsity,
+            threat_model=adversary,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
+    _print(found, plot, as_csv, as_json)
+
+
+def _epsilon(
+    delta: Delta,
+    rmse: Rmse,
+    users: Users,
+    instances: Instances,
+    bitsum: Bitsum = None,
+    squared_change: SquaredChange = None,
+    ball: Ball = False,
+    sparsity: Sparsity = 1,
+    adversary: Adversary = None,
+    honest_fraction: HonestFraction = None,
+    plot: Plot = None,
+    as_csv: Table = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the least epsilon, to four digits, at which a bitsum is estimated this well.
+
+    The plan for it is shown to reach the error, and the plan for one less in the fourth digit not to.
+    """
+    check_files(plot, as_csv)
+    from dpverify.planning.least import least_epsilon
+
+    with told("protocols") as progress:
+        found = least_epsilon(
+            delta,
+            rmse=rmse,
+            users=users,
+            instances=instances,
+            bitsums=_chosen(bitsum),
+            squared_change=squared_change,
+            ball=ball,
+            sparsity=sparsity,
+            threat_model=adversary,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
+    _print(found, plot, as_csv, as_json)
+
+
+def _messages(
+    epsilon: Epsilon,
+    delta: Delta,
+    rmse: Rmse,
+    users: Users,
+    instances: Instances,
+    bitsum: Bitsum = None,
+    squared_change: SquaredChange = None,
+    ball: Ball = False,
+    sparsity: Sparsity = 1,
+    adversary: Adversary = None,
+    honest_fraction: HonestFraction = None,
+    plot: Plot = None,
+    as_csv: Table = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the fewest messages per user and instance at which a bitsum is estimated this well; see front."""
+    check_files(plot, as_csv)
+    from dpverify.planning.least import least_messages
+
+    with told("protocols") as progress:
+        found = least_messages(
+            (epsilon, delta),
+            rmse=rmse,
+            users=users,
+            instances=instances,
+            bitsums=_chosen(bitsum),
+            squared_change=squared_change,
+            ball=ball,
+            sparsity=sparsity,
+            threat_model=adversary,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
+    _print(found, plot, as_csv, as_json)
+
+
+def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
+    from dpverify.cli.checks import account_command, folded
+    from dpverify.planning.least import Least
+    from dpverify.report.least import least_table
+    from dpverify.report.tables import WIDTH
+
+    result, checks = found.to_dict(), []
+    for row, entry in zip(found.rows, result["rows"], strict=True):
+        check = account_command(row.row, row.row.guarantee.delta) if isinstance(row, Least) else None
+        if check is not None:
+            entry["check"] = check
+            checks.append(folded(check, WIDTH))
+    if not found.found:
+        if as_json:
+            print_result(result, "", as_json)
+        raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
+    print_result(result, least_table(found, checks=checks), as_json)
+    write_files(plot, as_csv, found)
+
+
+def _front(
+    epsilon: Epsilon,
+    delta: Delta,
+    users: Users,
+    instances: Instances,
+    bitsum: Bitsum = None,
+    within: Annotated[
+        float,
+        number(
+            within="[0, inf)",
+            help="Recommended is the row of fewest messages whose error is at most this share above the least, in {}.",
+        ),
+    ] = 0.05,
+    squared_change: SquaredChange = None,
+    ball: Ball = False,
+    sparsity: Sparsity = 1,
+    adversary: Adversary = None,
+    honest_fraction: HonestFraction = None,
+    plot: Plot = None,
+    as_csv: Table = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show error against messages: which plans no other beats in both, and which one to take.
+
+    Plans of a density estimator are shown so by plan --kernel.
+    """
+    check_files(plot, as_csv)
+    from dpverify.cli.checks import account_command, folded
+    from dpverify.planning.fronts import front
+    from dpverify.report.fronts import front_table
+    from dpverify.report.tables import WIDTH
+
+    with told("plans") as progress:
+        found = front(
+            (epsilon, delta),
+            users=users,
+            instances=instances,
+            bitsums=_chosen(bitsum),
+            within=within,
+            squared_change=squared_change,
+            ball=ball,
+            sparsity=sparsity,
+            threat_model=adversary,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
+    result, check = found.to_dict(), account_command(found.recommended.row, found.budget.delta)
+    if check is not None:
+        result["check"] = check
+    print_result(result, front_table(found, check=folded(check or "", WIDTH)), as_json)
+    write_files(plot, as_csv, found)

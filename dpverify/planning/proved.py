@@ -1,0 +1,124 @@
+"""What a protocol's own search finds for a budget, proved again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpverify.changes import Change, Full
+from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
+from dpverify.privacy_loss.bounds import largest_loss_within
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.family import Entry, FamilyComposition
+from dpverify.privacy_loss.joint_change import JointChange
+from protocols.bitsum.base import BitsumProtocol
+
+__all__ = ["Search", "TargetEpsilon"]
+
+_SEARCH_WIDTH = 3e-4
+_FARTHEST_AIM = 2.0 * LARGEST_LOSS
+"""The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
+
+
+@dataclass(frozen=True)
+class TargetEpsilon:
+    """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
+
+    change: Change
+    target: Budget
+    threat_model: ThreatModel
+    only_decide: bool = False
+
+    @property
+    def mechanisms(self) -> int:  # noqa: D102
+        return self.change.instances
+
+    @property
+    def delta(self) -> float:  # noqa: D102
+        return self.target.delta
+
+    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:  # noqa: D102
+        if not isinstance(self.change, Full):
+            return JointChange(pairs, self.change, reference_delta=self.delta).epsilon_upper(self.delta)
+        family = FamilyComposition(
+            pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
+        )
+        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for a protocol's parameters.
+
+    Parameters
+    ----------
+    claims : BitsumClaims
+        The protocol's twin.
+    users : int
+        n.
+    max_messages_per_user, error_margin : float or None
+        As in `dpverify.planning.plan.plan`.
+    """
+
+    claims: BitsumClaims[Any]
+    users: int
+    max_messages_per_user: float | None = None
+    error_margin: float | None = None
+
+    def proved(self, epsilon: TargetEpsilon) -> tuple[BitsumProtocol, float]:
+        """Return what meets the budget, or what does at delta = 0 where that errs less, or all that can be computed.
+
+        So less delta never costs more than none. Behind the protocol stands the epsilon that is proved for it.
+        """
+        target = epsilon.target
+        share = largest_loss_within(target.exact_epsilon, epsilon.change)
+        if epsilon.delta == 0.0 or not self.claims.pure or share == 0.0:
+            return self._proved(epsilon)
+        found: list[tuple[BitsumProtocol, float]] = []
+        reasons: list[ValueError] = []
+        pure = replace(epsilon, change=Full(1), target=Budget(share, 0))
+        for attempt in (epsilon, pure):
+            try:
+                protocol, spent = self._proved(attempt)
+            except (InfeasibleBudgetError, CapacityError) as error:
+                reasons.append(error)
+                continue
+            found.append((protocol, target.epsilon if attempt is pure else spent))
+        if not found:
+            raise reasons[0]
+        return min(found, key=lambda each: self.claims.rmse(each[0]))
+
+    def _proved(self, epsilon: TargetEpsilon) -> tuple[BitsumProtocol, float]:
+        """Return the protocol that is found within the target, and the epsilon that is proved for it.
+
+        The proof is made again for what the search returned: a search may settle whether its own bound is below the
+        target on another grid, or with other tails.
+        """
+        target = epsilon.target.epsilon
+        aim = min(target, _FARTHEST_AIM * epsilon.mechanisms)
+        for _ in range(8):
+            protocol = self._found(epsilon, aim)
+            if epsilon.delta == 0.0:
+                return protocol, target
+            for bound in (epsilon, replace(epsilon, only_decide=True)):
+                proved = self.claims.guaranteed_epsilon(protocol, bound)
+                if proved <= target:
+                    return protocol, proved
+            aim *= 1.0 - 1e-4
+        raise InfeasibleBudgetError(
+            f"epsilon={target!r} cannot be proved for any parameters of {self.claims.name} that were tried."
+        )
+
+    def _found(self, epsilon: TargetEpsilon, aim: float) -> BitsumProtocol:
+        found: BitsumProtocol
+        if self.error_margin is None:
+            found = self.claims.least_error(self.users, epsilon, aim, self.max_messages_per_user)
+        else:
+            found = self.claims.fewest_messages(self.users, epsilon, aim, 1.0 + self.error_margin)
+        return found
+
+
+def _some(entry: Entry) -> list[PrivacyLossDistribution]:
+    return [entry if isinstance(entry, PrivacyLossDistribution) else entry[0]]

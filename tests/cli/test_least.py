@@ -1,0 +1,63 @@
+"""`least` and `front`: they print what the library returns, with commands that check it."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dpverify import cli
+from dpverify.planning.fronts import front
+from dpverify.planning.least import least_epsilon, least_messages, least_users
+from tests.cli.words import Run
+
+DELTA = ["--delta", "1e-6", "--instances", "2", "--bitsum", "poisson"]
+USERS = ["least", "users", "--epsilon", "1", *DELTA, "--error", "0.02"]
+EPSILON = ["least", "epsilon", *DELTA, "--rmse", "30", "--users", "2e3"]
+MESSAGES = ["least", "messages", "--epsilon", "1", *DELTA, "--rmse", "30", "--users", "2e3"]
+FRONT = ["front", "--epsilon", "1", *DELTA, "--users", "2e3"]
+
+
+def test_they_print_what_the_library_returns(run: Run) -> None:
+    common = {"instances": 2, "bitsums": ["poisson"]}
+    for words, expected in (
+        (USERS, least_users((1, "1e-6"), error=0.02, **common)),
+        (EPSILON, least_epsilon("1e-6", rmse=30, users=2000, **common)),
+        (MESSAGES, least_messages((1, "1e-6"), rmse=30, users=2000, **common)),
+    ):
+        found = run(*words, "--json")
+        check = found["rows"][0].pop("check")
+        assert found == expected.to_dict()
+        epsilon = run(*shlex.split(check)[1:], "--json")["epsilon"]
+        assert epsilon["upper"] <= (expected.best.least if words is EPSILON else 1.0)
+    found = run(*FRONT, "--json")
+    assert found.pop("check").startswith("dpverify account poisson ")
+    assert found == front((1, "1e-6"), users=2000, **common).to_dict()
+
+
+def test_nothing_found_is_a_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*MESSAGES[:-3], "0.5", "--users", "2e3"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "poisson errs by at least" in printed.err
+    assert cli.main([*USERS[:-1], "2"]) == 2
+    assert "--error='2' must be a finite number in (0, 1]" in capsys.readouterr().err
+
+
+def test_files_are_written(run: Run, tmp_path: Path) -> None:
+    rows, figure = tmp_path / "rows.csv", tmp_path / "front.svg"
+    found = run(*FRONT, "--csv", str(rows), "--plot", str(figure), "--json")
+    with rows.open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["bitsum_rmse"]) == found["rows"][0]["bitsum_rmse"]
+    assert row["recommended"] == "True"
+    assert b"<svg" in figure.read_bytes()[:500]
+
+
+def test_a_margin_is_an_option_of_plan(run: Run) -> None:
+    words = ["plan", "--epsilon", "1", "--delta", "1e-6", "--users", "1000", "--instances", "2", "--bitsum", "nb"]
+    published, exact = run(*words, "--error-margin", "0.1", "--json")["rows"]
+    assert "published parameters trade nothing" in published["error"]
+    assert exact["messages_per_user"] < run(*words, "--json")["rows"][1]["messages_per_user"]
