@@ -9,16 +9,23 @@ each pair in all I instances, on one line, bounds every mix of them. (What lies 
 The supremum of the profiles, or a chord above them, composes the gains that different pairs have at different eps; here
 only the phases are left out, and they matter as the total loss is far from normal.
 
-**Rare large losses** make it so. The law of each pair's loss is the sum of two measures, B_k of its largest losses, of
-mass q, and A_k of all others (an atom may be divided). A product of laws is the sum, over all sets S of instances, of
-products with B in S and A elsewhere, and so is its divergence, which is linear in each factor:
+**Rare large losses** make it so. The law of each pair's loss is the sum of measures: B_k of its largest losses, of
+mass q, C_k of the next, of mass r, and A_k of all others (an atom may be divided). A product of laws is the sum, over
+all disjoint sets of instances, of products with B in the first, C in the second and A elsewhere, and so is its
+divergence, which is linear in each factor:
 
-- Sets of H or more instances: some H of them meet a loss of B with a probability of at most `C(I, H) q^H`.
-- All sets of h < H instances: at most their mass, `C(I, h) q^h`, and by a contour of their own, of tilt t, with
-  |phi_B| <= b = max over k of `E[e^(t L); B_k]`, at most `C(I, h) b^h max over k of sum_z w_z |phi_A_k(z)|^(I - h)`.
+- Sets of H or more instances in all: some H of them meet such a loss, with a probability of at most
+  `C(I, H) (q + r)^H`.
+- All N pairs of sets of b and c instances, h = b + c < H: at most their mass, `N q^b r^c`, and by a contour of their
+  own, of tilt t, with `|phi_B| <= B = max over k of E[e^(t L); B_k]`, and C likewise, at most
+  `N B^b C^c max over k of sum_z w_z |phi_A_k(z)|^(I - h)`.
 
-H and q are free, and are chosen by one pair that looks the worst. What no sum can exceed is not added up:
-`|phi_A_k(z)| <= phi_A_k(t)`, and a term that is next to nothing beside delta need not be known any better.
+Two classes, as with few flips the very largest loss is that of a report by itself, some four times the next one: on
+one line the moduli of both together hardly fall. H, q and r, which may be 0, are free, and chosen by one pair that
+looks the worst. So is the tilt of each line: one that is x / (standard deviation) off costs a share x^2 / 2 of delta.
+
+What no sum can exceed is not added up: `|phi_A_k(z)| <= phi_A_k(t)`, and a term that is next to nothing beside delta
+need not be known any better.
 """
 
 from __future__ import annotations
@@ -26,16 +33,16 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.rare_losses import Classes, log_moments
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import crossing
@@ -52,13 +59,15 @@ _SMALLEST = 1e-9
 _MOST_RARE = 6
 """The largest H."""
 _TRIED_ATOMS = 8
-"""For each H, of how many numbers of atoms of the worst pair its rare losses are tried."""
-_MARGINS = (1.005, 1.1)
-"""What q is beyond the mass of these atoms, as other pairs may have a little more of nearly the same loss; or more."""
+"""For each H, how many numbers of atoms of the worst pair are tried as its rare losses."""
+_MOST_OF_CLASSES, _FIRST_ATOMS = 3, 2
+"""Up to which H two classes are tried, and how many atoms the first of them has at most."""
+_MARGINS = (1.005, 1.05, 1.15)
+"""What q is beyond the mass of these atoms, as other pairs may have a little more of nearly the same loss."""
 _LEFT_OUT, _NOTHING = 3e-4, 1e-4
 """The share of delta for H or more rare losses, and that beside which a term is not looked at."""
-_SAMPLE = 1.4
-"""The pairs that have a say in H and q: each in a place so many times as far as the last one."""
+_SAMPLE, _NEAREST = 1.4, 12
+"""The pairs that have a say in H and q: the first ones, and each in a place so many times as far as the last one."""
 _FINALISTS = 3
 _SPLIT = 2e-4
 """By which share of epsilon a pair may be worse than the worst one before it is split, if it stands for many."""
@@ -88,13 +97,19 @@ class _Term:
         return min(self.log_mass, self.log_integral - reached + rounding)
 
 
+_Bound = tuple[list[_Term], float]
+"""The terms, and what is left of H or more rare losses."""
+Counts = tuple[int, ...]
+"""How many instances have a loss of each class."""
+
+
 @dataclass(frozen=True)
 class _Layout:
-    """H, q, and for each h < H the contour, or None where the mass alone will do."""
+    """H, the classes' masses, and for the counts below H their contours, or None where the mass alone will do."""
 
     most: int
-    mass: float
-    contours: tuple[Contour | None, ...]
+    masses: tuple[float, ...]
+    contours: Mapping[Counts, Contour | None]
 
 
 class AnyMix:
@@ -135,13 +150,17 @@ class AnyMix:
             return
         guess = [Branch(worst)]
         tried = [(self._cost(self._bound(guess, layout)), layout) for layout in self._layouts(worst)]
-        found = sorted(tried, key=lambda one: one[0])
+        found = sorted(tried, key=lambda one: one[0])[:_FINALISTS]
         if not found or found[0][0] > _HOPELESS * epsilon:
             return
         places = {int(_SAMPLE**i) - 1 for i in range(math.ceil(math.log(len(branches) + 1.0, _SAMPLE)))}
+        places |= set(range(min(_NEAREST, len(branches))))
         sample = [*guess, *(branches[i] for i in sorted(places))]
-        finalists = [layout for _, layout in found[:_FINALISTS]]
-        finalists += [self._layout(worst, one.most, max(_MARGINS) * one.mass) for one in finalists if one.most > 1]
+        finalists = [
+            self._layout(worst, layout.most, [margin * layout.masses[0], *layout.masses[1:]])
+            for _, layout in found
+            for margin in (_MARGINS if layout.most > 1 else (1.0,))
+        ]
         chosen = min(finalists, key=lambda layout: self._cost(self._bound(sample, layout)))
         self._terms, self._rest = self._bound(branches, chosen, worst)
 
@@ -175,13 +194,13 @@ class AnyMix:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         return self._epsilon_of((self._terms, self._rest), delta)
 
-    def _delta_of(self, bound: tuple[list[_Term], float], epsilon: float) -> float:
+    def _delta_of(self, bound: _Bound, epsilon: float) -> float:
         terms, rest = bound
         at = epsilon - self._loss_error - 4.0 * UNIT * abs(epsilon)
         finite = sum(math.exp(min(term.log_delta(at) + self._log_growth, 0.0)) for term in terms)
         return min((finite + rest + self._unbounded) * (1.0 + 32.0 * UNIT) + SUBNORMAL, 1.0)
 
-    def _epsilon_of(self, bound: tuple[list[_Term], float], delta: float | None = None) -> float:
+    def _epsilon_of(self, bound: _Bound, delta: float | None = None) -> float:
         terms, rest = bound
         delta = self._delta if delta is None else delta
         steepest = max((term.tilt for term in terms), default=0.0)
@@ -196,48 +215,56 @@ class AnyMix:
             scale=1e-9 * self._epsilon,
         )
 
-    def _cost(self, bound: tuple[list[_Term], float]) -> float:
+    def _cost(self, bound: _Bound) -> float:
         looked_at = sum(term.tilt > 0.0 for term in bound[0])
         return self._epsilon_of(bound) * (1.0 + _PER_TERM * looked_at)
 
-    def _log_sets(self, rare: int) -> float:
-        """Return an upper bound on `ln C(instances, rare)`."""
-        total = sum(math.log((self._instances - i) / (i + 1.0)) for i in range(rare))
-        return total + 8.0 * UNIT * rare * (1.0 + total)
+    def _log_sets(self, counts: Counts) -> float:
+        """Return an upper bound on the logarithm of how many ways there are to choose so many instances of each."""
+        left, logs = self._instances, list[float]()
+        for count in counts:
+            logs += [math.log((left - i) / (i + 1.0)) for i in range(count)]
+            left -= count
+        return math.fsum(logs) + 8.0 * UNIT * (len(logs) + math.fsum(map(abs, logs)))
 
-    def _log_mass(self, rare: int, mass: float) -> float:
-        """Return an upper bound on the logarithm of `C(instances, rare) mass^rare`."""
-        if rare == 0:
+    def _log_mass(self, counts: Counts, masses: Sequence[float]) -> float:
+        """Return an upper bound on the logarithm of what all sets with such losses have together."""
+        if not any(counts):
             return 0.0
         # A running sum of the atoms' masses is off by far less than this.
-        log_power = rare * (math.log(mass) + 1e-9)
-        return self._log_sets(rare) + log_power + 8.0 * UNIT * abs(log_power)
+        log_power = sum(count * (math.log(mass) + 1e-9) for count, mass in zip(counts, masses, strict=True))
+        return self._log_sets(counts) + log_power + 8.0 * UNIT * sum(counts) * abs(log_power)
 
     def _layouts(self, worst: PrivacyLossDistribution) -> list[_Layout]:
         """Return what to try, by the atoms of one pair."""
         rarest = np.cumsum(worst.masses[::-1])
-        found = list[_Layout]()
+        found, first = list[_Layout](), 0
         for most in range(1, min(_MOST_RARE, self._instances) + 1):
-            log_mass = (math.log(_LEFT_OUT) + math.log(self._delta) - self._log_sets(most)) / most
+            log_mass = (math.log(_LEFT_OUT) + math.log(self._delta) - self._log_sets((most,))) / most
             mass = math.exp(max(log_mass, _LEAST_LOG_MASS))
-            tried = [mass]
-            if most > 1:
+            if most == 1:
+                tried = [[mass]]
+            else:
+                # Fewer atoms are tried with a smaller H.
                 last = int(np.searchsorted(rarest, mass / max(_MARGINS), side="right"))
-                few = rarest[max(last - _TRIED_ATOMS, 0) : last]
-                tried = [_MARGINS[0] * float(own) for own in few]
-            found += [self._layout(worst, most, q) for q in tried]
+                counts = range(max(last - _TRIED_ATOMS, first), last)
+                tried = [masses for count in counts for masses in _classes(rarest[: count + 1], most)]
+                first = max(last, first)
+            found += [self._layout(worst, most, masses) for masses in tried]
         return found
 
-    def _layout(self, worst: PrivacyLossDistribution, most: int, mass: float) -> _Layout:
+    def _layout(self, worst: PrivacyLossDistribution, most: int, masses: Sequence[float]) -> _Layout:
         """Return contours that suit one pair."""
-        common, rare = _split(worst, mass, _SMALLEST / self._instances)
-        parts = [LossMoments(atoms.losses, atoms.log_masses) for atoms in (common, rare)]
-        found = list[Contour | None]()
-        for number in range(most):
-            if number and self._log_mass(number, mass) <= math.log(_NOTHING) + math.log(self._delta):
-                found.append(None)
+        classes = Classes(tuple(masses), _SMALLEST / self._instances)
+        parts = [LossMoments(atoms.losses, atoms.log_masses) for atoms in classes.of(worst)]
+        found = dict[Counts, Contour | None]()
+        for rare in itertools.product(range(most), repeat=len(masses)):
+            if sum(rare) >= most:
                 continue
-            counts = (self._instances - number, number)
+            if any(rare) and self._log_mass(rare, masses) <= math.log(_NOTHING) + math.log(self._delta):
+                found[rare] = None
+                continue
+            counts = (self._instances - sum(rare), *rare)
             total = TotalLoss(
                 [(part, count) for part, count in zip(parts, counts, strict=True) if count],
                 max(worst.largest_loss, 1e-9) / 2.0**14,
@@ -245,41 +272,44 @@ class AnyMix:
             spread = max(total.moments(0.0)[2], 1e-20 * self._epsilon**2)
             # As `ContourComposition.contour_at`: where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
             right = 1.0 / max(total.tilt_at(self._epsilon), 1.0 / math.sqrt(spread))
-            tilt = max(total.tilt_at(self._epsilon + right), _LEAST_TILT / math.sqrt(spread))
+            near = total.tilt_at(self._epsilon + right)
+            tilt = max(total.least_sum(self._epsilon, near), _LEAST_TILT / math.sqrt(spread))
             variance = max(counts[0] * parts[0].at(tilt)[2], 1e-20 * self._epsilon**2)
             contour = Contour.at(tilt, math.sqrt(variance), _SMOOTHING * spread, period=_PERIOD)
-            found.append(contour if contour.count <= _MOST_NODES else None)
-        return _Layout(most, mass, tuple(found))
+            found[rare] = contour if contour.count <= _MOST_NODES else None
+        return _Layout(most, tuple(masses), found)
 
     def _bound(
         self, branches: Sequence[Branch], layout: _Layout, worst: PrivacyLossDistribution | None = None
-    ) -> tuple[list[_Term], float]:
+    ) -> _Bound:
         """Return what bounds every mix of these: the terms, and what is left of H or more rare losses.
 
         With `worst`, branches that say more than it are split.
         """
-        smallest = _SMALLEST / self._instances
+        classes = Classes(layout.masses, _SMALLEST / self._instances)
         seen, terms = list(branches), list[_Term]()
-        for number, contour in enumerate(layout.contours):
-            log_mass = self._log_mass(number, layout.mass)
+        for rare, contour in layout.contours.items():
+            log_mass = self._log_mass(rare, layout.masses)
             if contour is None:
                 terms.append(_Term(0.0, log_mass, log_mass))
                 continue
-            sums = _Sums(contour, self._instances - number, layout.mass, smallest)
+            sums = _Sums(contour, self._instances - sum(rare), classes)
             least = math.log(_NOTHING) + math.log(self._delta) + contour.tilt * self._epsilon
-            least -= self._log_factor(number, seen, sums)
+            least -= self._log_factor(rare, seen, sums)
             enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
             largest = self._largest(sums, branches, least, enough, seen)
             # Of all that was looked at: what a part of a branch lists may be more than what the branch does.
-            terms.append(_Term(contour.tilt, self._log_factor(number, seen, sums) + largest, log_mass))
-        return terms, math.exp(min(self._log_mass(layout.most, layout.mass) + self._log_growth, 0.0))
+            terms.append(_Term(contour.tilt, self._log_factor(rare, seen, sums) + largest, log_mass))
+        log_rest = self._log_mass((layout.most,), [math.fsum(layout.masses) * (1.0 + UNIT)])
+        return terms, math.exp(min(log_rest + self._log_growth, 0.0))
 
-    def _log_factor(self, rare: int, seen: Sequence[Branch], sums: _Sums) -> float:
-        """Return an upper bound on the logarithm of C(instances, rare) b^rare."""
-        if rare == 0:
+    def _log_factor(self, rare: Counts, seen: Sequence[Branch], sums: _Sums) -> float:
+        """Return an upper bound on the logarithm of the number of sets, times the product of the b."""
+        if not any(rare):
             return 0.0
-        found = self._log_sets(rare) + rare * sums.largest_rare(seen)
-        return found + 8.0 * UNIT * (1.0 + abs(found))
+        powers = [count * sums.largest_rare(seen, place) for place, count in enumerate(rare) if count]
+        found = self._log_sets(rare) + math.fsum(powers)
+        return found + 8.0 * UNIT * (1.0 + abs(found) + math.fsum(map(abs, powers)))
 
     def _largest(
         self, sums: _Sums, branches: Sequence[Branch], least: float, enough: float, seen: list[Branch]
@@ -310,61 +340,33 @@ class AnyMix:
         return least
 
 
+def _classes(rarest: NDArray[np.float64], most: int) -> list[list[float]]:
+    """Return the masses of one class of some atoms, and of two, given the sums of the atoms' masses."""
+    firsts = range(1, min(_FIRST_ATOMS + 1, rarest.size)) if most <= _MOST_OF_CLASSES else ()
+    return [[float(rarest[-1])], *([float(rarest[i - 1]), float(rarest[-1] - rarest[i - 1])] for i in firsts)]
+
+
 @dataclass(frozen=True)
 class _Sums:
     """The sums of moduli of a pair in `count` instances along a contour, its rare losses apart, as logarithms."""
 
     contour: Contour
     count: int
-    rarest: float
-    smallest: float
+    classes: Classes
 
-    def _common(self, pair: PrivacyLossDistribution) -> LossAtoms:
-        return _split(pair, self.rarest, self.smallest)[0]
-
-    def largest_rare(self, branches: Sequence[Branch]) -> float:
-        """Return an upper bound on the largest moment of their rare losses at the first node, as a logarithm."""
-        rare = [_split(branch.pair, self.rarest, self.smallest)[1] for branch in branches]
-        return float(_log_moments(rare, self.contour.tilt).max())
+    def largest_rare(self, branches: Sequence[Branch], place: int) -> float:
+        """Return an upper bound on the largest moment of a class of rare losses at the first node, as a logarithm."""
+        rare = [self.classes.of(branch.pair)[1 + place] for branch in branches]
+        return float(log_moments(rare, self.contour.tilt).max())
 
     def of(self, pair: PrivacyLossDistribution) -> float:
         """Return an upper bound on the sum."""
-        moduli = self._common(pair).along(self.contour.nodes).log_moduli
+        moduli = self.classes.of(pair)[0].along(self.contour.nodes).log_moduli
         return float(self.contour.log_integral(self.count * moduli))
 
     def above(self, branches: Sequence[Branch]) -> list[float]:
         """Return a coarser bound for each."""
         whole = float(self.contour.log_integral(np.zeros(self.contour.count)))
-        highest = self.count * _log_moments([self._common(branch.pair) for branch in branches], self.contour.tilt)
+        common = [self.classes.of(branch.pair)[0] for branch in branches]
+        highest = self.count * log_moments(common, self.contour.tilt)
         return [whole + float(high) + 8.0 * UNIT * (abs(whole) + abs(float(high))) for high in highest]
-
-
-def _log_moments(every: Sequence[LossAtoms], tilt: float) -> NDArray[np.float64]:
-    """Return upper bounds on `ln E[e^(tilt L)]` of each, shape (atoms,); see `LossAtoms` for the rounding."""
-    ends = np.cumsum([atoms.losses.size for atoms in every])
-    starts = np.append(0, ends[:-1])
-    log_masses = np.concatenate([atoms.log_masses for atoms in every])
-    reached = tilt * np.concatenate([atoms.losses for atoms in every])
-    exponents = reached + log_masses
-    shifts = np.maximum.reduceat(exponents, starts)
-    sums = np.add.reduceat(np.exp(exponents - np.repeat(shifts, ends - starts)), starts)
-    steepest = float(np.abs(log_masses).max() + np.abs(reached).max())
-    return np.asarray(shifts + np.log(sums) + UNIT * (16.0 * steepest + np.diff(ends, prepend=0) + 64.0))
-
-
-def _split(pair: PrivacyLossDistribution, rarest: float, smallest: float) -> tuple[LossAtoms, LossAtoms]:
-    """Return the atoms of a pair but for its largest losses, and those, of that mass.
-
-    Its smallest losses, of about the mass `smallest`, are counted as the largest of them: larger losses are worse.
-    """
-    whole = int(np.searchsorted(np.cumsum(pair.masses[::-1]), rarest, side="right"))
-    first = pair.losses.size - whole
-    taken = float(pair.masses[first:].sum())
-    # The next atom is divided between both.
-    rare, common = pair.masses[max(first - 1, 0) :].copy(), pair.masses[:first].copy()
-    if first > 0:
-        rare[0] = min(max(rarest - taken, 0.0), float(rare[0]))
-        common[-1] -= rare[0]
-    low = min(int(np.searchsorted(np.cumsum(common), smallest)), max(first - 1, 0))
-    common[low : low + 1] += common[:low].sum() * (1.0 + 64.0 * UNIT)
-    return LossAtoms.of(pair.losses[low:first], common[low:]), LossAtoms.of(pair.losses[max(first - 1, 0) :], rare)

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from dpverify.privacy_loss import any_mix
 from dpverify.privacy_loss.any_mix import AnyMix
+from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.rare_losses import Classes
 from dpverify.privacy_loss.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
@@ -107,6 +109,44 @@ def test_rare_large_losses_have_terms_of_their_own(monkeypatch: pytest.MonkeyPat
     assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 1e-3)
     monkeypatch.setattr(any_mix, "_MOST_RARE", 1)
     assert AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA) > epsilon * (1.0 + 2e-3)
+
+
+@pytest.mark.parametrize(("flips", "instances"), [(20.0, 16), (20.0, 32), (22.0, 16), (28.0, 40)])
+def test_the_next_losses_have_terms_of_their_own(flips: float, instances: int) -> None:
+    # A loss of 11 and one of 3 together are a comb, too; the worst members are next to the end.
+    pairs = [mixed_reports(10**6, ones, flips / 10**6) for ones in (0, 1, 31, 62, 125, 500, 10**4)]
+    worst = pairs[0].down
+    epsilon = truth_of(worst, instances)
+    members = [one for both in pairs for one in both]
+    found = AnyMix(members, worst, instances, epsilon=epsilon, delta=DELTA).epsilon(DELTA)
+    assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 9e-4)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.5, 2.5, 5.0, 8.0, 11.0])
+def test_two_classes_bound_every_exact_mix(monkeypatch: pytest.MonkeyPatch, most: int, epsilon: float) -> None:
+    # What is beyond 7 is one loss of each class, or two of them.
+    one = atoms([-0.1, 3.0, 6.0], [1.0, 2e-3, 1e-4])
+    other = atoms([-0.1, 2.5, 5.0, 6.5], [1.0, 2e-3, 1e-4, 2e-5])
+    masses = [1.001 * float(one.masses[2]), 1.001 * float(one.masses[1])]
+    monkeypatch.setattr(AnyMix, "_layouts", lambda self, worst: [self._layout(worst, most, masses)])
+    monkeypatch.setattr(any_mix, "_MARGINS", (1.0,))
+    found = AnyMix([one, other], one, 4, epsilon=8.0, delta=1e-2)
+    assert max(mixed(mix, epsilon) for mix in mixes([one, other], 4)) <= found.delta(epsilon)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_sets_of_two_classes_are_counted(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    # Beyond 25 are one loss of each class, in 4 * 3 ways, and two of the first, in 6.
+    losses, masses = np.array([-0.01, 10.0, 20.0]), np.array([0.998, 1e-3, 1e-3])
+    pair = PrivacyLossDistribution(losses, masses)
+    monkeypatch.setattr(AnyMix, "_layouts", lambda self, worst: [self._layout(worst, most, [1e-3, 1e-3])])
+    monkeypatch.setattr(any_mix, "_MARGINS", (1.0,))
+    found, exact = AnyMix([pair], pair, 4, epsilon=25.0, delta=2e-5), mixed([pair] * 4, 25.0)
+    assert exact <= found.delta(25.0) <= (1.4 if most == 2 else 1.05) * exact
+    sums = any_mix._Sums(Contour(0.3, 0.1, 50, 1e-3), 2, Classes((1e-3, 1e-3), 0.0))
+    moments = math.log(12.0) + 2.0 * math.log(1e-3) + 0.3 * (10.0 + 20.0)
+    assert moments <= found._log_factor((1, 1), [Branch(pair)], sums) <= moments + 1e-9
 
 
 def test_errors_show_where_the_bound_is_sharp(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,26 @@ def test_a_tilt_moves_the_mean_to_where_it_was_asked(count: int) -> None:
     assert 0.0 < total.tilt_at(3.0 * count + 1.0) <= 1e4
 
 
+@pytest.mark.parametrize("epsilon", [2.0, 5.0, 9.0])
+@pytest.mark.parametrize("off", [0.9, 1.0, 1.1])
+def test_a_sum_of_moduli_is_least_at_its_tilt(epsilon: float, off: float) -> None:
+    # Losses of N(1, 2) are normal at every tilt, and their sum of moduli is known for each.
+    losses = np.linspace(-14.0, 16.0, 1501)
+    total = TotalLoss(
+        [(LossMoments(losses, -0.25 * (losses - 1.0) ** 2 - 0.5 * math.log(4.0 * math.pi) - 3.912), 1)], 1e-4
+    )
+    heights = np.linspace(0.0, 30.0, 3001)
+
+    def log_sum(tilt: float) -> float:
+        moduli = np.exp(-(heights**2)) / np.abs((1.0 + tilt + 1j * heights) * (tilt + 1j * heights))
+        return tilt * tilt + tilt * (1.0 - epsilon) + math.log(float(moduli.sum()))
+
+    tilts = np.linspace(0.3, 6.0, 500)
+    best = float(tilts[np.argmin([log_sum(float(tilt)) for tilt in tilts])])
+    found = total.least_sum(epsilon, off * best)
+    assert log_sum(found) <= log_sum(best) + 1e-3
+
+
 @pytest.mark.parametrize(("delta", "off"), [(1e-3, 0.05), (1e-12, 0.02), (1e-100, 0.02)])
 def test_the_saddle_point_estimates_epsilon_of_a_normal_loss(delta: float, off: float) -> None:
     # Losses of N(m, 2m): delta(eps) is known, and so is its inverse.

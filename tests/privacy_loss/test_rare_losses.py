@@ -1,0 +1,76 @@
+"""Losses in classes: nothing is lost between them, the largest come first, and moments are bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.characteristic import LossAtoms
+from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.rare_losses import Classes, log_moments
+
+
+def pair(*masses: float) -> PrivacyLossDistribution:
+    """Return a pair with losses -1, 0, 1, ... of these masses, which need not add up to 1."""
+    losses = np.arange(len(masses), dtype=np.float64) - 1.0
+    return PrivacyLossDistribution(losses, np.array(masses), missing_mass=max(1.0 - sum(masses), 0.0))
+
+
+def by_loss(*classes: LossAtoms) -> dict[float, float]:
+    found = dict[float, float]()
+    for atoms in classes:
+        for loss, log_mass in zip(atoms.losses, atoms.log_masses, strict=True):
+            found[float(loss)] = found.get(float(loss), 0.0) + math.exp(log_mass)
+    return found
+
+
+def mass(atoms: LossAtoms) -> float:
+    return float(np.sum(np.exp(atoms.log_masses)))
+
+
+@given(
+    st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=6),
+    st.lists(st.floats(1e-9, 0.9), min_size=1, max_size=3),
+)
+def test_the_classes_add_up_to_what_is_listed(weights: list[float], masses: list[float]) -> None:
+    listed = pair(*(weight / sum(weights) for weight in weights))
+    common, *rare = Classes(tuple(masses), 0.0).of(listed)
+    found = by_loss(common, *rare)
+    for loss, own in zip(listed.losses, listed.masses, strict=True):
+        assert found.get(float(loss), 0.0) == pytest.approx(own, rel=1e-12, abs=1e-300)
+    left = 1.0
+    for wanted, atoms in zip(masses, rare, strict=True):
+        # As much as was asked for, or all that is left.
+        assert mass(atoms) == pytest.approx(min(wanted, left), rel=1e-9, abs=1e-15)
+        left = max(left - wanted, 0.0)
+
+
+def test_the_largest_losses_come_first() -> None:
+    common, first, second = Classes((0.15, 0.1), 0.0).of(pair(0.5, 0.3, 0.1, 0.1))
+    assert by_loss(first) == {1.0: pytest.approx(0.05), 2.0: pytest.approx(0.1)}
+    assert by_loss(second) == {0.0: pytest.approx(0.05), 1.0: pytest.approx(0.05)}
+    assert by_loss(common) == {-1.0: pytest.approx(0.5), 0.0: pytest.approx(0.25)}
+
+
+def test_the_smallest_losses_count_as_larger_ones() -> None:
+    listed = pair(0.1, 0.2, 0.3, 0.4)
+    common, _ = Classes((0.4,), 0.25).of(listed)
+    assert by_loss(common) == {0.0: pytest.approx(0.3), 1.0: pytest.approx(0.3)}
+
+
+def test_what_was_divided_is_kept() -> None:
+    listed, classes = pair(0.5, 0.5), Classes((0.1,), 0.0)
+    assert classes.of(listed) is classes.of(listed)
+
+
+def test_moments_are_those_of_each_and_not_below() -> None:
+    every = [LossAtoms.of(np.array([-1.0, 0.5]), np.array([0.3, 0.1])), LossAtoms.of(np.array([7.0]), np.array([1e-9]))]
+    for tilt in (0.0, 0.7, 12.0):
+        exact = [math.log(0.3 * math.exp(-tilt) + 0.1 * math.exp(0.5 * tilt)), 7.0 * tilt + math.log(1e-9)]
+        found = log_moments(every, tilt)
+        assert found == pytest.approx(exact, rel=1e-12)
+        assert (found >= np.array(exact) - 1e-15).all()
