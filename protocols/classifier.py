@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,14 +12,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protocols.bitsum import BitsumProtocol, ExactSum
-from protocols.kde import KernelDensityProtocol, chunked, default_chunk_size, evaluate
+from protocols.kde import (
+    BitCounts,
+    KernelDensity,
+    KernelDensityProtocol,
+    chunked,
+    count_bits,
+    default_chunk_size,
+    evaluate,
+)
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
 from protocols.validation import check_integer, check_vectors
 
-__all__ = ["HighestDensityClassifier"]
+__all__ = ["HighestDensityClassifier", "public_generator"]
 
 Seed = int | np.random.Generator | None
+_FEWEST_INSTANCES = 512
+"""With fewer random features the kernel itself is too rough to learn with: its error is about one over their root."""
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
@@ -27,7 +37,8 @@ def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r} must be one of {choices}.")
 
 
-def _public_generator(seed: Seed) -> np.random.Generator:
+def public_generator(seed: Seed) -> np.random.Generator:
+    """Return the generator of public features: of the same seed, another stream than that of private noise."""
     if isinstance(seed, np.random.Generator):
         return seed
     # A child seed: with the same integer for both, public features and private noise must not be one stream.
@@ -51,8 +62,8 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     bandwidth : float
         The bandwidth of `features="gaussian"`, in the units of the points; it must stay 1 with other features.
     instances : int, optional
-        I, the number of instances; by default the dimension, as in wagner2025's experiments (1 for a
-        deterministic family).
+        I, the number of instances; by default the dimension, as in wagner2025's experiments, but at least 512 (1 for
+        a deterministic family).
     bitsum : callable, optional
         `bitsum(users)` returns the `BitsumProtocol` for a class with that public reported count, so that its parameters
         may differ from class to class. None is the exact sum, which gives **no privacy**.
@@ -154,8 +165,10 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         points, targets = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
         check_classification_targets(targets)
         family = self._family()
-        instances = (1 if family.deterministic else family.dimension) if self.instances is None else self.instances
-        features = family.sample(instances, _public_generator(self.public_random_state))
+        usual = 1 if family.deterministic else max(family.dimension, _FEWEST_INSTANCES)
+        features = family.sample(
+            usual if self.instances is None else self.instances, public_generator(self.public_random_state)
+        )
         size = self._chunk_size(features)
         # All points are checked first: here errors can give the caller's row numbers, and no user has taken part yet.
         for name, chunk in chunked("X", points, size):
@@ -164,22 +177,66 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         rng = np.random.default_rng(self.random_state)
         if self.label_epsilon is not None:
             labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
-        counts = np.bincount(labels, minlength=len(classes))
-        if self.empty_class == "error" and not counts.all():
-            raise ValueError(
-                f"Class {classes[np.argmin(counts)]} was reported by nobody, but each class must have at least 1 user"
-                ' (or set empty_class="never").'
-            )
-        densities = []
-        for label in np.flatnonzero(counts):
-            members = np.flatnonzero(labels == label)
-            chunks = (self._prepared(points[members[start : start + size]]) for start in range(0, len(members), size))
-            protocol = KernelDensityProtocol(self._bitsum(len(members)), features)
-            densities.append(protocol.simulate(chunks, rng, chunk_size=size))
-        self.classes_, self.empty_classes_ = classes[counts > 0], classes[counts == 0]
-        self.reported_counts_ = counts[counts > 0]
-        self.features_, self.densities_ = features, densities
+        self._refuse_empty(classes, np.bincount(labels, minlength=len(classes)))
+
+        def parts(members: NDArray[np.int64]) -> Iterable[NDArray[Any]]:
+            return (self._prepared(points[members[start : start + size]]) for start in range(0, len(members), size))
+
+        counted = (
+            count_bits(features, parts(np.flatnonzero(labels == label)), rng, chunk_size=size)
+            for label in range(len(classes))
+        )
+        return self.publish(features, classes, counted, rng)
+
+    def publish(
+        self, features: LSQFeatures, classes: ArrayLike, counts: Iterable[BitCounts], rng: np.random.Generator
+    ) -> HighestDensityClassifier:
+        """Fit to bits that have been counted: the second half of `fit`, for users whose points are in many places.
+
+        Parameters
+        ----------
+        features : LSQFeatures
+            The public features that the bits were rounded from.
+        classes : array_like
+            The public labels, sorted.
+        counts : iterable of BitCounts
+            Per class, those of the users who *reported* it.
+        rng : numpy.random.Generator
+            The private randomness of users and shuffler.
+
+        Returns
+        -------
+        HighestDensityClassifier
+            self.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`.
+        """
+        reported, densities = [], []
+        for count in counts:
+            reported.append(count.users)
+            if count.users:
+                protocol = KernelDensityProtocol(self._bitsum(count.users), features)
+                densities.append(protocol.publish(count, rng))
+        known, sizes = np.asarray(classes), np.array(reported, dtype=np.int64)
+        self._refuse_empty(known, sizes)
+        self.adopt(features, known[sizes > 0], known[sizes == 0], sizes[sizes > 0], densities)
         return self
+
+    def adopt(
+        self,
+        features: LSQFeatures,
+        classes: NDArray[Any],
+        empty_classes: NDArray[Any],
+        reported_counts: NDArray[np.int64],
+        densities: list[KernelDensity],
+    ) -> None:
+        """Take as learned what has been published, also by another classifier with the same parameters."""
+        self.n_features_in_ = features.family.dimension
+        self.classes_, self.empty_classes_, self.reported_counts_ = classes, empty_classes, reported_counts
+        self.features_, self.densities_ = features, densities
 
     def class_protocols(self) -> list[KernelDensityProtocol]:
         """Return the protocol that each of `classes_` has run, with the users who reported it; for a fitted one."""
@@ -238,6 +295,13 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             user = int(np.argmin(known))
             raise ValueError(f"y[{user}]={y[user]} must be one of classes={classes.tolist()}.")
         return classes, np.searchsorted(classes, y)
+
+    def _refuse_empty(self, classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        if self.empty_class == "error" and not counts.all():
+            raise ValueError(
+                f"Class {classes[np.argmin(counts)]} was reported by nobody, but each class must have at least 1 user"
+                ' (or set empty_class="never").'
+            )
 
     def _bitsum(self, users: int) -> BitsumProtocol:
         if self.bitsum is None:

@@ -15,7 +15,16 @@ from protocols.lsq import LSQFeatures
 from protocols.shuffler import UserMessages
 from protocols.validation import check_generator, check_integer
 
-__all__ = ["KernelDensity", "KernelDensityProtocol", "chunked", "default_chunk_size", "evaluate", "memory_needed"]
+__all__ = [
+    "BitCounts",
+    "KernelDensity",
+    "KernelDensityProtocol",
+    "chunked",
+    "count_bits",
+    "default_chunk_size",
+    "evaluate",
+    "memory_needed",
+]
 
 _CHUNK_MEMORY = 64 * 2**20
 
@@ -77,6 +86,99 @@ def evaluate(
         features.project(chunk, weights, name=name) for name, chunk in chunked("queries", np.asarray(queries), size)
     ]
     return np.concatenate([np.empty((0, weights.shape[1])), *blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class BitCounts:
+    """How many of some users' rounded features are 1: what groups of users add up to.
+
+    These are sums of bits as they are, without any noise: **not private**, and seen by nobody in the protocol. They let
+    a simulation count group by group, wherever the groups' points are, and draw the noise of all users once.
+
+    Parameters
+    ----------
+    ones : ndarray of int64, shape (I Q,)
+        Per bitsum, how many bits are 1.
+    coins : ndarray of int64, shape (I Q,)
+        How many further bits are fair coins that are not drawn yet.
+    users : int
+        How many users were counted.
+    clipped : int
+        How many of their features were clipped.
+    """
+
+    ones: NDArray[np.int64]
+    coins: NDArray[np.int64]
+    users: int = 0
+    clipped: int = 0
+
+    @classmethod
+    def none(cls, features: LSQFeatures) -> Self:
+        """Return the counts of nobody."""
+        return cls(np.zeros(features.coordinates, np.int64), np.zeros(features.coordinates, np.int64))
+
+    def __add__(self, other: BitCounts) -> BitCounts:
+        return BitCounts(
+            self.ones + other.ones,
+            self.coins + other.coins,
+            self.users + other.users,
+            self.clipped + other.clipped,
+        )
+
+
+def count_bits(
+    features: LSQFeatures,
+    points: NDArray[Any] | Iterable[NDArray[Any]],
+    rng: np.random.Generator,
+    *,
+    chunk_size: int | None = None,
+    name: str = "points",
+) -> BitCounts:
+    """Round the features of some users, each to one bit, and count.
+
+    Parameters
+    ----------
+    features : LSQFeatures
+        The public features.
+    points, rng, chunk_size
+        As for `KernelDensityProtocol.simulate`.
+    name : str
+        What an error message calls the points.
+
+    Raises
+    ------
+    ValueError
+        If a point is none that the features accept.
+    """
+    check_generator("rng", rng)
+    size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
+    total = BitCounts.none(features)
+    for where, chunk in chunked(name, points, size):
+        ones, coins = _counted(features, chunk, rng, where)
+        total += BitCounts(ones, coins, len(chunk), features.clipped_coordinates(chunk))
+    return total
+
+
+def _rounded(features: LSQFeatures, points: NDArray[Any], rng: np.random.Generator, name: str) -> NDArray[np.bool_]:
+    probability = features.f(points, name=name).reshape(len(points), features.coordinates)
+    probability /= 2.0 * features.family.R
+    probability += 0.5
+    return np.asarray(rng.random(probability.shape) < probability)
+
+
+def _counted(
+    features: LSQFeatures, points: NDArray[Any], rng: np.random.Generator, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, per bitsum, how many bits are 1 and how many are still to be drawn as fair coins."""
+    if not features.sparse:
+        ones = np.count_nonzero(_rounded(features, points, rng, name), axis=0).astype(np.int64)
+        return ones, np.zeros_like(ones)
+    coordinates, values = features.nonzero(points, name=name)
+    values /= 2.0 * features.family.R
+    values += 0.5
+    chosen = coordinates[rng.random(values.shape) < values]
+    touched = np.bincount(coordinates.ravel(), minlength=features.coordinates)
+    return np.bincount(chosen, minlength=features.coordinates), len(points) - touched
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,24 +269,7 @@ class KernelDensityProtocol:
         return replace(self, bitsum=self.bitsum.with_users(users, rounded=rounded))
 
     def _round(self, points: NDArray[Any], rng: np.random.Generator, name: str = "points") -> NDArray[np.bool_]:
-        probability = self.features.f(points, name=name).reshape(len(points), self.features.coordinates)
-        probability /= 2.0 * self.features.family.R
-        probability += 0.5
-        return np.asarray(rng.random(probability.shape) < probability)
-
-    def _count(
-        self, points: NDArray[Any], rng: np.random.Generator, name: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | int]:
-        """Return, per bitsum, how many bits are 1 and how many are still to be drawn as fair coins."""
-        if not self.features.sparse:
-            return np.count_nonzero(self._round(points, rng, name), axis=0).astype(np.int64), 0
-        coordinates, values = self.features.nonzero(points, name=name)
-        values /= 2.0 * self.features.family.R
-        values += 0.5
-        chosen = coordinates[rng.random(values.shape) < values]
-        bitsums = self.features.coordinates
-        touched = np.bincount(coordinates.ravel(), minlength=bitsums)
-        return np.bincount(chosen, minlength=bitsums), len(points) - touched
+        return _rounded(self.features, points, rng, name)
 
     def _check_participants(self, participants: int) -> None:
         if participants != self.bitsum.users:
@@ -282,22 +367,30 @@ class KernelDensityProtocol:
         ValueError
             If the number of points is not `bitsum.users`, or a point is none that the features accept.
         """
-        check_generator("rng", rng)
-        size = (
-            default_chunk_size(self.features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
-        )
-        ones = np.zeros(self.features.coordinates, dtype=np.int64)
-        coins = np.zeros_like(ones)
-        participants = clipped = 0
-        for name, chunk in chunked("points", points, size):
-            drawn, left = self._count(chunk, rng, name)
-            ones += drawn
-            coins += left
-            clipped += self.features.clipped_coordinates(chunk)
-            participants += len(chunk)
-        self._check_participants(participants)
-        ones += rng.binomial(coins, 0.5)
-        fraction = clipped / (participants * self.features.coordinates)
+        return self.publish(count_bits(self.features, points, rng, chunk_size=chunk_size), rng)
+
+    def publish(self, counts: BitCounts, rng: np.random.Generator) -> KernelDensity:
+        """Add the noise of all users to their counted bits, and analyze: the second half of `simulate`.
+
+        Parameters
+        ----------
+        counts : BitCounts
+            Of exactly `bitsum.users` users, with these features.
+        rng : numpy.random.Generator
+            The private randomness of users and shuffler.
+
+        Raises
+        ------
+        ValueError
+            If the number of users is another one, or that of the features.
+        """
+        self._check_participants(counts.users)
+        if counts.ones.shape != (self.features.coordinates,):
+            raise ValueError(
+                f"counts has {counts.ones.size} bitsums, but must have the {self.features.coordinates} of the features."
+            )
+        ones = counts.ones + check_generator("rng", rng).binomial(counts.coins, 0.5)
+        fraction = counts.clipped / (counts.users * self.features.coordinates)
         return self._publish(self.bitsum.sample_view(ones, rng), fraction)
 
     def memory_needed(self, chunk_size: int) -> int:

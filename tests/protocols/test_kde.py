@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from protocols.bitsum import ExactSum, RandomizedResponse, ThreeNB
-from protocols.kde import KernelDensity, KernelDensityProtocol, default_chunk_size, memory_needed
+from protocols.kde import BitCounts, KernelDensity, KernelDensityProtocol, count_bits, default_chunk_size, memory_needed
 from protocols.lsq import (
     ExponentialTessellation,
     GaussianFeatures,
@@ -222,3 +222,27 @@ def test_bad_inputs() -> None:
         protocol.analyze([[2, 0]])
     with pytest.raises(ValueError, match=r"^queries\[0, 1\]=nan must be a finite number"):
         KernelDensity(np.ones((3, 1)), 4, features)(np.array([[0.0, math.nan]]))
+
+
+@pytest.mark.parametrize("family", [GaussianFeatures(3), LaplacianBinning(3, 1.0, 4)], ids=["dense", "sparse"])
+def test_counts_of_groups_add_up_to_those_of_all(family: GaussianFeatures | LaplacianBinning) -> None:
+    features = family.sample(6, np.random.default_rng(0))
+    points = sphere(60, 3, 1)
+    protocol = KernelDensityProtocol(RandomizedResponse(60, 0.1), features)
+    rng, other = np.random.default_rng(2), np.random.default_rng(2)
+    groups = (count_bits(features, points[start : start + 20], rng) for start in (0, 20, 40))
+    total = sum(groups, BitCounts.none(features))
+    assert total.users == 60
+    published = protocol.publish(total, rng).published
+    np.testing.assert_array_equal(published, protocol.simulate(points, other, chunk_size=20).published)
+
+
+def test_counts_must_fit_the_protocol() -> None:
+    features = GaussianFeatures(3).sample(6, np.random.default_rng(0))
+    protocol = KernelDensityProtocol(RandomizedResponse(60, 0.1), features)
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match=r"holds 20 users, but must hold exactly bitsum\.users=60"):
+        protocol.publish(count_bits(features, sphere(20, 3, 1), rng), rng)
+    fewer = GaussianFeatures(3).sample(5, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"^counts has 5 bitsums, but must have the 6 of the features\.$"):
+        protocol.publish(count_bits(fewer, sphere(60, 3, 1), rng), rng)
