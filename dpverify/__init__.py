@@ -78,6 +78,9 @@ if TYPE_CHECKING:
         Side,
         ThreatModel,
     )
+    from dpverify.learning.classifier import PrivateDensityClassifier
+    from dpverify.learning.density import PrivateDensity
+    from dpverify.learning.scale import bandwidth_from_gamma, gamma_from_bandwidth
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
     from dpverify.planning.budgets import per_instance_budgets
@@ -143,6 +146,8 @@ __all__ = [
     "PermanentResponse",
     "Poisson",
     "PrivacyLedger",
+    "PrivateDensity",
+    "PrivateDensityClassifier",
     "Pure",
     "RandomizedResponse",
     "RandomizedResponseMean",
@@ -169,10 +174,12 @@ __all__ = [
     "audit_protocol",
     "audit_rappor",
     "audit_samplers",
+    "bandwidth_from_gamma",
     "compare",
     "compose",
     "crowd",
     "front",
+    "gamma_from_bandwidth",
     "hockey_stick",
     "largest_epsilon0",
     "least_epsilon",
@@ -223,6 +230,9 @@ _HOMES = {
         "Side",
         "ThreatModel",
     ),
+    "dpverify.learning.classifier": ("PrivateDensityClassifier",),
+    "dpverify.learning.density": ("PrivateDensity",),
+    "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.planning.budgets": ("per_instance_budgets",),
     "dpverify.planning.comparison": ("compare",),
     "dpverify.planning.crowds": ("crowd",),

@@ -22,6 +22,7 @@ LAYERS = (
     "dpverify.testing",
     "dpverify.demo",
     "dpverify.reproduction",
+    "dpverify.learning",
     "dpverify.audit",
     "dpverify.spending",
     "dpverify.planning",

@@ -41,7 +41,8 @@ def account(
     Parameters
     ----------
     protocol : object
-        Any protocol with a twin that states its privacy curve, with its parameters. Or a list of (protocol, count) or
+        Any protocol with a twin that states its privacy curve, with its parameters, or a fitted estimator of
+        `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, count) or
         (protocol, count, honest), for runs of different protocols, or on different numbers of users, that the same user
         may take part in: the result is a `dpverify.planning.schedule.ScheduleResult`, with the cumulative curve.
     instances : int
@@ -99,6 +100,7 @@ def account(
             )
         schedule = Schedule(protocol, at_most, threat_model, honest)
         return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
+    protocol = getattr(protocol, "protocol_", protocol)  # a fitted estimator says so what it has run
     if at_most is not None:
         raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, count).")
     change = change_of(check_integer("instances", instances, low=1), squared_change, ball)

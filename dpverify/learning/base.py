@@ -1,0 +1,177 @@
+"""What the estimators share: their public settings, their randomness, and the parameters of every count."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from dpverify.claims.registry import claims_of
+from dpverify.guarantee import Budget, Guarantee
+from dpverify.learning.features import KERNELS, PublicFeatures
+from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.learning.planner import PROTOCOLS, Planner
+from dpverify.learning.scale import PublicScale, default_bandwidth
+from dpverify.learning.sums import PartialSums
+from protocols.bitsum import BitsumProtocol, ExactSum
+from protocols.kde import KernelDensityProtocol, default_chunk_size
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["BudgetedEstimator", "PlannedBitsums", "private_generator", "rmse_of"]
+
+_NOISE, _PARTS = (2,), 1
+"""Keys of the streams of an integer seed; public features take the key 0, see `protocols.classifier`."""
+_MOST_NOISE = 0.1
+"""A density's noise, of a kernel of 1 at most, above which classes are hard to tell apart."""
+FIXED_SEED = "random_state is fixed: who knows it can take the noise away, so it is for experiments"
+
+
+@dataclass(frozen=True)
+class PlannedBitsums:
+    """The bitsum of every number of users that was met, to look up.
+
+    Parameters
+    ----------
+    by_users : dict of int to BitsumProtocol
+        All of them.
+    """
+
+    by_users: dict[int, BitsumProtocol]
+
+    def __call__(self, users: int) -> BitsumProtocol:
+        """Return the protocol of this number of users."""
+        return self.by_users[users]
+
+
+def private_generator(seed: Any, part: int | None = None) -> np.random.Generator:
+    """Return the private randomness of one part of the users, or of the noise when no part is named."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None:
+        return np.random.default_rng()
+    key = _NOISE if part is None else (_PARTS, part)
+    return np.random.default_rng(np.random.SeedSequence(check_integer("random_state", seed, low=0), spawn_key=key))
+
+
+class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator with the parameters epsilon, delta, kernel, bandwidth, protocol, bits and public_scale."""
+
+    epsilon: Any
+    delta: Any
+    kernel: str
+    bandwidth: float | None
+    protocol: str
+    bits: int | None
+    public_scale: Any
+    random_state: Any
+    public_random_state: int
+
+    @property
+    def _no_privacy(self) -> bool:
+        return isinstance(self.epsilon, float) and self.epsilon == math.inf
+
+    def _budget(self) -> Budget | None:
+        """Return the checked budget of a replaced point, None for no privacy."""
+        check_choice("protocol", self.protocol, PROTOCOLS)
+        if self._no_privacy:
+            return None
+        budget = Budget(self.epsilon, self.delta)
+        if budget.delta == 0.0:
+            raise ValueError(f"delta={self.delta!r} must be in (0, 1): joint changes have no small largest loss.")
+        return budget
+
+    def _public(self, dimension: int) -> tuple[PublicFeatures, PublicScale]:
+        """Return the public settings for points of a dimension."""
+        kernel = check_choice("kernel", self.kernel, KERNELS)
+        scale = PublicScale.of(self.public_scale)
+        bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
+        return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale
+
+    def _part(self, part: int | None) -> frozenset[int]:
+        """Return the checked part: parts that share an integer seed need numbers, or they would share their coins."""
+        if part is not None:
+            return frozenset({check_integer("part", part, low=0)})
+        if self.random_state is None or isinstance(self.random_state, np.random.Generator):
+            return frozenset()
+        raise ValueError(
+            f"part={part!r} must be an integer, another for each part of the users, with random_state="
+            f"{self.random_state!r}: all parts would share their randomness."
+        )
+
+    def _rows_at_a_time(self, public: PublicFeatures) -> int:
+        return default_chunk_size(public.drawn)
+
+    @staticmethod
+    def _merged(sums: PartialSums | Iterable[PartialSums]) -> PartialSums:
+        """Return one sum of one or several."""
+        if isinstance(sums, PartialSums):
+            return sums
+        total: PartialSums | None = None
+        for one in sums:
+            if not isinstance(one, PartialSums):
+                raise TypeError(f"sums={one!r} must be PartialSums, as partial_sums returns them.")
+            total = one if total is None else total + one
+        if total is None or not total.users:
+            raise ValueError("sums has no users, but must have at least 1.")
+        return total
+
+    def _know_columns(self, dimension: int, names: tuple[str, ...] | None) -> None:
+        """Take what scikit-learn has every estimator know of the columns."""
+        self.n_features_in_ = dimension
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+
+    def _planned(self, public: PublicFeatures, counts: Sequence[int]) -> tuple[PlannedBitsums, list[Guarantee]]:
+        """Return the bitsum for each count of users, and what the plans guarantee: nothing without a budget."""
+        budget = self._budget()
+        if budget is None:
+            return PlannedBitsums({count: ExactSum(count) for count in counts}), []
+        planner = Planner(self.protocol, budget, public.drawn.coordinates, public.squared_change)
+        bitsums = PlannedBitsums({count: planner(count) for count in counts})
+        return bitsums, [planner.row(count).guarantee for count in counts]
+
+    @staticmethod
+    def _noises(public: PublicFeatures, protocols: Iterable[KernelDensityProtocol]) -> NDArray[np.float64]:
+        """Return the deviation of each density's noise, at a query of norm 1."""
+        return np.array([public.noise(rmse_of(made.bitsum), made.users) for made in protocols])
+
+    def _warn_of_noise(self, noise: float, users: int, who: str, share: float = 1.0) -> None:
+        """Warn where noise drowns what there is to learn, and say how many users it would take.
+
+        Parameters
+        ----------
+        noise : float
+            The deviation of the worst density's noise, which hardly depends on n but for the factor 1/n.
+        users : int
+            How many users that density has.
+        who : str
+            What they are called.
+        share : float
+            By how much randomized labels shrink the differences between classes.
+        """
+        if noise > _MOST_NOISE * share:
+            labels = "" if share > 0.99 else f", which randomized labels shrink to {share:.2g}"
+            needed = math.ceil(users * noise / (_MOST_NOISE * share))
+            warnings.warn(
+                f"{who} has {users:,} users, and noise of standard deviation {noise:.2g} on a density of a kernel of "
+                f"1 at most{labels}: at this budget "
+                f"about {needed:,} users are needed.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+
+    def _notes(self) -> tuple[str, ...]:
+        return () if self.random_state is None or self._no_privacy else (FIXED_SEED,)
+
+
+def rmse_of(bitsum: BitsumProtocol) -> float:
+    """Return the root mean squared error of a bitsum in users: 0 for exact sums, which have no twin."""
+    return 0.0 if isinstance(bitsum, ExactSum) else float(claims_of(bitsum).rmse(bitsum))

@@ -1,0 +1,394 @@
+"""A classifier that is asked for a budget: features, bitsums and their parameters are planned from public numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpverify.learning.base import BudgetedEstimator, private_generator
+from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning, guarantee_of
+from dpverify.learning.nearest_mean import squared_norms
+from dpverify.learning.partitions import is_lazy, merged_partitions
+from dpverify.learning.scale import PublicScale, Scale
+from dpverify.learning.sums import PartialSums
+from protocols.classifier import HighestDensityClassifier
+from protocols.kde import BitCounts, count_bits
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.validation import check_choice, check_real
+
+__all__ = ["PrivateDensityClassifier"]
+
+RULES = ("auto", "density", "nearest-mean")
+
+
+class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]
+    """Learn to classify from users who keep their points to themselves, within a privacy budget.
+
+    Each user publishes her label by randomized response, and sends noisy bits of features of her point through a
+    shuffler, together with all who *reported* the same label. `fit` simulates this: see
+    `protocols.classifier.HighestDensityClassifier`, and docs/private_classifier.md for how to use it.
+
+    **What the budget means.** `epsilon` and `delta` hold where one user's *point* is replaced. Where her *label* is
+    replaced, too, it is `epsilon + label_epsilon`, by default 2 + 5 = 7: `guarantee_` states both, for all that users
+    send. Features and parameters follow from public numbers: the dimension, and how many users reported each label.
+
+    **What costs no privacy, and what does.** Each user scales her point by public numbers (`public_scale`). A scaler
+    that is fitted to the points, and a search for the best parameters on them, is not private: choose public bounds,
+    and search on other, public data. Whether `score` on held-out points may be told is for their owners to say.
+
+    There is no `predict_proba`: densities are estimates that may be negative, and no calibrated chances; on public
+    labelled points `sklearn.calibration.CalibratedClassifierCV` of the frozen classifier makes such of
+    `decision_function`.
+
+    Parameters
+    ----------
+    epsilon : number or decimal string
+        Of a replaced point, in nats, positive. `math.inf` is **no privacy**, for comparison, and warns.
+    delta : number or decimal string
+        In (0, 1).
+    label_epsilon : float
+        Of the label's randomized response, in (0, 700] nats, on top of epsilon. `math.inf` publishes labels in the
+        clear, and warns.
+    kernel : {"inner-product", "gaussian", "laplacian", "exponential"}
+        The inner product has the least noise and suits embeddings; the others, exp(-|x - y|^2 / h^2),
+        exp(-|x - y|_1 / h) and exp(-|x - y| / h), see shapes, and need more users.
+    bandwidth : float, optional
+        h, in units of the scaled points; a public default when omitted (`dpverify.learning.scale.default_bandwidth`),
+        and `bandwidth_from_gamma` makes one of scikit-learn's gamma. None for the inner product.
+    protocol : {"rr", "3nb", "nb", "poisson", "pure"}
+        The bitsum.
+    bits : int, optional
+        Features of a user, one bit each; by default 1,024, and for the inner product the dimension, at least 256.
+    public_scale : "unit", float or (low, high)
+        What every user does to her point: divide it by its norm; or cut it to a public radius; or cut its coordinates
+        to public bounds, one for all or one for each. The result is in the unit ball.
+    rule : {"auto", "density", "nearest-mean"}
+        The class of highest density, or that whose mean in the kernel's space is nearest: the density less half the
+        square of the mean's norm, which is estimated from the same published numbers. "auto" is the latter for the
+        inner product, where mean norms matter, and the former else; "nearest-mean" is for the inner product only.
+    classes : array_like, optional
+        The public set of labels. None takes the labels that occur in y, which **makes that set public**.
+    empty_class : {"never", "error"}
+        What to do with a class that nobody reported: never predict it, with a warning, or refuse to fit.
+    random_state : int, numpy.random.Generator or None
+        The private randomness; None takes it from the operating system. A number is for experiments: who knows it can
+        take the noise away.
+    public_random_state : int
+        The public randomness of the features.
+
+    Attributes
+    ----------
+    guarantee_ : LearnedGuarantee
+        What is guaranteed, for both kinds of neighbours.
+    protocol_ : HighestDensityClassifier
+        What was run; `dpverify.account` of the fitted estimator computes its exact guarantee.
+    classes_, reported_counts_ : ndarray, shape (n_classes,)
+        The labels that were reported, and by how many users: published.
+    noise_ : ndarray of float64, shape (n_classes,)
+        The standard deviation of the noise of each class's density, for queries of norm 1.
+    bandwidth_ : float or None
+        That of the scaled points; None for the inner product.
+    n_features_in_, feature_names_in_
+        As always in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(4000) % 2
+    >>> X = rng.normal(size=(4000, 5)) + 2.0 * y[:, None]
+    >>> learned = PrivateDensityClassifier(epsilon=2, delta=1e-6, label_epsilon=5, random_state=0).fit(X, y)
+    >>> bool(learned.score(X, y) > 0.9)
+    True
+    >>> learned.guarantee_.point.epsilon <= 2 and learned.guarantee_.epsilon <= 7
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 2.0,
+        delta: Any = 1e-6,
+        label_epsilon: float = 5.0,
+        kernel: str = "inner-product",
+        bandwidth: float | None = None,
+        protocol: str = "rr",
+        bits: int | None = None,
+        public_scale: Scale = "unit",
+        rule: Literal["auto", "density", "nearest-mean"] = "auto",
+        classes: ArrayLike | None = None,
+        empty_class: Literal["never", "error"] = "never",
+        random_state: int | np.random.Generator | None = None,
+        public_random_state: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.label_epsilon = label_epsilon
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.protocol = protocol
+        self.bits = bits
+        self.public_scale = public_scale
+        self.rule = rule
+        self.classes = classes
+        self.empty_class = empty_class
+        self.random_state = random_state
+        self.public_random_state = public_random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateDensityClassifier:
+        """Simulate the protocol on one user per row.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (users, dimension)
+            The users' private points: an array, a DataFrame, or a Dask array or DataFrame, whose partitions are counted
+            where they are.
+        y : array_like, shape (users,)
+            Their private labels; of Dask where X is.
+
+        Returns
+        -------
+        PrivateDensityClassifier
+            self.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If no parameters meet the budget.
+        TypeError, ValueError
+            For a parameter or an input out of range.
+        """
+        if is_lazy(X) or is_lazy(y):
+            self._check()
+            return self.fit_sums(merged_partitions(self, X, y))
+        return self._publish(self._counted(X, y, 0, frozenset()))
+
+    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> PrivateDensityClassifier:
+        """Fit to users that arrive in groups, such as `dpverify.learning.data.read_chunks` reads them from a file.
+
+        Equal in law to `fit` on all of them at once. Only the sums of one group are kept, so memory does not grow with
+        the number of users.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y)
+            Each as for `fit`. `classes` must be given.
+
+        Returns
+        -------
+        PrivateDensityClassifier
+            self.
+        """
+        return self.fit_sums(self.partial_sums(X, y, part=part) for part, (X, y) in enumerate(chunks))
+
+    def partial_sums(self, X: Any, y: Any, *, part: int | None = None) -> PartialSums:
+        """Count some of the users; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y : array_like
+            As for `fit`. `classes` must be given, and be the same everywhere.
+        part : int, optional
+            Which part of the users this is, counted from 0: needed where `random_state` is a number.
+
+        Returns
+        -------
+        PartialSums
+            They add up, in any order. **Not private**: see `dpverify.learning.sums`.
+        """
+        if self.classes is None:
+            raise ValueError("classes=None must be the public labels where users are counted part by part.")
+        return self._counted(X, y, part or 0, self._part(part))
+
+    def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> PrivateDensityClassifier:
+        """Fit to the sums of all users: add the noise and publish.
+
+        Parameters
+        ----------
+        sums : PartialSums or iterable of PartialSums
+            Of an estimator with the same parameters.
+
+        Returns
+        -------
+        PrivateDensityClassifier
+            self.
+
+        Raises
+        ------
+        ValueError
+            If there is nobody, or sums do not fit together, or to this estimator.
+        """
+        return self._publish(self._merged(sums))
+
+    def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the density estimate of every class at every query.
+
+        Parameters
+        ----------
+        X : array_like, shape (queries, dimension)
+            The queries, which are scaled as the users' points were.
+
+        Returns
+        -------
+        ndarray of float64, shape (queries, n_classes)
+            In the order of `classes_`; entries may be negative.
+        """
+        check_is_fitted(self)
+        queries = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return self.protocol_.class_densities(self.scale_(queries))
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return what `predict` maximizes, shape (queries, n_classes); for two classes the second minus the first."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of the largest score for every query, shape (queries,); the first of `classes_` in a tie."""
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        return self.class_densities(X) - 0.5 * self.squared_norms_
+
+    def _check(self) -> None:
+        """Check what needs no data."""
+        self._budget()
+        check_choice("rule", self.rule, RULES)
+        check_choice("empty_class", self.empty_class, ("never", "error"))
+        if self.rule == "nearest-mean" and self.kernel != "inner-product":
+            raise ValueError(f"rule={self.rule!r} must be 'auto' or 'density' unless kernel='inner-product'.")
+        if self.label_epsilon != math.inf:
+            check_real("label_epsilon", self.label_epsilon, low=0.0, high=700.0, low_open=True)
+
+    def _counted(self, X: Any, y: Any, part: int, parts: frozenset[int]) -> PartialSums:
+        """Randomize the labels of some users, and count the bits of those who report each."""
+        self._check()
+        one = clone(self)  # which scikit-learn's checks of the input may change
+        points, targets = validate_data(one, X, y, dtype=(np.float64, np.float32))
+        check_classification_targets(targets)
+        classes, labels = _labels(targets, self.classes)
+        public, scale = self._public(one.n_features_in_)
+        names = getattr(one, "feature_names_in_", None)
+        rng = private_generator(self.random_state, part)
+        if self.label_epsilon != math.inf:
+            labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
+        features, size = public.drawn, self._rows_at_a_time(public)
+        counts = [BitCounts.none(features) for _ in classes]
+        for start in range(0, len(points), size):
+            here = slice(start, start + size)
+            scaled, reported = scale(points[here], name=f"X[{start}:]"), labels[here]
+            for label in np.unique(reported):
+                counts[label] += count_bits(features, scaled[reported == label], rng, chunk_size=size, name="X")
+        return PartialSums(
+            public,
+            scale,
+            classes,
+            float(self.label_epsilon),
+            tuple(counts),
+            parts,
+            None if names is None else tuple(names.tolist()),
+        )
+
+    def _publish(self, sums: PartialSums) -> PrivateDensityClassifier:
+        self._check()
+        public, scale = self._public(sums.public.dimension)
+        if (public, scale, self.label_epsilon) != (sums.public, sums.scale, sums.label_epsilon):
+            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        users = [count.users for count in sums.counts if count.users]
+        bitsums, plans = self._planned(public, users)
+        made = HighestDensityClassifier(
+            public.family,
+            instances=public.pairs,
+            bitsum=bitsums,
+            label_epsilon=None if self.label_epsilon == math.inf else self.label_epsilon,
+            classes=sums.classes.tolist(),
+            empty_class=self.empty_class,
+            public_random_state=self.public_random_state,
+        )
+        made.publish(public.drawn, sums.classes, sums.counts, private_generator(self.random_state))
+        # How many features were clipped is a diagnostic that is not private.
+        made.densities_ = [replace(density, clipped_fraction=None) for density in made.densities_]
+        self.adopt(made, sums.names, scale, guarantee_of(plans, self.label_epsilon, self._notes()))
+        self._warn()
+        return self
+
+    def adopt(
+        self,
+        made: HighestDensityClassifier,
+        names: tuple[str, ...] | None,
+        scale: PublicScale,
+        guarantee: LearnedGuarantee,
+    ) -> None:
+        """Take as learned what has been published, also by another classifier with the same parameters.
+
+        Parameters
+        ----------
+        made : HighestDensityClassifier
+            Fitted.
+        names : tuple of str or None
+            The columns' names, of a table.
+        scale : PublicScale
+            What users have done to their points.
+        guarantee : LearnedGuarantee
+            What was guaranteed.
+        """
+        self._know_columns(made.n_features_in_, names)
+        self.protocol_, self.scale_, self.guarantee_ = made, scale, guarantee
+        self.classes_, self.empty_classes_ = made.classes_, made.empty_classes_
+        self.reported_counts_ = made.reported_counts_
+        public, _ = self._public(self.n_features_in_)
+        self.bandwidth_ = public.bandwidth
+        users = self.reported_counts_.tolist()
+        self.noise_ = self._noises(public, made.class_protocols())
+        nearest = self.kernel == "inner-product" and self.rule != "density"
+        self.squared_norms_ = squared_norms(made) if nearest else np.zeros(len(users))
+
+    def _notes(self) -> tuple[str, ...]:
+        taken = () if self.classes is not None else ("the set of labels was taken from y, and so is public",)
+        return (*taken, *super()._notes())
+
+    def _warn(self) -> None:
+        """Warn of what is not private, and of classes that are too small."""
+        unprotected = [
+            what for what, bare in (("points", self._no_privacy), ("labels", self.label_epsilon == math.inf)) if bare
+        ]
+        if unprotected:
+            warnings.warn(
+                f"Nothing protects the users' {' and '.join(unprotected)}: "
+                + " and ".join({"points": "epsilon", "labels": "label_epsilon"}[what] + "=inf" for what in unprotected)
+                + " is for comparison only.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        if len(self.empty_classes_):
+            shown = ", ".join(map(str, self.empty_classes_[:5].tolist()))
+            warnings.warn(f"Nobody reported {shown}: never predicted.", PrivacyWarning, stacklevel=4)
+        worst = int(self.noise_.argmax())
+        classes = len(self.classes_) + len(self.empty_classes_)
+        share = LabelRandomizedResponse(classes, min(self.label_epsilon, 700.0)).contrast if classes > 1 else 1.0
+        self._warn_of_noise(
+            float(self.noise_[worst]), int(self.reported_counts_[worst]), f"Class {self.classes_[worst]}", share
+        )
+
+
+def _labels(y: NDArray[Any], classes: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the public labels, sorted, and each user's index among them."""
+    if classes is None:
+        found, indices = np.unique(y, return_inverse=True)
+        return found, indices.astype(np.int64)
+    known = np.unique(np.asarray(classes))
+    indices = np.minimum(np.searchsorted(known, y), len(known) - 1)
+    same = known[indices] == y
+    if not np.all(same):
+        user = int(np.argmin(same))
+        raise ValueError(f"y[{user}]={np.asarray(y[user]).item()!r} must be one of classes={known.tolist()}.")
+    return known, indices.astype(np.int64)

@@ -1,0 +1,152 @@
+"""Learn from a file, and test on what no user has taken part with: rows that are held out, or another file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpverify.guarantee import Interval
+from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.data import DataFile
+from dpverify.shown import Shown
+from dpverify.statistics.intervals import clopper_pearson
+from protocols.validation import check_real
+
+__all__ = ["Learned", "Progress", "learn", "tested"]
+
+Progress = Callable[[int, int], object]
+"""Called with the rows that are done, and all rows."""
+_CONFIDENCE = 0.95
+_PUBLIC_SPLIT = 20_260
+"""Of the public choice of the rows that are held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Shown):
+    """A classifier that has learned from a file.
+
+    Parameters
+    ----------
+    classifier : PrivateDensityClassifier
+        Fitted.
+    users : int
+        How many rows took part.
+    tested, right : int
+        How many rows it was tested on, and how many of them it told right. **Not private**: they are of the test rows.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.learning:learned_table"
+    rows_by: ClassVar[str] = "classes"
+
+    classifier: PrivateDensityClassifier = field(repr=False)
+    users: int
+    tested: int = 0
+    right: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that was told right; None without a test."""
+        return self.right / self.tested if self.tested else None
+
+    @property
+    def accuracy_interval(self) -> Interval | None:
+        """The accuracy on further rows of the same law, with confidence .95; None without a test."""
+        if not self.tested:
+            return None
+        lower, upper = clopper_pearson(self.right, self.tested, 1.0 - _CONFIDENCE)
+        return Interval(float(lower), float(upper))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        made, interval = self.classifier, self.accuracy_interval
+        return {
+            "users": self.users,
+            "dimension": made.n_features_in_,
+            "kernel": made.kernel,
+            "bandwidth": made.bandwidth_,
+            "bits": made.protocol_.features_.coordinates,
+            "protocol": made.protocol,
+            "guarantee": made.guarantee_.to_dict(),
+            "classes": [
+                {"label": label, "reported_users": users, "noise": noise}
+                for label, users, noise in zip(
+                    made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist(), strict=True
+                )
+            ],
+            "empty_classes": made.empty_classes_.tolist(),
+            "tested": self.tested,
+            "accuracy": self.accuracy,
+            "accuracy_interval": None if interval is None else interval.to_dict(),
+        }
+
+
+def learn(
+    classifier: PrivateDensityClassifier,
+    data: DataFile,
+    *,
+    holdout: float = 0.0,
+    test: DataFile | None = None,
+    progress: Progress | None = None,
+) -> Learned:
+    """Fit a classifier to the rows of a file, one user each, and test it.
+
+    Parameters
+    ----------
+    classifier : PrivateDensityClassifier
+        With its `classes`.
+    data : DataFile
+        With labels.
+    holdout : float
+        The share of its rows, in [0, 1), that take no part, and are for the test: a public choice at random.
+    test : DataFile, optional
+        For the test, with labels.
+    progress : callable, optional
+        Called after every group of rows.
+
+    Raises
+    ------
+    ValueError
+        As for `PrivateDensityClassifier.fit_chunks`; if points of the files have other dimensions; or if
+        nobody is left.
+    """
+    share = check_real("holdout", holdout, low=0.0, high=1.0, high_open=True)
+    tell = progress or (lambda done, rows: None)
+    tested_rows = test.rows if test is not None else data.rows if share else 0
+    rows = data.rows + tested_rows
+    if share and test is not None:
+        raise ValueError(f"holdout={share!r} must be 0 where there is a file to test on.")
+    if test is not None and test.dimension != data.dimension:
+        raise ValueError(
+            f"{test.path} has points of {test.dimension} coordinates, but must have the {data.dimension} of "
+            f"{data.path}."
+        )
+    classifier.fit_chunks(_split(data, share, False, lambda done: tell(done, rows)))
+    users = int(classifier.reported_counts_.sum())
+    file, held_out = (data, True) if test is None else (test, False)
+    left = _split(file, share, held_out, lambda done: tell(data.rows + done, rows)) if tested_rows else iter(())
+    return Learned(classifier, users, *tested(classifier, left))
+
+
+def tested(classifier: PrivateDensityClassifier, rows: Iterator[tuple[Any, Any]]) -> tuple[int, int]:
+    """Return how many points there are, and for how many the prediction is their label."""
+    count = right = 0
+    for points, labels in rows:
+        count += len(labels)
+        right += int(np.count_nonzero(classifier.predict(points) == labels))
+    return count, right
+
+
+def _split(data: DataFile, share: float, held_out: bool, done: Callable[[int], object]) -> Iterator[tuple[Any, Any]]:
+    """Yield the rows of a file that are held out, or the others."""
+    seen = 0
+    for number, (points, labels) in enumerate(data.chunks()):
+        assert labels is not None
+        chosen = np.random.default_rng([_PUBLIC_SPLIT, number]).random(len(points)) < share
+        rows = chosen if held_out else ~chosen
+        if rows.any():
+            yield points[rows], labels[rows]
+        seen += len(points)
+        done(seen)

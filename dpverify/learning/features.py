@@ -1,0 +1,139 @@
+"""The public features of each kernel, of points in the unit ball, from public numbers alone.
+
+How many users there are does not matter: at a budget the noise of a density hardly depends on the number of features or
+their range (what more features add to T^2, their mean takes away), and what rounding to bits adds falls with their
+number. So users can be counted before anyone knows how many there will be.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.claims.lsq.linear import unbiased
+from dpverify.claims.registry import claims_of
+from protocols.classifier import public_generator
+from protocols.lsq import ExponentialTessellation, FourierPairs, LaplacianBinning, LinearMap, LSQFamily, LSQFeatures
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["KERNELS", "PublicFeatures"]
+
+KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
+_BITS = 1024
+_LINEAR_BITS = 256
+"""At least so many, by several rotations where there are few dimensions."""
+_REACH = 2.0
+"""The range of a rotated coordinate, in its standard deviations: few are clipped, and little is lost to rounding."""
+_MOST_ENTRIES = 2**26
+_DIGITS = 5
+"""T^2 is rounded up so, which costs nothing, so that kernels of many dimensions share their plans."""
+
+
+@dataclass(frozen=True)
+class PublicFeatures:
+    """What fixes the features: all of it public.
+
+    Parameters
+    ----------
+    kernel : {"inner-product", "gaussian", "laplacian", "exponential"}
+        The kernel, of points in the unit ball.
+    dimension : int
+        d, at least 1.
+    bandwidth : float or None
+        In units of the unit ball; None for the inner product, which has none.
+    bits : int or None
+        I Q, how many features, each one bit of every user. By default 1,024, and the dimension for the inner product,
+        repeated by several rotations up to 256 at least.
+    seed : int
+        Of the public randomness.
+    """
+
+    kernel: str
+    dimension: int
+    bandwidth: float | None
+    bits: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("kernel", self.kernel, KERNELS)
+        check_integer("dimension", self.dimension, low=1)
+        if self.bandwidth is not None:
+            check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
+        if self.bandwidth is not None and self.kernel == "inner-product":
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be None for the inner product, which has none.")
+        if self.bits is not None:
+            check_integer("bits", self.bits, low=1 if self.kernel == "inner-product" else 2)
+        if self.bits is not None and self.kernel == "gaussian" and self.bits % 2:
+            raise ValueError(f"bits={self.bits} must be even for the Gaussian kernel, whose features come in pairs.")
+        check_integer("public_random_state", self.seed, low=0)
+        if self.dimension * max(self._bits, self.dimension) > _MOST_ENTRIES:
+            raise ValueError(
+                f"dimension={self.dimension} with bits={self._bits} must be smaller: maps of more than 2^26 entries "
+                "are not drawn."
+            )
+
+    @property
+    def _bits(self) -> int:
+        if self.bits is not None:
+            return self.bits
+        if self.kernel != "inner-product":
+            return _BITS
+        return self.dimension * max(1, math.ceil(_LINEAR_BITS / self.dimension))
+
+    @property
+    def family(self) -> LSQFamily:
+        """The features' family."""
+        d, width = self.dimension, self.bandwidth
+        if self.kernel == "inner-product":
+            reach = min(_REACH / math.sqrt(d), 1.0)
+            return unbiased(LinearMap(d, "haar", reach, self._bits, radius=1.0, outside="scale", seed=self.seed))
+        assert width is not None
+        if self.kernel == "gaussian":
+            return FourierPairs(d, width)
+        hashed = LaplacianBinning if self.kernel == "laplacian" else ExponentialTessellation
+        return hashed(d, width, 1, True)
+
+    @property
+    def pairs(self) -> int:
+        """I."""
+        return {"inner-product": 1, "gaussian": self._bits // 2}.get(self.kernel, self._bits)
+
+    @property
+    def drawn(self) -> LSQFeatures:
+        """The features themselves."""
+        return _drawn(self)
+
+    @property
+    def squared_change(self) -> float:
+        """An upper bound on T^2 of what replacing a point changes, of few digits; see `LSQClaims.squared_change`."""
+        return _squared_change(self)
+
+    def noise(self, bitsum_rmse: float, users: int) -> float:
+        """Return the deviation that the bitsums' noise gives a density, at a query of norm 1.
+
+        Parameters
+        ----------
+        bitsum_rmse : float
+            Of one bitsum, in users.
+        users : int
+            n.
+        """
+        query = np.full((1, self.dimension), 1.0 / math.sqrt(self.dimension))
+        square = claims_of(self.family).query_square(self.family, query[0])
+        return 2.0 * self.family.R * bitsum_rmse / users * math.sqrt(square / self.pairs)
+
+
+@functools.lru_cache(maxsize=4)
+def _drawn(public: PublicFeatures) -> LSQFeatures:
+    return public.family.sample(public.pairs, public_generator(public.seed))
+
+
+@functools.lru_cache(maxsize=64)
+def _squared_change(public: PublicFeatures) -> float:
+    exact = claims_of(public.family).squared_change(public.drawn)
+    unit = 10.0 ** (math.floor(math.log10(exact)) + 1 - _DIGITS)
+    # Bits are whole, and no T^2 exceeds them; the quotient's rounding is far below a unit.
+    return min(max(math.ceil(exact / unit) * unit, exact), float(public.drawn.coordinates))

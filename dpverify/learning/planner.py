@@ -1,0 +1,72 @@
+"""The bitsum of a class, or of all users, from their public number."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from dpverify.guarantee import Budget
+from dpverify.planning.plan import PlanRow, plan
+from protocols.bitsum import BitsumProtocol
+from protocols.validation import check_choice
+
+__all__ = ["PROTOCOLS", "Planner"]
+
+PROTOCOLS = ("rr", "3nb", "nb", "poisson", "pure")
+"""Those of the shuffle model; of each, more users than it is planned for only add noise."""
+_KEPT = 5
+"""Leading binary digits of a number of users that a plan keeps: at most a 16th of the users is not counted on."""
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Parameters for every number of users, as `protocols.classifier.HighestDensityClassifier.bitsum` asks for them.
+
+    Plans are made for the number rounded down, so that few of them are needed. They hold for more users too: the noise
+    of a view of 3NB, NB, Poisson or Pure is of one law for all numbers of users; and for randomized response further
+    users' reports are noise that is independent of the rest, added to the view.
+
+    Parameters
+    ----------
+    protocol : {"rr", "3nb", "nb", "poisson", "pure"}
+        The bitsum's name.
+    budget : Budget
+        For replacing one point.
+    bits : int
+        Of one user.
+    squared_change : float
+        T^2 of these bits together.
+    """
+
+    protocol: str
+    budget: Budget
+    bits: int
+    squared_change: float
+
+    def __post_init__(self) -> None:
+        check_choice("protocol", self.protocol, PROTOCOLS)
+
+    def row(self, users: int) -> PlanRow:
+        """Return a plan whose parameters hold for this number of users.
+
+        Raises
+        ------
+        InfeasibleBudgetError, CapacityError
+            If there is none.
+        """
+        return _planned(self, users - users % (1 << max(users.bit_length() - _KEPT, 0)))
+
+    def __call__(self, users: int) -> BitsumProtocol:
+        """Return the protocol of this number of users."""
+        return replace(self.row(users).protocol, users=users)
+
+
+@functools.lru_cache(maxsize=256)
+def _planned(planner: Planner, users: int) -> PlanRow:
+    return plan(
+        planner.protocol,
+        planner.budget,
+        users=users,
+        instances=planner.bits,
+        squared_change=planner.squared_change,
+    )

@@ -1,0 +1,241 @@
+"""The classifier that is asked for a budget."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine, make_classification
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+import dpverify
+from dpverify.learning import planner
+from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.features import KERNELS
+from dpverify.learning.guarantee import PrivacyWarning
+from tests.learning.points import blobs
+from tests.samples import assert_mean
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
+FREE: dict[str, Any] = {"epsilon": math.inf, "label_epsilon": math.inf}
+SMALL: dict[str, Any] = {"bits": 32, "classes": [0, 1], "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]:
+    X, y = blobs(2000, 2, 4, 0)
+    return PrivateDensityClassifier(epsilon=1, bits=32, random_state=3).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_scikit_learn_conventions(kernel: str) -> None:
+    checks = check_estimator(PrivateDensityClassifier(kernel=kernel, **FREE), on_skip=None)
+    assert len(checks) > 40
+    assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}
+
+
+def test_scikit_learn_conventions_with_privacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "_KEPT", 1)  # few plans
+    checks = check_estimator(PrivateDensityClassifier(bits=32), on_skip=None)
+    assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}
+
+
+def test_it_learns_within_the_budget(learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]) -> None:
+    model, X, y = learned
+    assert model.score(X, y) > 0.9
+    guarantee = model.guarantee_
+    assert 0.99 < guarantee.point.epsilon <= 1
+    assert 5.99 < guarantee.epsilon <= 6
+    assert guarantee.delta <= 1e-6
+    assert guarantee.whole.adjacency is dpverify.Adjacency.REPLACE_ONE
+    assert guarantee.whole.threat_model is dpverify.ThreatModel.COMMUNICATION
+    assert guarantee.whole.side is dpverify.Side.UPPER_BOUND
+
+
+def test_the_account_of_the_fitted_estimator_agrees(
+    learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray],
+) -> None:
+    model, *_ = learned
+    found = dpverify.account(model, delta=1e-6, relative_width=1e-3).epsilon
+    # The plan is for a few users less: what is given is a little less than what was asked for.
+    assert 5.9 < found.upper <= model.guarantee_.epsilon * 1.001
+    assert found.lower < model.guarantee_.point.epsilon
+
+
+def test_published_is_all_that_a_pickle_needs(
+    learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray],
+) -> None:
+    model, X, _ = learned
+    dumped = pickle.dumps(model)
+    again = pickle.loads(dumped)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.guarantee_ == model.guarantee_
+    assert len(dumped) < 20_000  # no user's point
+    assert all(density.clipped_fraction is None for density in again.protocol_.densities_)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_streams_parts_and_partitions_are_the_same_for_the_same_parts() -> None:
+    X, y = blobs(400, 2, 4, 1)
+    whole = PrivateDensityClassifier(**SMALL).fit(X, y)
+    chunks = [(X[start : start + 100], y[start : start + 100]) for start in range(0, 400, 100)]
+    stream = PrivateDensityClassifier(**SMALL).fit_chunks(iter(chunks))
+    model = PrivateDensityClassifier(**SMALL)
+    sums = [model.partial_sums(*chunk, part=part) for part, chunk in reversed(list(enumerate(chunks)))]
+    merged = model.fit_sums(sums)
+    assert stream.reported_counts_.sum() == whole.reported_counts_.sum() == 400
+    np.testing.assert_array_equal(stream.class_densities(X), merged.class_densities(X))
+    one = PrivateDensityClassifier(**SMALL).fit_chunks([(X, y)])
+    np.testing.assert_array_equal(one.class_densities(X), whole.class_densities(X))
+
+
+def test_a_stream_has_the_law_of_the_whole() -> None:
+    """Both are unbiased for the same densities, whose error has the deviation that is said."""
+    X, y = blobs(256, 2, 3, 2)
+    settings: dict[str, Any] = {"kernel": "gaussian", "bits": 16, "classes": [0, 1], "label_epsilon": math.inf}
+    exact = PrivateDensityClassifier(**{**settings, **FREE})
+    f = exact.partial_sums(X, y).public.drawn.f(exact.fit(X, y).scale_(X)).reshape(256, -1)
+    g = exact.protocol_.features_.g(np.eye(3)[:1]).ravel()
+    truth = (f @ g)[y == 0].mean() / 8
+    rng = np.random.default_rng(4)
+    whole, stream = [], []
+    for _ in range(400):
+        made = PrivateDensityClassifier(**settings, random_state=rng)
+        whole.append(made.fit(X, y).class_densities(np.eye(3)[:1])[0, 0])
+        chunks = [(X[:50], y[:50]), (X[50:], y[50:])]
+        stream.append(made.fit_chunks(chunks).class_densities(np.eye(3)[:1])[0, 0])
+    for found in (whole, stream):
+        assert_mean(np.array(found), truth)
+    rounding = math.sqrt(float(((1 - f[y == 0] ** 2).mean(axis=0) / 128 * g**2).sum())) / 8
+    expected = math.hypot(float(made.noise_[0]), rounding)
+    for found in (whole, stream):
+        assert np.std(found) == pytest.approx(expected, rel=0.2)  # 5.6 deviations of a standard deviation of 400
+
+
+@pytest.mark.parametrize(
+    ("load", "scaled", "good"),
+    [(load_digits, False, 0.88), (load_digits, True, 0.88), (load_wine, True, 0.91), (load_iris, False, 0.93)],
+)
+@pytest.mark.parametrize("kernel", ["inner-product", "gaussian"])
+def test_defaults_learn(load: Any, scaled: bool, good: float, kernel: str) -> None:
+    X, y = load(return_X_y=True)
+    scale = (X.min(axis=0) - 1.0, X.max(axis=0) + 1.0) if scaled else "unit"  # as if these were public
+    model = PrivateDensityClassifier(kernel=kernel, public_scale=scale, random_state=0, **FREE)
+    assert cross_val_score(model, X, y, cv=4).mean() > good - 0.03
+
+
+def test_defaults_learn_made_up_data() -> None:
+    X, y = make_classification(n_samples=2000, random_state=1)
+    for kernel in ("inner-product", "gaussian"):
+        model = PrivateDensityClassifier(kernel=kernel, random_state=0, **FREE)
+        assert cross_val_score(model, X, y, cv=4).mean() > 0.89
+
+
+def test_tables_keep_their_columns() -> None:
+    X, y = blobs(300, 2, 3, 5)
+    table = pandas.DataFrame(X, columns=["a", "b", "c"])
+    names = pandas.Series(np.array(["no", "yes"])[y])
+    model = PrivateDensityClassifier(bits=32, random_state=0, **FREE).fit(table, names)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert set(model.predict(table)) == {"no", "yes"}
+    with pytest.raises(ValueError, match=r"feature names"):
+        model.predict(table[["b", "a", "c"]])
+    stream = PrivateDensityClassifier(bits=32, classes=["no", "yes"], **FREE)
+    stream.fit_chunks([(table[:100], names[:100]), (table[100:], names[100:])])
+    assert stream.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert stream.classes_.tolist() == ["no", "yes"]
+
+
+def test_warnings_of_what_is_not_private() -> None:
+    X, y = blobs(4000, 2, 3, 6)
+    for settings, message in (
+        ({"epsilon": math.inf}, r"^Nothing protects the users' points: epsilon=inf is for comparison only\.$"),
+        ({"label_epsilon": math.inf}, r"^Nothing protects the users' labels: label_epsilon=inf is"),
+        (FREE, r"^Nothing protects the users' points and labels: epsilon=inf and label_epsilon=inf"),
+    ):
+        with pytest.warns(PrivacyWarning, match=message):
+            PrivateDensityClassifier(**{**SMALL, **settings}).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        PrivateDensityClassifier(**SMALL).fit(X, y)
+
+
+def test_a_warning_of_too_few_users_says_how_many_are_enough() -> None:
+    X, y = blobs(40, 2, 3, 7)
+    with pytest.warns(
+        PrivacyWarning, match=r"^Class \d has \d+ users, and noise .*about [\d,]+ users are needed"
+    ) as caught:
+        PrivateDensityClassifier(**SMALL, epsilon=1).fit(X, y)
+    (text,) = (str(one.message) for one in caught)
+    needed = int(text.split("about ")[1].split(" users")[0].replace(",", ""))
+    X, y = blobs(2 * needed + 60, 2, 3, 7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        PrivateDensityClassifier(**SMALL, epsilon=1).fit(X, y)
+
+
+def test_classes_that_nobody_reported() -> None:
+    X, y = blobs(60, 2, 3, 8)
+    model = PrivateDensityClassifier(classes=[0, 1, 7], bits=32, **FREE)
+    with pytest.warns(PrivacyWarning, match=r"^Nobody reported 7: never predicted\.$"):
+        model.fit(X, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.empty_classes_.tolist() == [7]
+    with pytest.raises(ValueError, match=r"^Class 7 was reported by nobody"):
+        clone(model).set_params(empty_class="error").fit(X, y)
+
+
+def test_what_is_made_public_is_noted() -> None:
+    X, y = blobs(300, 2, 3, 9)
+    noted = PrivateDensityClassifier(bits=32, random_state=0).fit(X, y).guarantee_.notes
+    assert any("set of labels was taken from y" in note for note in noted)
+    assert any("random_state is fixed" in note for note in noted)
+    assert PrivateDensityClassifier(bits=32, classes=[0, 1]).fit(X, y).guarantee_.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"epsilon": 0}, ValueError, r"^epsilon=0 must be in \(0, inf\)\.$"),
+        ({"epsilon": math.nan}, ValueError, r"^epsilon=nan must be a finite number\.$"),
+        ({"delta": 0}, ValueError, r"^delta=0 must be in \(0, 1\)"),
+        ({"delta": 1}, ValueError, r"^delta=1 must be in \[0, 1\)\.$"),
+        ({"label_epsilon": 0.0}, ValueError, r"^label_epsilon=0\.0 must be"),
+        ({"label_epsilon": None}, TypeError, r"^label_epsilon=None must be"),
+        ({"kernel": "linear"}, ValueError, r"^kernel='linear' must be one of"),
+        ({"bandwidth": 1.0}, ValueError, r"^bandwidth=1\.0 must be None for the inner product"),
+        ({"protocol": "local-rr"}, ValueError, r"^protocol='local-rr' must be one of"),
+        ({"bits": 0}, ValueError, r"^bits=0 must be"),
+        ({"rule": "mean"}, ValueError, r"^rule='mean' must be one of"),
+        ({"rule": "nearest-mean", "kernel": "gaussian"}, ValueError, r"^rule='nearest-mean' must be"),
+        ({"empty_class": "skip"}, ValueError, r"^empty_class='skip' must be one of"),
+        ({"classes": [0]}, ValueError, r"^y\[1\]=.*1.* must be one of classes=\[0\]\.$"),
+        ({"public_scale": -1.0}, ValueError, r"^public_scale=-1\.0 must be"),
+        ({"random_state": -1}, ValueError, r"^random_state=-1 must be"),
+        ({"public_random_state": None}, TypeError, r"^public_random_state=None must be"),
+    ],
+)
+def test_parameters_are_checked(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+    X, y = blobs(20, 2, 3, 10)
+    with pytest.raises(error, match=message):
+        PrivateDensityClassifier(**{"bits": 32, **settings}).fit(X, y)
+
+
+def test_parts_are_checked() -> None:
+    X, y = blobs(20, 2, 3, 10)
+    with pytest.raises(ValueError, match=r"^classes=None must be the public labels"):
+        PrivateDensityClassifier().partial_sums(X, y)
+    with pytest.raises(ValueError, match=r"^part=None must be an integer, another for each part"):
+        PrivateDensityClassifier(**SMALL).partial_sums(X, y)
+    with pytest.raises(ValueError, match=r"^sums has no users, but must have at least 1\.$"):
+        PrivateDensityClassifier(**SMALL).fit_sums([])
+    sums = PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=0)
+    with pytest.raises(ValueError, match=r"^sums must be partial sums of an estimator with the same parameters\.$"):
+        PrivateDensityClassifier(**{**SMALL, "bits": 64}).fit_sums(sums)

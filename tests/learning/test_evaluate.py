@@ -1,0 +1,58 @@
+"""Learning from files, and testing."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.data import open_data
+from dpverify.learning.evaluate import Learned, learn
+from tests.learning.points import blobs
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
+FREE: dict[str, Any] = {"epsilon": math.inf, "label_epsilon": math.inf, "classes": [0, 1], "bits": 64}
+
+
+def written(path: Path, users: int, dimension: int, seed: int) -> Path:
+    X, y = blobs(users, 2, dimension, seed)
+    np.savez(path, X=X, y=y)
+    return path
+
+
+def test_rows_that_are_held_out_take_no_part(tmp_path: Path) -> None:
+    file = open_data(written(tmp_path / "a.npz", 1000, 3, 0), "y")
+    steps: list[tuple[int, int]] = []
+    found = learn(
+        PrivateDensityClassifier(**FREE), file, holdout=0.3, progress=lambda done, rows: steps.append((done, rows))
+    )
+    assert found.users + found.tested == 1000
+    assert 230 < found.tested < 370  # 5 standard deviations
+    assert found.right == round((found.accuracy or 0.0) * found.tested)
+    assert found.accuracy is not None
+    assert found.accuracy > 0.95
+    interval = found.accuracy_interval
+    assert interval is not None
+    assert found.accuracy in interval
+    assert steps[-1] == (2000, 2000)
+    assert found.to_dict()["classes"][0]["label"] == 0
+
+
+def test_another_file(tmp_path: Path) -> None:
+    file = open_data(written(tmp_path / "a.npz", 300, 3, 0), "y")
+    test = open_data(written(tmp_path / "b.npz", 50, 3, 1), "y")
+    found = learn(PrivateDensityClassifier(**FREE), file, test=test)
+    assert (found.users, found.tested) == (300, 50)
+    with pytest.raises(ValueError, match=r"has points of 4 coordinates, but must have the 3 of"):
+        learn(PrivateDensityClassifier(**FREE), file, test=open_data(written(tmp_path / "c.npz", 50, 4, 1), "y"))
+    with pytest.raises(ValueError, match=r"^holdout=0\.5 must be 0 where there is a file"):
+        learn(PrivateDensityClassifier(**FREE), file, test=test, holdout=0.5)
+
+
+def test_without_a_test() -> None:
+    found = Learned(PrivateDensityClassifier(), 3)
+    assert (found.accuracy, found.accuracy_interval) == (None, None)
