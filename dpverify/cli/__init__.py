@@ -18,6 +18,7 @@ from dpverify.cli import (
     budget,
     canaries,
     certify,
+    classify,
     crowd,
     days,
     demo,
@@ -77,6 +78,7 @@ for _group in (
     ledger,
     reproduce,
     serve,
+    classify,
     demo,
 ):
     _group.register(app)

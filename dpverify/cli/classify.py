@@ -1,0 +1,225 @@
+"""The commands `dpverify classify` and `dpverify predict`: a private classifier on the user's own embeddings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.progress import told
+
+if TYPE_CHECKING:
+    from dpverify.learning.data import DataFile
+
+__all__ = ["register"]
+
+_KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
+_PROTOCOLS = ("rr", "3nb", "nb", "poisson", "pure")
+_MODEL = ".npz"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command()(classify)
+    app.command()(predict)
+
+
+Labels = Annotated[
+    str | None,
+    typer.Option(help="The column (parquet), array (npz) or other npy file that holds the labels."),
+]
+
+
+def classify(
+    data: Annotated[Path, typer.Argument(help="An npy, npz or parquet file: one user's point per row.")],
+    labels: Labels = None,
+    epsilon: Annotated[
+        str, exact("--epsilon", within="(0, inf)", help="For a user's point, in {} nats; her label's comes on top.")
+    ] = "1",
+    delta: Annotated[str, exact("--delta", within="(0, 1)", help="In {}.")] = "1e-6",
+    label_epsilon: Annotated[
+        float,
+        number(
+            "--label-epsilon", within="(0, 700]", help="Of a user's published label, in {} nats, on top of epsilon."
+        ),
+    ] = 5.0,
+    kernel: Annotated[
+        str, choice("--kernel", known=lambda: _KERNELS, help="inner-product, gaussian, laplacian or exponential.")
+    ] = "inner-product",
+    bandwidth: Annotated[
+        float | None,
+        number("--bandwidth", within="(0, inf)", help="Of the other kernels, for scaled points; a public default."),
+    ] = None,
+    protocol: Annotated[
+        str, choice("--protocol", known=lambda: _PROTOCOLS, help="The bitsum: rr, 3nb, nb, poisson or pure.")
+    ] = "rr",
+    bits: Annotated[
+        int | None,
+        integer("--bits", within="[1, inf)", help="Features of a user, one bit each; by default 1024, or d."),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="What every user does to her point, by public numbers: `unit` (norm 1), a radius, or bounds LOW,HIGH "
+            "of every coordinate."
+        ),
+    ] = "unit",
+    classes: Annotated[
+        str | None,
+        typer.Option(help="The public labels, with commas between; by default those in the data, which become public."),
+    ] = None,
+    holdout: Annotated[
+        float, number("--holdout", within="[0, 1)", help="The share of the rows that take no part and are for a test.")
+    ] = 0.0,
+    test: Annotated[Path | None, typer.Option(help="Another file with labels, to test on.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the model to this npz file, which holds published values only.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        integer(
+            "--seed", within="[0, inf)", help="For experiments: who knows it can take the noise away. By default none."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn to classify from users who keep their points to themselves, on your own embeddings.
+
+    The file may be larger than memory. Try it: `dpverify classify points.npz --labels y --epsilon 1 --holdout 0.2
+    --output model.npz`, and then `dpverify predict model.npz others.npy`.
+    """
+    if labels is None:
+        raise ValueError("--labels must be given: what holds the labels in the data.")
+    if test is not None and holdout:
+        raise ValueError(f"--holdout={holdout!r} must be omitted with --test, which is what is tested on.")
+    from dpverify.report.files import check_path, replaced
+
+    if output is not None:
+        check_path(output, "--output", (_MODEL,))
+    from dpverify.learning.classifier import PrivateDensityClassifier
+    from dpverify.learning.evaluate import learn
+    from dpverify.learning.model import save_model
+    from dpverify.report.learning import learned_table
+
+    public_scale = _scale(scale)
+    with _readable():
+        file = _opened(data, labels)
+        tests = None if test is None else _opened(test, labels)
+        known = file.label_set() if classes is None else _typed(classes, file)
+        classifier = PrivateDensityClassifier(
+            epsilon=epsilon,
+            delta=delta,
+            label_epsilon=label_epsilon,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            protocol=protocol,
+            bits=bits,
+            public_scale=public_scale,
+            classes=known.tolist(),
+            random_state=seed,
+        )
+        with told("rows") as progress, _said():
+            learned = learn(classifier, file, holdout=holdout, test=tests, progress=progress)
+    if output is not None:
+        with replaced(output) as name:
+            save_model(classifier, name)
+    print_result(learned.to_dict(), learned_table(learned), as_json)
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that `dpverify classify --output` has written.")],
+    data: Annotated[Path, typer.Argument(help="An npy, npz or parquet file: one point per row.")],
+    labels: Labels = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write one label per line to this file; by default to the standard output.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the labels of points with a learned model; with --labels, say how many of them are right."""
+    from dpverify.report.files import check_path, write_text
+
+    if output is not None:
+        check_path(output, "--output")
+    from dpverify.learning.model import load_model
+
+    found: list[Any] = []
+    right = 0
+    with _readable():
+        classifier = load_model(model)
+        file = _opened(data, labels)
+        with told("rows") as progress:
+            for points, truth in file.chunks():
+                predicted = classifier.predict(points)
+                found += predicted.tolist()
+                if truth is not None:
+                    right += int((predicted == truth).sum())
+                progress(len(found), file.rows)
+    accuracy = right / len(found) if labels is not None and found else None
+    lines = "".join(f"{label}\n" for label in found)
+    if output is not None:
+        write_text(lines, output)
+    if as_json:
+        print_result({"predictions": found, "accuracy": accuracy}, "", as_json)
+        return
+    if output is None:
+        typer.echo(lines, nl=False)
+    if accuracy is not None:
+        typer.echo(f"Accuracy: {accuracy:.3f} on {len(found):,} rows.", err=True)
+
+
+def _opened(path: Path, labels: str | None) -> DataFile:
+    from dpverify.learning.data import open_data
+
+    return open_data(path, labels)
+
+
+def _typed(classes: str, file: DataFile) -> Any:
+    """Return the labels that were typed, as numbers where the file has numbers."""
+    import numpy as np
+
+    words = [word.strip() for word in classes.split(",")]
+    first = next(file.label_chunks(), np.array([""]))
+    if first.dtype.kind in "US":
+        return np.unique(words)
+    try:
+        return np.unique([int(word) for word in words])
+    except ValueError:
+        raise ValueError(f"--classes={classes!r} must be whole numbers, as the labels of {file.path} are.") from None
+
+
+def _scale(text: str) -> Any:
+    """Return what --scale means."""
+    if text == "unit":
+        return text
+    try:
+        numbers = [float(word) for word in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise ValueError(f"--scale={text!r} must be `unit`, a radius, or two numbers LOW,HIGH.")
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Say of a file that cannot be read what it is, in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{error.filename or 'The data'} cannot be read: {error.strerror or error}.") from None
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say warnings in one line each, on the standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        typer.echo(f"Note: {text}", err=True)
