@@ -29,7 +29,9 @@ class PrivateDensity(BudgetedEstimator):
 
     Parameters
     ----------
-    epsilon, delta, kernel, bandwidth, protocol, bits, public_scale, random_state, public_random_state
+    epsilon, delta : number or decimal string
+        The budget of a replaced point, epsilon in nats; `math.inf` is **no privacy**, and warns.
+    kernel, bandwidth, protocol, bits, public_scale, random_state, public_random_state
         As for `PrivateDensityClassifier`.
 
     Attributes

@@ -165,6 +165,7 @@ def gamma_from_bandwidth(bandwidth: float, kernel: str = "gaussian") -> float:
     Returns
     -------
     float
+        Gamma, in 1 over the units of the kernel's distance.
 
     Raises
     ------
@@ -194,6 +195,7 @@ def bandwidth_from_gamma(gamma: float, kernel: str = "gaussian") -> float:
     Returns
     -------
     float
+        The bandwidth, in the units of the points.
 
     Raises
     ------
