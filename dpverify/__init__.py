@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from dpverify.claims.manipulation import manipulation
     from dpverify.composition.inverse import per_instance_budget
     from dpverify.composition.theorems import CompositionTheorem, compose
+    from dpverify.dossier.gather import full_report
     from dpverify.guarantee import (
         Adjacency,
         Budget,
@@ -179,6 +180,7 @@ __all__ = [
     "compose",
     "crowd",
     "front",
+    "full_report",
     "gamma_from_bandwidth",
     "hockey_stick",
     "largest_epsilon0",
@@ -235,6 +237,7 @@ _HOMES = {
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.planning.budgets": ("per_instance_budgets",),
     "dpverify.planning.comparison": ("compare",),
+    "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
     "dpverify.planning.fronts": ("front",),

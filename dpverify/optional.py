@@ -11,6 +11,7 @@ INSTALLED_BY = {
     "attr": "'dpverify[accounting]'",
     "dp_accounting": "'dpverify[accounting]'",
     "filelock": "filelock",
+    "jinja2": "'dpverify[report]'",
     "matplotlib": "matplotlib",
     "pandas": "'dpverify[data]'",
     "rich": "rich",

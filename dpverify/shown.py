@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-__all__ = ["Drawn", "Shown", "flat", "records"]
+__all__ = ["Drawn", "Shown", "flat", "named", "records"]
 
 
-def _named(where: str) -> Any:
+def named(where: str) -> Any:
+    """Return what `module:name` stands for, imported now: for results, which stand below what draws them."""
     with needing("Showing a result"):
         return EntryPoint(where, where, "dpverify.report").load()
 
@@ -66,7 +67,7 @@ class Shown:
     """Which key of the plain values holds rows, if there is one of that name."""
 
     def __str__(self) -> str:
-        text: str = _named("dpverify.report.tables:as_text")(_named(self.table_by)(self))
+        text: str = named("dpverify.report.tables:as_text")(named(self.table_by)(self))
         return text
 
     def _repr_html_(self) -> str:
@@ -108,5 +109,5 @@ class Drawn(Shown):
         -------
         matplotlib.axes.Axes
         """
-        drawn: Axes = _named(self.figure_by)(self, axes)
+        drawn: Axes = named(self.figure_by)(self, axes)
         return drawn

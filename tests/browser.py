@@ -73,7 +73,7 @@ class Opened:
     page : playwright.sync_api.Page
         To look at and to act on.
     complaints : list of str
-        Errors and warnings of the console, exceptions of scripts, requests that failed but for those that were given up.
+        Errors and warnings of the console, exceptions of scripts, and requests that failed, those given up apart.
     requests : list of str
         The addresses that were asked for, in order.
     """

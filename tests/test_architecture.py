@@ -23,6 +23,7 @@ LAYERS = (
     "dpverify.demo",
     "dpverify.reproduction",
     "dpverify.learning",
+    "dpverify.dossier",
     "dpverify.audit",
     "dpverify.spending",
     "dpverify.planning",

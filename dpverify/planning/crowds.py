@@ -11,14 +11,14 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Numb
 from dpverify.planning.account import account
 from dpverify.planning.answers import honest_users
 from dpverify.planning.attacks import Attack, attack, density_attack
-from dpverify.planning.comparison import BITSUMS, FailedPlan, compare
+from dpverify.planning.comparison import BITSUMS, Comparison, FailedPlan, compare
 from dpverify.planning.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
 from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
 
-__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density", "epsilon_among"]
+__all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density", "crowd_of", "epsilon_among"]
 
 FRACTIONS = ("1", "0.9", "0.75", "0.5", "0.25", "0.1", "0.01")
 """The shares of honest users that are shown by default."""
@@ -157,7 +157,8 @@ def crowd(
     >>> [f"{end.upper:.2f}" for end in found.plans[0].epsilons if end is not None]
     ['1.00', '1.53']
     """
-    budget, users, asked, honest = _checked(budget, users, fractions, malicious)
+    fractions = tuple(fractions)
+    budget = _checked(budget, users, fractions, malicious)[0]
     plans = compare(
         budget,
         users=users,
@@ -167,6 +168,26 @@ def crowd(
         threat_model=threat_model,
         honest_fraction=honest_fraction,
     )
+    return crowd_of(plans, fractions=fractions, malicious=malicious)
+
+
+def crowd_of(plans: Comparison, *, fractions: Iterable[Number] = FRACTIONS, malicious: int | None = None) -> Crowd:
+    """Account plans that are there already for every fraction of honest users.
+
+    Parameters
+    ----------
+    plans : Comparison
+        At most one row for each bitsum, at a budget with a positive delta, of changes in full.
+    fractions, malicious
+        As for `crowd`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    """
+    budget, users, asked, honest = _checked(plans.budget, plans.users, fractions, malicious)
+    instances = plans.instances
 
     def accounted(row: PlanRow) -> CrowdRow:
         attacked = None if malicious is None else attack(row.protocol, malicious, budget, instances)

@@ -15,8 +15,8 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import CapacityError
 from dpverify.planning.account import account
-from dpverify.planning.comparison import FailedPlan
-from dpverify.planning.crowds import CrowdRow, crowd
+from dpverify.planning.comparison import FailedPlan, compare
+from dpverify.planning.crowds import CrowdRow, crowd, crowd_of
 from dpverify.planning.plan import plan
 from protocols.bitsum import (
     BitsumProtocol,
@@ -320,3 +320,10 @@ def test_the_tables_of_the_docs_are_what_is_computed() -> None:
     assert int(cap[1].replace(",", "")) == found.attack.cap.messages
     assert float(cap[2]) == pytest.approx(found.attack.cap.drawn_again, rel=0.05)
     assert cap[5] == f"{found.attack.capped.lower:,.0f} to {found.attack.capped.upper:,.0f}"
+
+
+def test_plans_that_are_there_are_accounted_as_they_are() -> None:
+    plans = compare(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], methods=["exact"])
+    found = crowd_of(plans, fractions=["1", "0.5"])
+    again = crowd(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], fractions=["1", "0.5"])
+    assert found == again

@@ -1,0 +1,202 @@
+"""What a report holds: plans of one budget, and what is known about the one that is recommended."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpverify.claims.theorem import Theorem
+from dpverify.guarantee import Interval
+from dpverify.planning.comparison import Comparison
+from dpverify.planning.crowds import Crowd
+from dpverify.planning.plan import PlanRow
+from dpverify.shown import Shown, named
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Curve", "Curves", "Dossier", "Evidence"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot.
+
+    Parameters
+    ----------
+    label : str
+        The legend's text.
+    x : tuple of float
+        Where.
+    y : tuple of Interval or None
+        What is known there; None where nothing is.
+    steps : bool
+        Whether it is a staircase between these points.
+    """
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[Interval | None, ...]
+    steps: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        found = [None if end is None else end.to_dict() for end in self.y]
+        return {"label": self.label, "x": list(self.x), "y": found, "steps": self.steps}
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What one plot shows.
+
+    Parameters
+    ----------
+    lines : tuple of Curve
+        At most four.
+    notes : tuple of str
+        Sentences that say what is missing, and why.
+    """
+
+    lines: tuple[Curve, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {"lines": [line.to_dict() for line in self.lines], "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An audit, and what it was of.
+
+    Parameters
+    ----------
+    about : str
+        A sentence: whose implementation, and by whom it was run.
+    report : mapping
+        What `AuditReport.to_dict` returns.
+    """
+
+    about: str
+    report: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {"about": self.about, "report": dict(self.report)}
+
+
+@dataclass(frozen=True)
+class Dossier(Shown):
+    """Plans of one budget, and what is known about the recommended one; `dpverify.full_report` makes it.
+
+    Parameters
+    ----------
+    title : str
+        What the reader calls it.
+    plans : Comparison
+        Every protocol by the published formula and with the least error, where every bit may change.
+    joint : Comparison or None
+        The recommended protocol and a trusted curator, where a user's bits change jointly, if it was asked for.
+    chosen : PlanRow
+        The recommended plan, which the rest is about; a row of `plans`.
+    reason : str
+        Why it is recommended.
+    profile : Curves
+        Epsilon against delta: as published, exact, and with joint changes.
+    losses : Curves
+        Probability that the privacy loss of one instance is at least x, under the first law of a pair.
+    tail : Curves
+        Delta against epsilon, of everything together.
+    by_users, by_epsilon : Curves
+        Error of one sum, in users, against n and against the budget's epsilon.
+    crowd : Crowd or None
+        Epsilon against the share of users who follow the protocol; None where it cannot be computed.
+    audit : Evidence or None
+        What runs of an implementation showed, if there is an audit.
+    theorems : tuple of Theorem
+        The claims of the sources that the plans rest on.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
+
+    title: str
+    plans: Comparison
+    joint: Comparison | None
+    chosen: PlanRow
+    reason: str
+    profile: Curves
+    losses: Curves
+    tail: Curves
+    by_users: Curves
+    by_epsilon: Curves
+    crowd: Crowd | None
+    audit: Evidence | None
+    theorems: Sequence[Theorem]
+
+    @property
+    def published(self) -> PlanRow | None:
+        """The recommended protocol with its published parameters, if there are any for this budget."""
+        rows = [row for row in self.plans.plans if row.bitsum == self.chosen.bitsum and row.method == "published"]
+        return rows[0] if rows else None
+
+    @property
+    def joint_plan(self) -> PlanRow | None:
+        """The recommended protocol planned for joint changes, if that was asked for and is possible."""
+        rows = () if self.joint is None else self.joint.plans
+        return next((row for row in rows if row.bitsum == self.chosen.bitsum), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        parts: dict[str, Any] = {
+            name: None if (part := getattr(self, name)) is None else part.to_dict()
+            for name in ("plans", "joint", "profile", "losses", "tail", "by_users", "by_epsilon", "crowd", "audit")
+        }
+        chosen = {"bitsum": self.chosen.bitsum, "method": self.chosen.method}
+        theorems = [{"name": theorem.name, "verdict": theorem.verdict.value} for theorem in self.theorems]
+        return {"title": self.title, "recommended": chosen, "reason": self.reason, **parts, "theorems": theorems}
+
+    def to_html(self) -> str:
+        """Return the report: one page that needs nothing else.
+
+        Raises
+        ------
+        MissingPackageError
+            If the extra `report` is not installed.
+        """
+        page: str = named("dpverify.report.html.page:page")(self)
+        return page
+
+    def save(self, path: Path | str) -> Path:
+        """Write the report to a file, all of it or nothing.
+
+        Parameters
+        ----------
+        path : Path or str
+            Ends in .html, in a folder that exists; a file there is replaced.
+
+        Returns
+        -------
+        Path
+            Where it is.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be written there.
+        MissingPackageError
+            If the extra `report` is not installed.
+        """
+        written: Path = named("dpverify.report.html.page:write_report")(self, Path(path))
+        return written
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return the plans as a data frame of pandas; see `Comparison.to_dataframe`."""
+        return self.plans.to_dataframe()
+
+    def _repr_html_(self) -> str:
+        """Return the report in a frame of its own, so that its style and a notebook's do not mix."""
+        page = html.escape(self.to_html(), quote=True)
+        return f'<iframe title="{html.escape(self.title)}" srcdoc="{page}" width="100%" height="800"></iframe>'

@@ -1,0 +1,349 @@
+"""Gather what is known about one budget: plans, privacy, errors, crowds, an audit, and the claims behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from dpverify.audit.protocol import audit_protocol
+from dpverify.changes import Change, Full
+from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
+from dpverify.claims.ledger import ledger
+from dpverify.claims.theorem import Theorem
+from dpverify.dossier.contents import Curve, Curves, Dossier, Evidence
+from dpverify.dossier.curves import (
+    Planned,
+    delta_curve,
+    errors,
+    grid_around,
+    loss_curves,
+    profile,
+    published_profile,
+)
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.planning.answers import change_of
+from dpverify.planning.comparison import BITSUMS, Comparison, compare
+from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
+from dpverify.planning.plan import METHODS, PlanRow
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["Progress", "applying", "checked_audit", "full_report", "recommended"]
+
+Progress = Callable[[int, int, str], object]
+"""Told how many steps are done, of how many, and which is next."""
+
+_CLOSE = 1.05
+"""Protocols with errors up to so many times the least are told apart by their messages."""
+_SAME = 1.001
+"""Messages that are as few, so that the better known protocol, the first of the table, is taken."""
+_CURATOR, _LOCAL = "central-discrete-gaussian", "local-rr"
+"""The most accurate and the least: with a trusted curator, and without a shuffler."""
+_SHARES = ("1/10", "3/10", "1", "3", "10")
+_EPSILONS = ("1/4", "1/2", "1", "2", "4")
+_AUDITED_USERS = 300
+_TRIALS, _FEWEST_TRIALS = 4_000, 100
+_COMPOSITION = (
+    "wagner2025-section-4-delta-split",
+    "wagner2025-theorem-3.2-composition",
+    "wagner2025-theorem-3.3-parameters",
+)
+"""The claims that split a budget over instances, as the published rows do."""
+
+
+@dataclass
+class _Steps:
+    """What there is to do, and how much of it is done."""
+
+    progress: Progress | None
+    total: int
+    done: int = field(default=0)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        self._tell(what)
+        yield
+        self.done += 1
+
+    def _tell(self, what: str) -> None:
+        if self.progress is not None:
+            self.progress(self.done, self.total, what)
+
+    def within(self, what: str) -> Callable[[], None]:
+        """Return what is called after each of several steps of one kind."""
+        self._tell(what)
+
+        def told() -> None:
+            self.done += 1
+            self._tell(what)
+
+        return told
+
+
+def full_report(
+    budget: BudgetLike,
+    *,
+    users: int,
+    instances: int,
+    squared_change: Number | None = None,
+    bitsum: str | None = None,
+    title: str | None = None,
+    audit: Mapping[str, Any] | None = None,
+    trials: int = _TRIALS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Dossier:
+    """Plan every protocol for one budget, and gather what is known about the recommended plan.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        The budget of the whole composition, epsilon in nats; delta must be positive.
+    users, instances : int
+        n and I, at least 1.
+    squared_change : number, optional
+        T^2, as in `dpverify.planning.plan.plan`: shows joint changes beside full ones.
+    bitsum : str, optional
+        The protocol that the report is about; when omitted, of the shuffled ones with errors within 5 % of the least
+        the one with the fewest messages.
+    title : str, optional
+        What the reader calls it.
+    audit : mapping, optional
+        What `AuditReport.to_dict` returned, or `dpverify audit --json` printed; when omitted, this project's own
+        implementation of the plan is run, by at most 300 users.
+    trials : int
+        Runs for each dataset of that audit, 0 for none.
+    seed : int
+        Of its randomness, at least 0.
+    progress : callable, optional
+        Called with how many steps are done, of how many, and which is next.
+
+    Returns
+    -------
+    Dossier
+        Everything, as values; `save` writes the page, and `to_html` returns it.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no protocol, or not the one that was named, meets the budget.
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> found = full_report(("1", "1e-4"), users=60, instances=1, trials=0)
+    >>> found.chosen.bitsum
+    '3nb'
+    >>> found.crowd is None
+    False
+    """
+    budget = Budget.of(budget)
+    users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
+    seed = check_integer("seed", seed, low=0)
+    if budget.delta == 0.0:
+        raise ValueError("delta=0 must be in (0, 1): a report shows epsilon against delta.")
+    if 0 < check_integer("trials", trials, low=0) < _FEWEST_TRIALS:
+        raise ValueError(f"trials={trials!r} must be 0 or in [{_FEWEST_TRIALS}, inf).")
+    evidence = None if audit is None else Evidence("An audit that was given to this report.", checked_audit(audit))
+    if bitsum is not None:
+        bitsum = check_choice("bitsum", bitsum, BITSUM_CLAIMS)
+    change = change_of(instances, squared_change)
+
+    steps = _Steps(progress, len(BITSUMS) + 6 + 2 * len(_SHARES) + (not isinstance(change, Full)))
+    told, rows = steps.within("plans"), []
+    for name in BITSUMS:
+        rows.append(compare(budget, users=users, instances=instances, bitsums=[name], methods=METHODS))
+        told()
+    plans = Comparison(budget, users, instances, Full(instances), tuple(row for part in rows for row in part.rows))
+    chosen, reason = recommended(plans, bitsum)
+    joint: Comparison | None = None
+    if squared_change is not None:
+        with steps.step("joint changes"):
+            names = list(dict.fromkeys((chosen.bitsum, _CURATOR)))
+            joint = compare(
+                budget,
+                users=users,
+                instances=instances,
+                bitsums=names,
+                methods=["exact"],
+                squared_change=squared_change,
+            )
+
+    published = next((r for r in plans.plans if (r.bitsum, r.method) == (chosen.bitsum, "published")), None)
+    with steps.step("privacy profiles"):
+        profiles = _curves(_profiles(chosen, published, change, budget), "profile")
+    with steps.step("privacy losses"):
+        losses = _curves(
+            [partial(loss_curves, row) for row in (chosen, published) if row is not None],
+            "loss",
+        )
+    with steps.step("delta against epsilon"):
+        makers = [partial(delta_curve, "every bit may change", chosen, Full(instances), budget)]
+        if not isinstance(change, Full):
+            makers.append(partial(delta_curve, "joint change", chosen, change, budget))
+        tails = _curves(makers, "curve")
+    by_users, by_epsilon = _errors(plans, chosen, steps)
+    with steps.step("honest users"):
+        among = _crowd(plans, chosen)
+    with steps.step("audit"):
+        if evidence is None and trials:
+            evidence = _own_audit(chosen, trials, seed)
+    steps.done = steps.total
+    steps._tell("done")
+    return Dossier(
+        title or f"Privacy report: {instances:,} sum{'s' * (instances > 1)} over {users:,} users",
+        plans,
+        joint,
+        chosen,
+        reason,
+        profiles,
+        losses,
+        tails,
+        by_users,
+        by_epsilon,
+        among,
+        evidence,
+        applying(plans),
+    )
+
+
+def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, str]:
+    """Return the plan to take, and why in a sentence.
+
+    Parameters
+    ----------
+    plans : Comparison
+        Of one budget.
+    bitsum : str, optional
+        The protocol, if that is settled.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If there is none.
+    """
+    exact = [row for row in plans.plans if row.method == "exact"]
+    if bitsum is not None:
+        named = [row for row in exact if row.bitsum == bitsum]
+        if not named:
+            errors = [row.error for row in plans.failures if row.bitsum == bitsum]
+            raise InfeasibleBudgetError(errors[-1] if errors else f"bitsum={bitsum!r} has no plan for this budget.")
+        return named[0], "It was asked for."
+    shuffled = [row for row in exact if row.guarantee.threat_model is ThreatModel.COMMUNICATION]
+    if not exact:
+        raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in plans.failures)))
+    if not shuffled:
+        best = min(exact, key=lambda row: row.bitsum_rmse)
+        return best, "No protocol meets this budget with a shuffler; of the others it has the least error."
+    least = min(row.bitsum_rmse for row in shuffled)
+    close = [row for row in shuffled if row.bitsum_rmse <= _CLOSE * least]
+    fewest = min(row.messages_per_user for row in close)
+    best = next(row for row in close if row.messages_per_user <= _SAME * fewest)
+    if len(close) == 1:
+        return best, "Of the protocols with a shuffler it has the least error by more than 5 %."
+    return best, (
+        f"Of the {len(close)} protocols with a shuffler whose error is within 5 % of the least, {least:.4g} users, it "
+        "sends the fewest messages."
+    )
+
+
+def applying(plans: Comparison) -> tuple[Theorem, ...]:
+    """Return the claims that plans rest on: those about their protocols, and about splitting a budget."""
+    modules = {type(row.protocol).__module__ for row in plans.plans}
+    named = {theorem.name for row in plans.plans for theorem in claims_of(row.protocol).theorems} | set(_COMPOSITION)
+    return tuple(theorem for theorem in ledger() if theorem.name in named or modules & set(theorem.links))
+
+
+def checked_audit(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an audit said, after a look at whether it is one.
+
+    Raises
+    ------
+    ValueError
+        If it is not what `AuditReport.to_dict` returns.
+    """
+    texts, results = ("subject", "verdict", "statement"), report.get("results") if isinstance(report, Mapping) else None
+    if (
+        not isinstance(results, list)
+        or any(not isinstance(report.get(name), str) for name in texts)
+        or any(not isinstance(each, Mapping) or not isinstance(each.get("check"), str) for each in results)
+    ):
+        raise ValueError("audit must be what `dpverify audit --json` prints: it has no subject, verdict and results.")
+    return report
+
+
+def _curves(makers: Sequence[Callable[[], Curve | list[Curve]]], what: str) -> Curves:
+    """Return what can be computed, and why the rest cannot."""
+    lines: list[Curve] = []
+    notes: list[str] = []
+    for make in makers:
+        try:
+            made = make()
+        except CapacityError as error:
+            notes.append(f"A {what} is missing: {error.reason}")
+            continue
+        lines += made if isinstance(made, list) else [made]
+    return Curves(tuple(lines), tuple(dict.fromkeys(notes)))
+
+
+def _profiles(chosen: PlanRow, published: PlanRow | None, change: Change, budget: Budget) -> list[Callable[[], Curve]]:
+    """Return what makes the profiles: exact, as published, its parameters' exact law, and with joint changes."""
+    every, delta = Full(change.instances), budget.delta
+    makers: list[Callable[[], Curve]] = [partial(profile, "exact parameters, exact law", chosen, every, delta)]
+    if published is not None:
+        label = f"published, {published.composition} composition"
+        makers.append(partial(published_profile, label, published, change.instances, delta))
+        makers.append(partial(profile, "published parameters, exact law", published, every, delta))
+    if not isinstance(change, Full):
+        makers.append(partial(profile, "exact parameters, joint change", chosen, change, delta))
+    return makers
+
+
+def _errors(plans: Comparison, chosen: PlanRow, steps: _Steps) -> tuple[Curves, Curves]:
+    """Return the errors against n and against epsilon: of the chosen protocol, and of the best and the worst."""
+    budget, users, instances = plans.budget, plans.users, plans.instances
+
+    def known(planned: Planned, at: Budget, among: int) -> PlanRow | None:
+        if (at, among) != (budget, users):
+            return None
+        return next((row for row in plans.plans if (row.bitsum, row.method) == planned), None)
+
+    wanted: dict[Planned, str] = {
+        (chosen.bitsum, "exact"): f"{chosen.bitsum}, exact",
+        (chosen.bitsum, "published"): f"{chosen.bitsum}, published",
+        (_CURATOR, "exact"): "trusted curator",
+        (_LOCAL, "exact"): "no shuffler",
+    }
+    asked = [(label, planned) for planned, label in wanted.items()]
+    crowds = [(float(n), budget, int(n)) for n in grid_around(Fraction(users), _SHARES, whole=True)]
+    spent = [
+        (float(e), budget if e == budget.exact_epsilon else Budget(e, budget.exact_delta), users)
+        for e in grid_around(budget.exact_epsilon, _EPSILONS)
+    ]
+    by_users = errors(asked, crowds, instances, known, steps.within("error against the number of users"))
+    return by_users, errors(asked, spent, instances, known, steps.within("error against epsilon"))
+
+
+def _crowd(plans: Comparison, chosen: PlanRow) -> Crowd | None:
+    names = list(dict.fromkeys((chosen.bitsum, "rr", "3nb", _LOCAL)))
+    shares = [share for share in FRACTIONS if float(share) * plans.users >= 1]
+    rows = {row.bitsum: row for row in plans.rows if row.method == "exact"}
+    found = crowd_of(replace(plans, rows=tuple(rows[name] for name in names)), fractions=shares)
+    return found if found.plans else None
+
+
+def _own_audit(row: PlanRow, trials: int, seed: int) -> Evidence:
+    """Audit this project's own implementation, with the plan's randomizer among few users."""
+    claims = claims_of(row.protocol)
+    users = min(row.protocol.users, _AUDITED_USERS)
+    protocol = claims.with_users(row.protocol, users, more_private=True)
+    report = audit_protocol(protocol, trials=trials, seed=seed)
+    about = (
+        f"This project's own simulation of {row.bitsum}, with the plan's randomizer, run by {users:,} users: "
+        "no evidence about another implementation."
+    )
+    return Evidence(about, report.to_dict())

@@ -1,0 +1,27 @@
+"""A report's contents as a terminal table: the plans, and which of them is recommended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.report.tables import plan_table, title
+
+if TYPE_CHECKING:
+    from dpverify.dossier.contents import Dossier
+
+__all__ = ["dossier_table"]
+
+
+def dossier_table(dossier: Dossier) -> RenderableType:
+    """Return the plans of a report and the recommended one.
+
+    Parameters
+    ----------
+    dossier : Dossier
+        As `dpverify.full_report` returns it.
+    """
+    said = Text(f"Recommended: {dossier.chosen.bitsum}, {dossier.chosen.method}. {dossier.reason}")
+    return Group(title(dossier.title), plan_table(dossier.plans), said)

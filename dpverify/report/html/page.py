@@ -1,0 +1,111 @@
+"""The page of a report, from its template, and the file that it is written to."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.dossier.contents import Dossier
+from dpverify.optional import needing
+from dpverify.report.files import check_path, write_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["ENDINGS", "check_report_path", "page", "write_report"]
+
+ENDINGS = (".html", ".htm")
+_FILES = files("dpverify.report.html")
+
+
+@cache
+def _environment() -> Environment:
+    with needing("A report"):
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def source(name: str) -> str:
+        return (_FILES / name).read_text(encoding="utf-8")
+
+    # Everything is escaped but what this package made itself, whatever the template is called.
+    return Environment(
+        loader=FunctionLoader(source), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def check_report_path(path: Path, name: str = "path") -> None:
+    """Check, before the work for a report, that it can be made and written there.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is to be written.
+    name : str
+        What asked for it, for the message.
+
+    Raises
+    ------
+    ValueError
+        If the path does not end in .html or .htm, or cannot be written.
+    MissingPackageError
+        If the extra `report` is not installed.
+    """
+    check_path(path, name, ENDINGS)
+    _environment()
+
+
+def page(dossier: Dossier) -> str:
+    """Return a report as one page, which needs nothing else.
+
+    Parameters
+    ----------
+    dossier : Dossier
+        As `dpverify.full_report` returns it.
+
+    Raises
+    ------
+    MissingPackageError
+        If the extra `report` is not installed.
+    """
+    environment = _environment()
+    from markupsafe import Markup
+
+    from dpverify.report.html.parts import parts
+    from dpverify.report.html.plots import plots
+
+    # Ours, and without "</": it stands in the page as it is.
+    script = (_FILES / "page.js").read_text(encoding="utf-8")
+    style = (_FILES / "page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template("page.html.j2").render(
+        **parts(dossier),
+        plots=plots(dossier),
+        script=Markup(script),
+        style=Markup(style),
+        script_hash=f"sha256-{digest}",
+    )
+
+
+def write_report(dossier: Dossier, path: Path) -> Path:
+    """Write a report to a file, all of it or nothing, and return where it is.
+
+    Parameters
+    ----------
+    dossier : Dossier
+        As `dpverify.full_report` returns it.
+    path : Path
+        Ends in .html or .htm, in a folder that exists; a file there is replaced.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be written there.
+    MissingPackageError
+        If the extra `report` is not installed.
+    """
+    check_report_path(path)
+    write_text(page(dossier), path)
+    return path

@@ -1,0 +1,261 @@
+"""The plots of a report: each a figure for the page, and the same numbers as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from dpverify.digits import rounded_down, rounded_up, unrounded
+from dpverify.dossier.contents import Curve, Curves, Dossier
+from dpverify.guarantee import Interval
+from dpverify.planning.crowds import Crowd
+from dpverify.report.charts import Series, chart
+from dpverify.report.html.svg import Mark, svg
+from dpverify.report.plots import figure_of
+
+__all__ = ["Plot", "crowd_curves", "interval", "plots"]
+
+_DIGITS = 5
+_SIZE = (4.2, 3.3)
+"""Inches: a unit of the SVG is then about a pixel on a phone, where its text must be read."""
+_APART = 0.17
+"""Between the numbers below an axis, in its lengths."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure with its numbers.
+
+    Parameters
+    ----------
+    name : str
+        Its identifier on the page.
+    title : str
+        What it shows.
+    lead : str
+        How to read it, in a sentence or two.
+    figure : Markup
+        The SVG element.
+    headers : tuple of str
+        Of the table: the x axis, and one for each line.
+    rows : tuple of tuple of str
+        Of the table; an empty cell is where nothing is known.
+    notes : tuple of str
+        What is missing, and why.
+    """
+
+    name: str
+    title: str
+    lead: str
+    figure: Markup
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def interval(end: Interval | None) -> str:
+    """Return an interval in a few digits, rounded outwards; one number where its ends are one."""
+    if end is None:
+        return ""
+    if end.lower == end.upper:
+        return "inf" if math.isinf(end.upper) else f"{end.upper:,.4g}" if end.upper < 1e3 else f"{end.upper:,.0f}"
+    return f"[{rounded_down(end.lower, _DIGITS)}, {rounded_up(end.upper, _DIGITS)}]"
+
+
+def _plot(
+    name: str,
+    title: str,
+    lead: str,
+    curves: Curves,
+    *,
+    x: str,
+    y: str,
+    log: Literal["", "x", "y", "xy"],
+    level: tuple[str, float] | None = None,
+    shown: Callable[[float], str] = unrounded,
+    ticks: bool = False,
+    falling: bool = False,
+) -> Plot | None:
+    """Return a plot of curves, or None where nothing is known at all."""
+    if not curves.lines:
+        return None
+    figure, (axes,) = figure_of(*_SIZE)
+    series, marks = [], []
+    for number, line in enumerate(curves.lines):
+        drawn = [(at, end) for at, end in zip(line.x, line.y, strict=True) if _can_be_drawn(at, end, log)]
+        ends = [end for _, end in drawn if end is not None]
+        kind: Literal["steps", "line"] = "steps" if line.steps else "line"
+        series.append(Series(line.label, [at for at, _ in drawn], ends, kind))
+        for at, end in zip((at for at, _ in drawn), ends, strict=True):
+            text = f"{line.label}: {x} {shown(at)}, {y} {interval(end)}"
+            marks.append(Mark(number, at, end.upper, text))
+    chart(series, x=x, y=y, log=log, level=level, axes=axes)
+    if ticks:
+        _ticks(axes, [at for line in curves.lines for at in line.x], shown)
+    if falling:
+        axes.invert_xaxis()
+    return Plot(
+        name,
+        title,
+        lead,
+        Markup(svg(figure, axes, name, marks)),
+        (x, *(line.label for line in curves.lines)),
+        _rows(curves.lines, shown),
+        curves.notes,
+    )
+
+
+def _ticks(axes: Axes, places: Sequence[float], shown: Callable[[float], str]) -> None:
+    """Write numbers where points are, as far as they do not overlap."""
+    chosen: list[float] = []
+    lengths = {
+        place: float(axes.transAxes.inverted().transform(axes.transData.transform((place, 1.0)))[0]) for place in places
+    }
+    for place in sorted(lengths, key=lambda place: -lengths[place]):
+        if not chosen or lengths[chosen[-1]] - lengths[place] >= _APART:
+            chosen.append(place)
+    axes.minorticks_off()
+    axes.set_xticks(chosen, [shown(place) for place in chosen])
+
+
+def _can_be_drawn(at: float, end: Interval | None, log: str) -> bool:
+    if end is None or math.isinf(end.upper):
+        return False
+    return (at > 0 or "x" not in log) and (end.upper > 0 or "y" not in log)
+
+
+def _rows(lines: Sequence[Curve], shown: Callable[[float], str]) -> tuple[tuple[str, ...], ...]:
+    found = [dict(zip(line.x, line.y, strict=True)) for line in lines]
+    places = sorted({at for line in lines for at in line.x})
+    return tuple((shown(at), *(interval(values.get(at)) for values in found)) for at in places)
+
+
+def crowd_curves(crowd: Crowd) -> Curves:
+    """Return epsilon against the share of honest users as curves, with the reasons of what is not known."""
+    shares = tuple(float(fraction) for fraction in crowd.fractions)
+    lines = tuple(Curve(row.plan.bitsum, shares, row.epsilons) for row in crowd.plans)
+    reasons = [f"{row.plan.bitsum}: {error}" for row in crowd.plans for error in row.errors]
+    reasons += [f"{row.bitsum}: {row.error}" for row in crowd.failures]
+    return Curves(lines, tuple(reasons))
+
+
+def _few(value: float) -> str:
+    return f"{value:,.4g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def plots(dossier: Dossier) -> dict[str, Plot]:
+    """Return the plots of a report by name, but for those of which nothing is known."""
+    plans, chosen = dossier.plans, dossier.chosen
+    budget = plans.budget
+    whole = f"all {plans.instances:,} sums together" if plans.instances > 1 else "the sum"
+    made = [
+        _plot(
+            "profile",
+            "Privacy profile",
+            f"Epsilon of {whole} at every delta. An exact law gives an interval that contains the truth, drawn in its "
+            "whole width: mostly thinner than the line.",
+            dossier.profile,
+            x="δ",
+            y="ε (nats)",
+            log="xy",
+            level=("budget", budget.epsilon),
+        ),
+        _plot(
+            "tail",
+            "Delta against epsilon",
+            f"The least δ for which {whole} can be (ε, δ)-private, at every ε: the same curve, asked the other way "
+            "round.",
+            dossier.tail,
+            x="ε (nats)",
+            y="δ",
+            log="y",
+            level=("budget", budget.delta),
+        ),
+        _plot(
+            "loss",
+            "Privacy loss of one sum",
+            "How likely a loss of at least x is in one sum, for a pair of neighbouring inputs that is among the worst. "
+            "The further left, the more private.",
+            dossier.losses,
+            x="x (nats)",
+            y="P[loss ≥ x]",
+            log="y",
+            shown=lambda value: f"{value:.4g}",
+        ),
+        _plot(
+            "users",
+            "Error against the number of users",
+            f"Root mean squared error of one sum, in users, of a plan for the same budget {budget} with n users.",
+            dossier.by_users,
+            x="n",
+            y="RMSE (users)",
+            log="xy",
+            shown=_few,
+            ticks=True,
+        ),
+        _plot(
+            "epsilon",
+            "Error against epsilon",
+            f"Root mean squared error of one sum, in users, of a plan for {plans.users:,} users and another epsilon at "
+            f"δ = {unrounded(budget.exact_delta)}.",
+            dossier.by_epsilon,
+            x="ε (nats)",
+            y="RMSE (users)",
+            log="xy",
+            ticks=True,
+        ),
+    ]
+    if dossier.crowd is not None:
+        made.append(
+            _plot(
+                "crowd",
+                "Epsilon against honest users",
+                "What is left of each plan if only this share of the users follows the protocol, and the adversary "
+                "knows all that the others send, or they stay away. No point is where epsilon is infinite.",
+                crowd_curves(dossier.crowd),
+                x="share of honest users",
+                y="ε (nats)",
+                log="xy",
+                level=("budget", budget.epsilon),
+                ticks=True,
+                falling=True,
+            )
+        )
+    if dossier.audit is not None:
+        made.append(
+            _plot(
+                "evidence",
+                "Privacy loss of the outputs",
+                f"The loss of what was really put out, with the band that a correct implementation leaves seldom, and "
+                f"that of the law which {chosen.bitsum} must have.",
+                _evidence(dossier.audit.report),
+                x="x (nats)",
+                y="P[loss ≥ x]",
+                log="y",
+                shown=lambda value: f"{value:.4g}",
+            )
+        )
+    return {plot.name: plot for plot in made if plot is not None}
+
+
+def _evidence(report: object) -> Curves:
+    """Return the loss of an audit's outputs and the exact one; nothing where the file holds anything but numbers."""
+    rows = report.get("loss_rows") if isinstance(report, dict) else None
+    keys = ("loss", "lower", "upper", "exact")
+    if not isinstance(rows, (list, tuple)) or not rows:
+        return Curves()
+    try:
+        values = [tuple(float(row[key]) for key in keys) for row in rows]
+        if not all(math.isfinite(value) for row in values for value in row):
+            return Curves()
+        x = tuple(row[0] for row in values)
+        outputs = tuple(Interval(row[1], row[2]) for row in values)
+    except (TypeError, KeyError, ValueError):
+        return Curves((), ("The losses in the audit are no numbers.",))
+    exact = tuple(Interval(row[3], row[3]) for row in values)
+    return Curves((Curve("exact", x, exact), Curve("outputs, band", x, outputs)))

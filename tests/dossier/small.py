@@ -1,0 +1,50 @@
+"""A small report, made once for all tests that look at one."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from dpverify.dossier.contents import Dossier
+from dpverify.dossier.gather import full_report
+
+HOSTILE = """</title></script><script>alert("1")</script><img src=x onerror=alert(2)> & 'quoted' {{ 7 * 6 }} \u202e"""
+"""A title that is none of a page's business."""
+
+
+def audit(**changed: Any) -> dict[str, Any]:
+    """Return what an audit prints, with hostile texts where it has names."""
+    result = {"check": HOSTILE, "verdict": "consistent", "fault": HOSTILE, "p_value": 0.25, "power": 1.0, "details": {}}
+    return {
+        "subject": HOSTILE,
+        "verdict": "consistent",
+        "statement": HOSTILE,
+        "trials": 1000,
+        "results": [result],
+        "loss_rows": [
+            {"loss": -0.5, "lower": 0.8, "empirical": 0.9, "upper": 1.0, "exact": 0.95},
+            {"loss": 0.5, "lower": 0.1, "empirical": 0.2, "upper": 0.3, "exact": 0.2},
+        ],
+        "limits": {"tested": [], "not_tested": [HOSTILE]},
+        **changed,
+    }
+
+
+@functools.cache
+def small(squared_change: str | None = None) -> Dossier:
+    """Return a report on sixty users, under a hostile title."""
+    return full_report(
+        ("1", "1e-4"),
+        users=60,
+        instances=2,
+        squared_change=squared_change,
+        bitsum="rr",
+        title=HOSTILE,
+        audit=audit(),
+    )
+
+
+@functools.cache
+def small_page() -> str:
+    """Return its page."""
+    return small().to_html()

@@ -1,0 +1,131 @@
+"""A report gathers what belongs together, and refuses what it cannot show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpverify.claims.ledger import ledger
+from dpverify.dossier.gather import applying, checked_audit, full_report, recommended
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.planning.comparison import compare
+from tests.dossier.small import audit, small
+
+
+def test_everything_is_there() -> None:
+    found = small()
+    assert len(found.plans.rows) == 18
+    assert [line.label for line in found.profile.lines] == [
+        "exact parameters, exact law",
+        "published, advanced composition",
+        "published parameters, exact law",
+    ]
+    assert found.losses.lines
+    assert len(found.tail.lines) == 1
+    assert {line.label for line in found.by_users.lines} >= {"rr, exact", "trusted curator", "no shuffler"}
+    assert found.crowd is not None
+    assert [row.plan.bitsum for row in found.crowd.plans] == ["rr", "3nb", "local-rr"]
+    assert found.audit is not None
+    assert found.audit.report == audit()
+
+
+def test_joint_changes_stand_beside_full_ones() -> None:
+    found = small("0.5")
+    assert found.joint is not None
+    assert {row.bitsum for row in found.joint.plans} == {"rr", "central-discrete-gaussian"}
+    exact, joint = found.profile.lines[0], found.profile.lines[-1]
+    assert joint.label == "exact parameters, joint change"
+    for every, less in zip(exact.y, joint.y, strict=True):
+        assert every is not None
+        assert less is not None
+        assert less.lower <= every.upper
+    assert [line.label for line in found.tail.lines] == ["every bit may change", "joint change"]
+
+
+def test_curves_meet_at_the_budget() -> None:
+    found = small()
+    for line, least in zip(found.profile.lines[:2], (0.99, 0.99), strict=True):
+        end = dict(zip(line.x, line.y, strict=True))[found.plans.budget.delta]
+        assert end is not None
+        assert least <= end.upper <= 1.0 + 1e-3
+    rmse = dict(zip(found.by_users.lines[0].x, found.by_users.lines[0].y, strict=True))[60.0]
+    assert rmse is not None
+    assert rmse.upper == found.chosen.bitsum_rmse
+
+
+def test_the_fewest_messages_among_the_best_are_recommended() -> None:
+    plans = compare(("1", "1e-4"), users=60, instances=2, methods=["exact"])
+    row, reason = recommended(plans)
+    shuffled = [each for each in plans.plans if each.guarantee.threat_model.value == "communication"]
+    least = min(each.bitsum_rmse for each in shuffled)
+    close = [each for each in shuffled if each.bitsum_rmse <= 1.05 * least]
+    assert row in close
+    assert row.messages_per_user <= 1.001 * min(each.messages_per_user for each in close)
+    assert "5 %" in reason
+    alone = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum in {"rr", "3nb"}))
+    assert recommended(alone)[1].startswith("Of the protocols with a shuffler it has the least error by more")
+    central = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum == "local-rr"))
+    assert recommended(central)[0].bitsum == "local-rr"
+    with pytest.raises(InfeasibleBudgetError, match="No source of this project"):
+        recommended(compare(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
+
+
+def test_the_claims_are_about_these_protocols_and_about_composition() -> None:
+    plans = compare(("1", "1e-4"), users=60, instances=2, bitsums=["rr"], methods=["published"])
+    names = [theorem.name for theorem in applying(plans)]
+    assert {"cheu2019-lemma-4.8", "wagner2025-theorem-3.2-composition", "wagner2025-section-4.2-rr"} <= set(names)
+    assert "wagner2025-a2-three-nb" not in names
+    assert set(names) <= {theorem.name for theorem in ledger()}
+
+
+def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
+    seen: list[tuple[int, int, str]] = []
+    found = full_report(
+        ("1", "1e-3"), users=20, instances=1, bitsum="rr", trials=100, progress=lambda *step: seen.append(step)
+    )
+    assert found.audit is not None
+    assert "own simulation of rr" in found.audit.about
+    assert found.audit.report["trials"] == 100
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    assert seen[-1][0] == seen[-1][1] == max(total for _, total, _ in seen)
+    assert "1 sum over 20 users" in found.title
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"budget": ("1", "0")}, r"delta=0 must be in \(0, 1\)"),
+        ({"trials": 99}, r"trials=99 must be 0 or in \[100, inf\)"),
+        ({"trials": -1}, "trials=-1 must be"),
+        ({"seed": -1}, "seed=-1 must be"),
+        ({"bitsum": "none"}, "bitsum='none' must be one of"),
+        ({"squared_change": "3"}, "squared_change=3.0 must"),
+        ({"audit": {"verdict": "consistent"}}, "audit must be what"),
+    ],
+    ids=str,
+)
+def test_what_it_cannot_show_is_refused_before_any_work(changed: dict[str, object], message: str) -> None:
+    arguments = {"budget": ("1", "1e-4"), "users": 60, "instances": 2, "progress": lambda *_: pytest.fail("worked")}
+    with pytest.raises(ValueError, match=message):
+        full_report(**{**arguments, **changed})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        "text",
+        {},
+        audit(results="many"),
+        audit(results=[{"verdict": "consistent"}]),
+        audit(results=[{"check": 1}]),
+        audit(subject=None),
+        audit(statement=[]),
+    ],
+    ids=str,
+)
+def test_what_is_no_audit_is_refused(wrong: object) -> None:
+    assert checked_audit(audit()) == audit()
+    with pytest.raises(ValueError, match="audit must be what `dpverify audit --json` prints"):
+        checked_audit(wrong)  # type: ignore[arg-type]

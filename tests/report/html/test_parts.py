@@ -1,0 +1,47 @@
+"""What fills the template: numbers on their own side, and commands that give the same again."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+
+from dpverify.dossier.contents import Evidence
+from dpverify.report.html.parts import _figure, parts
+from tests.dossier.small import HOSTILE, audit, small
+
+
+def test_every_plan_is_a_row_and_a_failed_one_has_its_reason() -> None:
+    (table,) = parts(small())["plan_tables"]
+    assert len(table["rows"]) == len(small().plans.rows)
+    assert [row["bitsum"] for row in table["rows"] if row["chosen"]] == ["rr"]
+    failed = [row for row in table["rows"] if row["bitsum"] == "poisson" and row["method"] == "published"]
+    assert table["notes"][failed[0]["marks"][0] - 1].startswith("No plan: No source of this project")
+    assert [table["caption"] for table in parts(small("0.5"))["plan_tables"]][1].startswith("Joint change: ")
+
+
+def test_numbers_of_a_file_are_numbers_or_nothing() -> None:
+    assert _figure(0.25) == ("0.25", "0.25")
+    assert [_figure(value) for value in ("<b>", None, True, math.nan, math.inf, [])] == [("–", "")] * 6
+
+
+def test_commands_write_the_same_report_and_find_the_same_plan() -> None:
+    plan, report, python = (text for _, _, text in parts(small("0.5"))["commands"])
+    words = shlex.split(report)
+    assert words[:3] == ["dpverify", "report", "report.html"]
+    assert words[-1] == f"--title={HOSTILE}"
+    assert words[words.index("--squared-change") + 1] == "0.5"
+    assert shlex.split(plan)[1] == "plan"
+    space: dict[str, object] = {}
+    exec(python, space)
+    assert space["protocol"] == small().chosen.protocol
+    assert space["row"].protocol == small().chosen.protocol  # type: ignore[attr-defined]
+
+
+def test_tests_of_one_kind_are_one_row_with_the_least_power() -> None:
+    results = [
+        {"check": f"law, {where}", "verdict": "consistent", "fault": "f", "p_value": p, "power": power, "details": {}}
+        for where, p, power in (("a", 0.5, 1.0), ("b", 0.25, 0.9), ("c", 1.0, 1.0))
+    ]
+    found = parts(replace(small(), audit=Evidence("given", audit(results=results))))["audit"]
+    assert [(row["check"], row["p"], row["power"]) for row in found["rows"]] == [("law, 3 times", "0.25", "0.9")]

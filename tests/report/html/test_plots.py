@@ -1,0 +1,64 @@
+"""The plots of a report hold what their tables hold."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+
+from dpverify.dossier.contents import Curve, Curves
+from dpverify.guarantee import Interval
+from dpverify.report.html import plots as module
+from dpverify.report.html.plots import crowd_curves, interval, plots
+from tests.dossier.small import audit, small
+
+
+def test_intervals_are_rounded_outwards() -> None:
+    assert interval(None) == ""
+    assert interval(Interval(math.inf, math.inf)) == "inf"
+    assert interval(Interval(1.0, math.inf)) == "[1, inf]"
+    assert interval(Interval(61.923765, 61.923765)) == "61.92"
+    assert interval(Interval(3921.46, 3921.46)) == "3,921"
+    assert interval(Interval(0.1234567, 0.1234568)) == "[0.12345, 0.12346]"
+
+
+def test_every_plot_has_a_figure_a_table_and_points() -> None:
+    found = plots(small())
+    assert list(found) == ["profile", "tail", "loss", "users", "epsilon", "crowd", "evidence"]
+    for name, plot in found.items():
+        assert plot.name == name
+        assert plot.figure.startswith("<svg")
+        assert all(len(row) == len(plot.headers) for row in plot.rows)
+        assert len(plot.rows) >= 2
+
+
+def test_a_table_has_every_value_and_a_plot_only_what_can_be_drawn() -> None:
+    line = Curve("a", (1.0, 2.0, 3.0), (Interval(0.5, 0.75), Interval(1.0, math.inf), None))
+    plot = module._plot("name", "", "", Curves((line,)), x="x", y="y", log="xy")
+    assert plot is not None
+    assert plot.rows == (("1", "[0.5, 0.75]"), ("2", "[1, inf]"), ("3", ""))
+    points = json.loads(re.search(r'data-points="([^"]*)"', plot.figure)[1].replace("&quot;", '"'))  # type: ignore[index]
+    assert [point["t"] for point in points] == ["a: x 1, y [0.5, 0.75]"]
+    assert module._plot("name", "", "", Curves(), x="x", y="y", log="") is None
+
+
+def test_a_crowd_without_a_plan_says_why() -> None:
+    crowd = small().crowd
+    assert crowd is not None
+    found = crowd_curves(crowd)
+    assert [line.label for line in found.lines] == ["rr", "3nb", "local-rr"]
+    assert found.lines[0].x == tuple(map(float, crowd.fractions))
+
+
+def losses(**changed: object) -> list[object]:
+    return [{"loss": 0.0, "lower": 0.5, "upper": 1.0, "exact": 1.0, **changed}]
+
+
+@pytest.mark.parametrize(
+    "rows", [None, [], "text", [1], [{}], losses(loss="x"), losses(upper=math.nan), losses(lower=2.0)], ids=str
+)
+def test_losses_of_an_audit_that_are_no_numbers_are_left_out(rows: object) -> None:
+    assert module._evidence(audit()).lines
+    assert not module._evidence(audit(loss_rows=rows)).lines
