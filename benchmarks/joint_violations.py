@@ -1,6 +1,6 @@
 """The long run of `tests/privacy_loss/joint_hunt.py`: joint changes of few bits against exact rational divergences.
 
-    python -m benchmarks.joint_violations --cases 100000 --log joint.log
+    python -m benchmarks.joint_violations --cases 100000 --changes 400 --log joint.log
 
 A log that exists is continued after its last mechanism. Exit status 1 if any bound was violated.
 """
@@ -18,6 +18,7 @@ from tests.privacy_loss.joint_hunt import CHANGES, hunt
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=1_000)
+    parser.add_argument("--changes", type=int, default=CHANGES, help="of every mechanism")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--log", type=Path, default=Path("joint_violations.log"))
     arguments = parser.parse_args()
@@ -27,7 +28,8 @@ def main() -> int:
     started = time.monotonic()
     with arguments.log.open("a") as log:
         last = first
-        for number, line in hunt(-(-arguments.cases // CHANGES), arguments.seed, first):
+        mechanisms = -(-arguments.cases // arguments.changes)
+        for number, line in hunt(mechanisms, arguments.seed, first, arguments.changes):
             if line:
                 wrong += 1
                 print(f"violation {number}: {line}", file=log, flush=True)

@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from dpverify.rounding import UNIT
 from protocols.lsq import LSQFeatures
 
-__all__ = ["aligned", "farthest", "opposite_sizes", "turned_bits"]
+__all__ = ["aligned", "climbed", "farthest", "opposite_sizes", "turned_bits"]
 
 Array = NDArray[np.float64]
 _WITHIN = 1.0 - 1e-9
 """By how much points are kept inside the ball: far more than their norms are off by as computed."""
+
+_STARTS, _STEPS = 6, 100
+"""Of a climb: directions at random, besides those that are given, and how often each is improved."""
+_STEEPNESS = (0.2, 0.5, 0.7, 0.95)
 
 _DEPENDENT = 1e-9
 """A row whose part orthogonal to those before is shorter, relatively, takes no value of its own."""
@@ -43,7 +47,7 @@ def turned_bits(features: LSQFeatures, points: Array) -> int:
 
 
 def opposite_sizes(features: LSQFeatures, points: Array) -> Array:
-    """Return how far two opposite points move bits that are fair coins at 0: at least, and one size for each bit.
+    """Return how far two opposite points move bits: at least, and one size for each bit.
 
     Parameters
     ----------
@@ -53,18 +57,54 @@ def opposite_sizes(features: LSQFeatures, points: Array) -> Array:
     Returns
     -------
     ndarray of float64, shape (bits,)
-        t where the bit's probability to be 1 goes from `(1 - t)/2` to `(1 + t)/2`, or back; 0 where it is no coin at 0.
-        All are 0 where no user may hold 0.
+        t where the bit's probability to be 1 goes from `(1 - t)/2` to `(1 + t)/2`, or back; 0 where features are not
+        opposite.
 
     Notes
     -----
     A probability is computed within u, and that of a uniform float below it is within u of it.
     """
-    if features.family.requires_unit_vectors:
-        return np.zeros(features.coordinates)
-    first, second, zero = features.f(np.vstack([points, np.zeros((1, points.shape[1]))])).reshape(3, -1)
-    odd = (zero == 0.0) & (first == -second)
-    return np.where(odd, np.maximum(np.abs(first) / features.family.R - 8.0 * UNIT, 0.0), 0.0)
+    first, second = features.f(points).reshape(2, -1)
+    return np.where(first == -second, np.maximum(np.abs(first) / features.family.R - 8.0 * UNIT, 0.0), 0.0)
+
+
+def climbed(matrix: Array, limit: float, radius: float, starts: Array) -> list[Array]:
+    """Return points of a ball whose features are long, and those of them that are near the limit the more.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (rows, d)
+        G.
+    limit : float
+        R: features are `clip(G x)`, t = |f| / R.
+    radius : float
+        Of the ball, finite.
+    starts : ndarray, shape (points, d)
+        From where to climb, besides some directions at random.
+
+    Returns
+    -------
+    list of ndarray, shape (2, d)
+        For several k a point and its opposite at which the sum of `t^2 / (1 - k t^2)` is large: what a bit's move
+        reveals among others that are all as it was, if their noise is 1 - k of a coin's. That is convex where nothing
+        is clipped: each step goes as far as the ball allows along the gradient.
+    """
+    rng = np.random.default_rng(0)
+    first = np.concatenate([starts, rng.standard_normal((_STARTS, matrix.shape[1]))])
+    found = []
+    for steepness in _STEEPNESS:
+        x, most, best = first.T, -math.inf, first[0]
+        for _ in range(_STEPS):
+            x = x * (radius * _WITHIN / np.linalg.norm(x, axis=0))
+            t = matrix @ x / limit
+            square = np.minimum(t * t, 1.0)
+            revealed = np.sum(square / (1.0 - steepness * square), axis=0)
+            if revealed.max() > most:
+                most, best = float(revealed.max()), x[:, int(np.argmax(revealed))]
+            # What is clipped must stay so: it is given the slope of t^2.
+            x = matrix.T @ np.where(np.abs(t) < 1.0, t / (1.0 - steepness * square) ** 2, np.sign(t))
+        found.append(np.stack([best, -best]))
+    return found
 
 
 def aligned(matrix: Array, values: Array, radius: float) -> Array:

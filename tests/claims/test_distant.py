@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.claims.distant import aligned, farthest, opposite_sizes, turned_bits
+from dpverify.claims.distant import aligned, climbed, farthest, opposite_sizes, turned_bits
 from dpverify.claims.registry import claims_of
 from protocols.lsq import (
     ExponentialTessellation,
@@ -32,7 +32,7 @@ def test_bits_turn_in_one_direction_only_if_they_reach_both_ends() -> None:
     assert turned_bits(features, np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.499, 0.0, 0.5]])) == 0
 
 
-def test_sizes_are_those_of_probabilities_and_0_where_0_is_no_coin() -> None:
+def test_sizes_are_those_of_probabilities_and_0_where_features_are_not_opposite() -> None:
     features = LinearMap(5, "haar", 0.4, rows=8, **BALL).sample(1, RNG)
     points = farthest(features.family.matrix, 1.0)
     chances = features.f(points)[:, 0] / (2.0 * 0.4) + 0.5
@@ -40,10 +40,27 @@ def test_sizes_are_those_of_probabilities_and_0_where_0_is_no_coin() -> None:
     assert sizes == pytest.approx(np.abs(chances[0] - chances[1]), abs=1e-14)
     assert (sizes <= np.abs(chances[0] - chances[1])).all()
     assert (sizes <= 1.0).all()
-    # Features of 0 that are not 0, or an even one, are no coins that move to both sides.
     assert not opposite_sizes(FourierPairs(3).sample(4, RNG), np.ones((2, 3)) * [[1.0], [-1.0]]).any()
-    # Where every point has norm 1, nobody holds 0.
-    assert not opposite_sizes(RandomSigns(4).sample(3, RNG), np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]])).any()
+
+
+@pytest.mark.parametrize("rows", [40, 160])
+def test_a_climb_finds_points_that_reveal_more_than_its_starts(rows: int) -> None:
+    matrix, limit = LinearMap(40, "haar", 0.3, rows=rows, **BALL).matrix, 0.3
+    clipped = aligned(matrix, np.full((1, rows), limit), 1.0)[0]
+    starts = np.stack([clipped, farthest(matrix, 1.0)[0]])
+
+    def revealed(x: np.ndarray, steepness: float) -> float:
+        square = np.minimum((matrix @ x / limit) ** 2, 1.0)
+        return float(np.sum(square / (1.0 - steepness * square)))
+
+    found = climbed(matrix, limit, 1.0, starts)
+    for points in found:
+        assert (points[0] == -points[1]).all()
+        assert float(np.linalg.norm(points[0])) <= 1.0 - 1e-10
+    for steepness in (0.2, 0.7):
+        most = max(revealed(start, steepness) for start in starts)
+        best = max(revealed(points[0], steepness) for points in found)
+        assert best > (1.0 if rows == 40 else 1.03) * most
 
 
 def test_as_many_rows_as_fit_take_their_values() -> None:

@@ -172,6 +172,21 @@ class BitsumClaims(MechanismClaims[P]):
         """Return the pairs in which others' coins count as noise; None where there are none, or no law of them here."""
         return None
 
+    def among_equals(self, protocol: P, size: float) -> tuple[PrivacyLossDistribution, PrivacyLossDistribution] | None:
+        """Return the pairs of one bit's move by t: up, and back; None where there is no law of them here.
+
+        It goes from `(1 - t)/2` to `(1 + t)/2`, the probability to be 1, and all others' bits are 1 with that before.
+        The pairs may reveal a little less.
+
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            The bitsum.
+        size : float
+            t, in (0, 1].
+        """
+        return None
+
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the pairs, and how the rest is covered."""
         if self._noiseless(protocol):

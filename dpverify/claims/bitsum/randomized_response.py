@@ -151,6 +151,11 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         attained = mixed_reports(users, users - 1, p).up, mixed_reports(users, 0, p, coins=users - 1).up
         return CoinPairs(_among_coins(users, p), attained)
 
+    def among_equals(self, protocol: RandomizedResponse, size: float) -> Directions | None:
+        """Return the pairs of a full change at flip probability `p t + (1 - t)/2`, all other users holding 0."""
+        flipped = (protocol.flip_probability * size + 0.5 * (1.0 - size)) * (1.0 + 8.0 * UNIT)
+        return _extreme(protocol.users, flipped, _TAIL) if 0.0 < flipped < 0.5 else None
+
     def parameters(self, protocol: RandomizedResponse) -> dict[str, Any]:  # noqa: D102
         return {"flip_probability": protocol.flip_probability}
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.bitsum.base import negligible
-from dpverify.claims.kde.attained import among_coins_curve, among_coins_parts
+from dpverify.claims.kde.attained import opposite_curve, opposite_parts
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.kde import PRIVACY
@@ -214,7 +214,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
             curves.append(lambda: _OneEnd(in_full(), upper=True))
         if attained:
             curves.append(lambda: _OneEnd(of(Full(runs * attained)), upper=False))
-        spread = among_coins_curve(bitsum, features, runs, reference_delta)
+        spread = opposite_curve(bitsum, features, runs, reference_delta)
         if spread is not None:
             curves.append(lambda: _OneEnd(spread, upper=False))
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), Full(runs)), *curves)
@@ -241,7 +241,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         change = _joint_change(features, runs)
         pairs = claims_of(bitsum).views_at(bitsum, threat_model, negligible(reference_delta, change.instances))
         attained = runs * _bits_in_full(features)
-        lower = [among_coins_parts(bitsum, features, runs)]
+        lower = [opposite_parts(bitsum, features, runs, reference_delta)]
         lower += [((pair, attained),) for pair in pairs.attained if attained]
         known = [parts for parts in lower if parts]
         best = max(known, key=lambda parts: total_loss(parts).saddle_point(reference_delta)[0], default=())

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from dpverify.claims.distant import aligned, farthest
+from dpverify.claims.distant import aligned, climbed, farthest
 from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
@@ -53,12 +53,17 @@ class LinearMapClaims(LinearPairClaims[LinearMap]):
         )
 
     def distant_points(self, features: LSQFeatures) -> Iterator[Array]:
-        """Yield points at which as many rows as the ball allows are clipped, and those whose features are longest."""
+        """Yield points at which as many rows as the ball allows are clipped, whose features are longest, and others."""
         family, radius = features.family, ball_radius(features)
         assert isinstance(family, LinearMap)
         clipped = np.full((1, family.Q), family.R * _BEYOND)
-        yield np.concatenate([aligned(family.matrix, sign * clipped, radius) for sign in (1.0, -1.0)])
-        yield farthest(family.matrix, radius)
+        ends = [
+            np.concatenate([aligned(family.matrix, sign * clipped, radius) for sign in (1.0, -1.0)]),
+            farthest(family.matrix, radius),
+        ]
+        yield from ends
+        if radius < math.inf:
+            yield from climbed(family.matrix, family.R, radius, np.stack([points[0] for points in ends]))
 
     def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
         assert isinstance(features.family, LinearMap)
