@@ -91,7 +91,7 @@ def commands() -> str:
     """Return what `--help` says of every command."""
     import typer.main
 
-    from dpverify.cli import app
+    from dpverify.cli import application
 
     def walk(command: Any, words: str) -> Iterator[str]:
         context = command.context_class(command, info_name=words, terminal_width=88, max_content_width=88)
@@ -100,7 +100,9 @@ def commands() -> str:
             for name in command.list_commands(context):
                 yield from walk(command.get_command(context, name), f"{words} {name}")
 
-    return "# Commands\n\nWhat `--help` says of each.\n\n" + "\n".join(walk(typer.main.get_command(app), "dpverify"))
+    return "# Commands\n\nWhat `--help` says of each.\n\n" + "\n".join(
+        walk(typer.main.get_command(application()), "dpverify")
+    )
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from dpverify import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,6 +60,24 @@ def test_the_ledger_needs_theorems_only() -> None:
     assert not modules & (EVERYTHING - {"rich", "pydantic"})
     engines = ("dpverify.privacy_loss", "dpverify.laws", "dpverify.planning", "dpverify.claims.bitsum.")
     assert not [module for module in modules if module.startswith(engines)]
+
+
+def test_a_command_imports_no_other_and_says_which_it_has() -> None:
+    modules = after("ledger", "show", "3nb")
+    assert {name for name in modules if name.startswith("dpverify.cli.")} <= {
+        f"dpverify.cli.{name}" for name in ("ledger", "messages", "names", "options", "output")
+    }
+
+
+def test_each_command_is_known_by_the_module_that_has_it() -> None:
+    modules = set(cli._COMMANDS.values())
+    listed = {
+        module: set(typer.main.get_command(cli.application(command)).commands)  # type: ignore[attr-defined]
+        for command, module in cli._COMMANDS.items()
+    }
+    assert set(listed) == modules
+    for module, found in listed.items():
+        assert found == {command for command, own in cli._COMMANDS.items() if own == module}
 
 
 @pytest.mark.parametrize("bitsum", ["3nb", "central-gaussian"])

@@ -4,43 +4,53 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli import (
-    account,
-    amplify,
-    audit,
-    budget,
-    canaries,
-    certify,
-    classify,
-    crowd,
-    days,
-    demo,
-    formula,
-    least,
-    ledger,
-    means,
-    plan,
-    rappor,
-    report,
-    reproduce,
-    runs,
-    serve,
-    spending,
-)
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
-from dpverify.cli.plugins import add_plugins
+from dpverify.cli.names import known_name
 from dpverify.optional import MissingPackageError, needing
 
-__all__ = ["app", "main"]
+__all__ = ["application", "main"]
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+_COMMANDS = {
+    "budget": "budget",
+    "plan": "plan",
+    "least": "least",
+    "front": "least",
+    "means": "means",
+    "account": "account",
+    "amplify": "amplify",
+    "crowd": "crowd",
+    "rappor": "rappor",
+    "audit": "audit",
+    "canaries": "canaries",
+    "certify": "certify",
+    "formula": "formula",
+    "ledger": "ledger",
+    "report": "report",
+    "reproduce": "reproduce",
+    "serve": "serve",
+    "classify": "classify",
+    "predict": "classify",
+    "demo": "demo",
+    "spend": "spending",
+    "spent": "spending",
+}
+"""The module here of each command, in the order of --help."""
+
+_EXTENDED = {"account": ("in_full", "any_protocol"), "audit": ("any_protocol", "any_protocol")}
+"""The groups that get a command for every further protocol, and the functions that run our own and others."""
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"dpverify.cli.{name}")
 
 
 def _show_version(wanted: bool) -> None:
@@ -54,7 +64,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def dpverify(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
@@ -63,28 +72,16 @@ def dpverify(
     """Design, calibrate and check shuffle-model differential-privacy protocols."""
 
 
-for _group in (
-    budget,
-    plan,
-    least,
-    means,
-    account,
-    amplify,
-    crowd,
-    rappor,
-    audit,
-    canaries,
-    certify,
-    formula,
-    ledger,
-    report,
-    reproduce,
-    serve,
-    classify,
-    demo,
-):
-    _group.register(app)
-spending.register(app, lambda words: _run(words))
+@functools.cache
+def application(command: str | None = None) -> typer.Typer:
+    """Return the application, or no more of it than the module of one command has: the others cost time to import."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(dpverify)
+    for name in dict.fromkeys(_COMMANDS.values()):
+        if command is None or name == _COMMANDS[command]:
+            # What is spent is typed as behind `dpverify account`.
+            _module(name).register(*((app, _run) if name == "spending" else (app,)))
+    return app
 
 
 def _usage_error() -> type[Exception]:
@@ -94,17 +91,17 @@ def _usage_error() -> type[Exception]:
 
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
-    if words[:1] == ["account"] and runs.AND in words:
-        days.account_together(runs.typed_runs(words[1:], _run))
+    typed = known_name(words[0], _COMMANDS) if words else None
+    if words[:1] == ["account"] and _module("runs").AND in words:
+        _module("days").account_together(_module("runs").typed_runs(words[1:], _run))
         sys.stdout.flush()
         return 0
-    words = ledger.in_full(words)
-    program = typer.main.get_command(app)
-    add_plugins(
-        program,
-        words,
-        {"account": (account.in_full, account.any_protocol), "audit": (audit.any_protocol, audit.any_protocol)},
-    )
+    if typed == "ledger":
+        words = _module("ledger").in_full(words)
+    program: Any = typer.main.get_command(application(typed))
+    if not _EXTENDED.keys().isdisjoint(program.commands):
+        functions = {group: tuple(getattr(_module(group), name) for name in own) for group, own in _EXTENDED.items()}
+        _module("plugins").add_plugins(program, words, functions)
     command, words = invoked(program, words)
     options = options_of(command)
     refuse_repeated(words, options.values())

@@ -37,7 +37,7 @@ Run = Callable[..., None]
 
 
 def add_plugins(program: Any, words: Sequence[str], runs: dict[str, tuple[Run, Run]]) -> None:
-    """Add, to each of these groups of commands, one command for every further protocol.
+    """Add, to each of these groups of commands that is there, one command for every further protocol.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def add_plugins(program: Any, words: Sequence[str], runs: dict[str, tuple[Run, R
     # An option for a field is called alike in every group: after the field, unless a group has one of that name.
     taken = {option for pair in runs.values() for run in pair for option in inspect.signature(run).parameters}
     names = [*registered(Group.BITSUMS).others, *_OWN, *registered(Group.MECHANISMS).others]
-    for group, (own, other) in runs.items():
+    for group, (own, other) in ((group, run) for group, run in runs.items() if group in program.commands):
         for name in names:
             run = own if name in _OWN else other
             asked = [word.casefold() for word in words[:2]] == [group, name.casefold()]

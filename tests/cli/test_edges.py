@@ -71,7 +71,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
     """Return one call for each option of each command that computes, and each thing that may be wrong with it."""
     calls = []
-    for path, command in commands(typer.main.get_command(cli.app)):
+    for path, command in commands(typer.main.get_command(cli.application())):
         # One command's calls apart: which of the others are drawn does not depend on it.
         # Those of files and servers have their own tests.
         if (

@@ -13,7 +13,7 @@ from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 
 @pytest.fixture(scope="module")
 def program() -> Any:
-    return typer.main.get_command(cli.app)
+    return typer.main.get_command(cli.application())
 
 
 def test_the_librarys_messages_name_what_was_typed() -> None:

@@ -25,7 +25,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
 
 
 def commands(group: str) -> list[str]:
-    program = typer.main.get_command(cli.app)
+    program = typer.main.get_command(cli.application())
     return list(program.commands[group].commands)  # type: ignore[attr-defined]
 
 
