@@ -147,8 +147,8 @@ class _Planner:
                     "pieces": [piece.name for piece in wanted],
                 }
             )
-            async for answer in pieces.streamed(wanted, self._desk, self._number):
-                yield _line(answer)
+            async for answers in pieces.streamed(wanted, self._desk, self._number):
+                yield b"".join(map(_line, answers))
             if self._open == 1:
                 self._ahead = asyncio.create_task(self._look_ahead(state))
         finally:

@@ -26,6 +26,8 @@ _MEMORY = 3 << 30
 """Bytes of addresses that a worker may use, where the system can say so."""
 _KEPT = 4096
 """So many answers are remembered."""
+_HOPS = 4
+"""So many turns of the loop bring an answer to who asked, and the question that follows from it back here."""
 _PRELOADED = ["dpverify.serve.work"]
 
 Rank = tuple[int, ...]
@@ -44,6 +46,7 @@ class _Job:
     key: Hashable
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    near: Hashable
     answer: asyncio.Future[Any]
     waiting: dict[int, Rank] = field(default_factory=dict)
 
@@ -82,7 +85,9 @@ class Desk:
         for worker in self._idle:
             self._threads.submit(worker.start)
 
-    async def ask(self, key: Hashable, function: Callable[..., Any], *arguments: Any, rank: Rank) -> Any:
+    async def ask(
+        self, key: Hashable, function: Callable[..., Any], *arguments: Any, rank: Rank, near: Hashable = None
+    ) -> Any:
         """Return what a function of `dpverify.serve.work` returns.
 
         Parameters
@@ -93,6 +98,9 @@ class Desk:
             What is called; all can be pickled.
         rank : tuple of int
             The least is answered first.
+        near : hashable
+            What is the same for questions that are quicker to answer in the process that answered another of them,
+            which may still remember half of it.
 
         Raises
         ------
@@ -106,7 +114,7 @@ class Desk:
             return _told(self._answers[key])
         job = self._jobs.get(key)
         if job is None:
-            job = _Job(key, function, arguments, asyncio.get_running_loop().create_future())
+            job = _Job(key, function, arguments, near, asyncio.get_running_loop().create_future())
             self._jobs[key] = job
         self._askers += 1
         asker = self._askers
@@ -134,7 +142,9 @@ class Desk:
         wanted = sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=_rank)
         for job in wanted:
             if self._idle:
-                worker = self._idle.pop()
+                worker = next((one for one in self._idle if one.near == job.near), self._idle[0])
+                self._idle.remove(worker)
+                worker.near = job.near
                 self._busy[worker] = job
                 self._running.add(running := asyncio.get_running_loop().create_task(self._run(worker, job)))
                 running.add_done_callback(self._running.discard)
@@ -165,6 +175,8 @@ class Desk:
                 while len(self._answers) > _KEPT:
                     self._answers.popitem(last=False)
             job.answer.set_result((fine, value))
+            for _ in range(_HOPS):
+                await asyncio.sleep(0)
         self._assign()
 
     def close(self) -> None:
@@ -202,6 +214,7 @@ class _Worker:
         self._process: Any = None
         self._pipe: connection.Connection | None = None
         self._starting = threading.Lock()
+        self.near: Hashable = None
         self.ending = False
 
     def start(self) -> None:

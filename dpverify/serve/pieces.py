@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from dpverify.guarantee import Interval
 from dpverify.planning.crowds import FRACTIONS
 from dpverify.planning.plan import PlanRow, honest_users
 from dpverify.serve import work
@@ -24,12 +25,12 @@ _FEWEST = 100
 
 @dataclass(frozen=True)
 class Piece:
-    """A plan, a privacy profile, or one point of a curve.
+    """A plan, its privacy profile, its epsilon, or one point of a curve.
 
     Parameters
     ----------
-    curve : {"plan", "profile", "users", "epsilon", "honest"}
-        What it belongs to: the two in the middle are errors against that control.
+    curve : {"plan", "profile", "account", "users", "epsilon", "honest"}
+        What it belongs to; "users" and "epsilon" are errors against that control.
     way : {"published", "exact", "joint"}
         See `dpverify.serve.work.WAYS`.
     state : State
@@ -38,7 +39,7 @@ class Piece:
         Where, for a point.
     """
 
-    curve: Literal["plan", "profile", "users", "epsilon", "honest"]
+    curve: Literal["plan", "profile", "account", "users", "epsilon", "honest"]
     way: Way
     state: State
     x: str = ""
@@ -66,8 +67,10 @@ def _first_pieces(state: State) -> list[Piece]:
 
 
 def _plans(state: State, ways: list[Way]) -> list[Piece]:
-    plans, profiles = ([Piece(curve, way, state) for way in ways] for curve in ("plan", "profile"))
-    return [plans[0], profiles[0], *plans[1:], *profiles[1:]]
+    first, *others = [
+        [Piece("plan", way, state), Piece("profile", way, state), Piece("account", way, state)] for way in ways
+    ]
+    return [*first, *(piece for same in zip(*others, strict=True) for piece in same)]
 
 
 def _first(swept: list[Piece]) -> list[Piece]:
@@ -93,22 +96,30 @@ async def _answered(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str
 
 async def _answer(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str, Any]:
     question = Question.of(piece.state, piece.way)
-    row: PlanRow = await desk.ask(question, work.planned, question, rank=rank)
+    row: PlanRow = await desk.ask(question, work.planned, question, rank=rank, near=question)
     if piece.curve == "plan":
         return {"plan": work.shown(row)}
     if piece.curve == "profile":
-        found: dict[str, Any] = await desk.ask(("profile", question), work.profile, question, row, rank=rank)
-        return found
+        ends = await desk.ask(("profile", question), work.profile, row, rank=rank, near=question)
+        return {"points": [{"x": delta, **_both(end)} for delta, end in zip(work.DELTAS, ends, strict=True)]}
+    if piece.curve == "account":
+        return _both(await desk.ask(("account", question), work.accounted, question, row, rank=rank, near=question))
     if piece.curve == "honest":
         users = honest_users("share", piece.x, piece.state.users)
-        end = await desk.ask(("honest", question, users), work.honest, question, row, users, rank=rank)
-        return {"x": float(piece.x), "text": str(end), **end.to_dict()}
+        return {
+            "x": float(piece.x),
+            **_both(await desk.ask(("honest", question, users), work.honest, question, row, users, rank=rank)),
+        }
     plan = work.shown(row)
     return {"x": float(piece.x), "y": plan["bitsum_rmse"], "proved": plan["proved"]}
 
 
-async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterator[dict[str, Any]]:
-    """Yield the pieces as they are answered; whoever stops to iterate does not wait for the others.
+def _both(end: Interval) -> dict[str, Any]:
+    return {"text": str(end), **end.to_dict()}
+
+
+async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield the pieces as they are answered, those together that are at hand; who stops does not wait for the others.
 
     Parameters
     ----------
@@ -126,8 +137,13 @@ async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterato
 
     tasks = [asyncio.create_task(put(piece, place)) for place, piece in enumerate(wanted)]
     try:
-        for _ in wanted:
-            yield await found.get()
+        left = len(wanted)
+        while left:
+            answers = [await found.get()]
+            while not found.empty():
+                answers.append(found.get_nowait())
+            left -= len(answers)
+            yield answers
     finally:
         for task in tasks:
             task.cancel()

@@ -5,21 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from dpverify.digits import json_plain
+from dpverify.digits import json_plain, rounded_up
 from dpverify.guarantee import Budget, CapacityError, Interval, Side
 from dpverify.planning.account import account
+from dpverify.planning.answers import within_limits
 from dpverify.planning.comparison import FailedPlan, compare
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.result import HonestView
 from dpverify.serve.state import State
 
-__all__ = ["DELTAS", "WAYS", "Question", "Refusal", "Way", "honest", "planned", "profile", "shown"]
+__all__ = ["DELTAS", "WAYS", "Question", "Refusal", "Way", "accounted", "honest", "planned", "profile", "shown"]
 
 Way = Literal["published", "exact", "joint"]
 WAYS: tuple[Way, ...] = ("published", "exact", "joint")
 """How parameters are found: by the published formula, exactly, or exactly for bits that change jointly."""
 DELTAS = tuple(float(f"1e-{decade}") for decade in range(1, 14))
 """Where a privacy profile is evaluated."""
+
+
+_PROFILE_WIDTH = 1e-3
 
 
 class Refusal(Exception):
@@ -70,8 +75,25 @@ def planned(question: Question) -> PlanRow:
     return row
 
 
-def profile(question: Question, row: PlanRow) -> dict[str, Any]:
-    """Return epsilon at the state's delta as `dpverify account` computes it, and at others, enclosed.
+def profile(row: PlanRow) -> list[Interval]:
+    """Return what a plan gives at `DELTAS`, enclosed more closely than the eye sees.
+
+    Raises
+    ------
+    Refusal
+        If the law is too large to compute.
+    """
+    try:
+        with within_limits(row.bitsum):
+            view = HonestView.of(row.protocol, row.honest, row.guarantee.threat_model)
+            curve = view.curve(row.change, _PROFILE_WIDTH, min(DELTAS))
+            return [curve.epsilon(delta) for delta in DELTAS]
+    except CapacityError as error:
+        raise Refusal(error.reason) from error
+
+
+def accounted(question: Question, row: PlanRow) -> Interval:
+    """Return epsilon at the state's delta, as `dpverify account` computes it.
 
     Raises
     ------
@@ -80,21 +102,16 @@ def profile(question: Question, row: PlanRow) -> dict[str, Any]:
     """
     state = question.state
     try:
-        found = account(
+        return account(
             row.protocol,
             instances=state.instances,
             squared_change=state.squared_change,
             delta=state.delta,
             threat_model=row.guarantee.threat_model,
             honest=row.honest,
-        )
-        ends = found.epsilons(DELTAS)
+        ).epsilon
     except CapacityError as error:
         raise Refusal(error.reason) from error
-    return {
-        "text": str(found.epsilon),
-        "points": [{"x": delta, "text": str(end), **end.to_dict()} for delta, end in zip(DELTAS, ends, strict=True)],
-    }
 
 
 def honest(question: Question, row: PlanRow, users: int) -> Interval:
@@ -117,5 +134,7 @@ def honest(question: Question, row: PlanRow, users: int) -> Interval:
 
 def shown(row: PlanRow) -> dict[str, Any]:
     """Return a plan as plain JSON values, and whether its budget is proved to be met."""
-    plain: dict[str, Any] = json_plain({**row.to_dict(), "proved": row.guarantee.side is Side.UPPER_BOUND})
+    proved = row.guarantee.side is Side.UPPER_BOUND
+    text = rounded_up(row.guarantee.epsilon, 6)
+    plain: dict[str, Any] = json_plain({**row.to_dict(), "proved": proved, "text": text})
     return plain

@@ -10,7 +10,7 @@ import pytest
 from dpverify.planning.plan import PlanRow
 from dpverify.serve.lines import python_lines, shell_lines
 from dpverify.serve.state import State
-from dpverify.serve.work import Question, Way, honest, planned, profile
+from dpverify.serve.work import Question, Way, accounted, honest, planned
 from tests.cli.words import Run, runner
 
 LINKS = (
@@ -58,7 +58,7 @@ def test_the_program_prints_the_error_and_epsilon(link: dict[str, str], capsys: 
     error, epsilon = capsys.readouterr().out.splitlines()
     row = plan_of(state, way)
     assert error == f"{row.bitsum_rmse} users"
-    assert epsilon == profile(Question.of(state, way), row)["text"]
+    assert epsilon == str(accounted(Question.of(state, way), row))
 
 
 def test_no_state_can_say_more_than_numbers_in_a_line() -> None:

@@ -20,7 +20,9 @@ class Here:
     def __init__(self) -> None:
         self.asked = 0
 
-    async def ask(self, key: object, function: Callable[..., Any], *arguments: Any, rank: tuple[int, ...]) -> Any:
+    async def ask(
+        self, key: object, function: Callable[..., Any], *arguments: Any, rank: tuple[int, ...], near: object = None
+    ) -> Any:
         self.asked += 1
         return function(*arguments)
 
@@ -28,14 +30,14 @@ class Here:
 def answers(state: State, names: set[str]) -> dict[str, dict[str, Any]]:
     async def collect() -> list[dict[str, Any]]:
         wanted = [piece for piece in pieces(state) if piece.name in names]
-        return [answer async for answer in streamed(wanted, cast(Desk, Here()), 1)]
+        return [answer async for some in streamed(wanted, cast(Desk, Here()), 1) for answer in some]
 
     return {answer["piece"]: answer for answer in asyncio.run(collect())}
 
 
 def test_the_plan_comes_first_and_fine_points_come_last() -> None:
     names = [piece.name for piece in pieces(SMALL)]
-    assert names[:2] == ["plan/exact", "profile/exact"]
+    assert names[:3] == ["plan/exact", "profile/exact", "account/exact"]
     assert len(names) == len(set(names))
     assert not [name for name in names if "joint" in name]
     assert names.index("users/exact/100") < names.index("honest/exact/1") < names.index("users/exact/200")

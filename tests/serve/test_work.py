@@ -10,7 +10,7 @@ from dpverify.guarantee import Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.serve.state import State
-from dpverify.serve.work import DELTAS, Question, Refusal, honest, planned, profile, shown
+from dpverify.serve.work import DELTAS, Question, Refusal, accounted, honest, planned, profile, shown
 
 SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2"), ("squared_change", "1")])
 
@@ -28,15 +28,15 @@ def test_what_does_not_matter_makes_no_other_question() -> None:
     assert Question.of(SMALL, "joint") != Question.of(other, "joint")
 
 
-def test_a_profile_encloses_the_account_of_every_delta() -> None:
+def test_an_epsilon_is_that_of_the_library_and_the_profile_encloses_it() -> None:
     question = Question.of(SMALL, "exact")
     row = planned(question)
-    found = profile(question, row)
-    assert [point["x"] for point in found["points"]] == list(DELTAS)
-    for point in found["points"][3:7:3]:
-        exact = account(row.protocol, instances=2, delta=point["x"]).epsilon
-        assert point["lower"] <= exact.upper
-        assert exact.lower <= point["upper"]
+    exact = account(row.protocol, instances=2, delta="1e-6").epsilon
+    assert accounted(question, row) == exact
+    seen = profile(row)[DELTAS.index(1e-6)]
+    assert seen.lower <= exact.upper
+    assert exact.lower <= seen.upper
+    assert seen.width < 0.01
 
 
 def test_fewer_honest_users_never_give_less_epsilon() -> None:
@@ -53,7 +53,7 @@ def test_what_cannot_be_planned_is_a_reason() -> None:
     big = State.read([("bitsum", "pure"), ("users", "1e6"), ("instances", "100")])
     question = Question.of(big, "published")
     with pytest.raises(Refusal, match="atoms is needed"):
-        profile(question, planned(question))
+        accounted(question, planned(question))
 
 
 def test_a_formula_that_is_not_confirmed_is_not_shown_as_proved() -> None:

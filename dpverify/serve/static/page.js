@@ -4,7 +4,7 @@ import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
 
 const PAUSE = 40; // milliseconds without a change before it is asked
 const LONGEST = 60; // characters of a value in a link: no right one has as many
-const CURVES = { plan: "the plan", profile: "epsilon against delta", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
+const CURVES = { plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
 
 const byId = (id) => document.getElementById(id);
 const figures = FIGURES.map((about) => new Figure(about));
@@ -177,18 +177,21 @@ function drawPlans() {
   const ways = Object.keys(WAYS).filter((way) => wanted.includes(`plan/${way}`));
   const notes = new Set();
   const rows = ways.map((way) => {
-    const plan = known.get(`plan/${way}`), profile = known.get(`profile/${way}`);
+    const plan = known.get(`plan/${way}`), account = known.get(`account/${way}`);
     const name = element("th", { scope: "row" }, element("span", { className: `key ${way}` }), WAYS[way]);
     if (!plan) return element("tr", {}, name, element("td", { colSpan: 3 }, "computing ..."));
     if (plan.error) return element("tr", {}, name, element("td", { colSpan: 3, className: "problem" }, plan.error));
     const { bitsum_rmse: error, messages_per_user: messages, notes: said, proved } = plan.plan;
     said.forEach((note) => notes.add(`${WAYS[way]}: ${note.replace(/\.$/, "")}.`));
     if (!proved) notes.add(`${WAYS[way]}: that it keeps the budget is the formula's claim, not proved.`);
-    const epsilon = profile ? (profile.error ?? profile.text) : "computing ...";
+    const bound = proved ? `at most ${plan.plan.text}` : "computing ...";
+    const epsilon = account ? (account.error ?? account.text) : bound;
     return element("tr", {}, name, element("td", {}, short(error)), element("td", {}, epsilon), element("td", {}, short(messages)));
   });
   byId("plans").classList.remove("stale");
   byId("plans").tBodies[0].replaceChildren(...rows);
+  byId("answer").textContent = ways.filter((way) => known.get(`plan/${way}`)?.plan)
+    .map((way) => `${short(known.get(`plan/${way}`).plan.bitsum_rmse)} (${way})`).join(", ").replace(/^(?=.)/, "Error: ");
   byId("notes").replaceChildren(...[...notes].map((note) => element("li", {}, note)));
 }
 

@@ -2,6 +2,7 @@
 
 export const WAYS = { published: "Published formula", exact: "Exact law", joint: "Exact law, joint changes" };
 
+const LEGEND = { published: "published", exact: "exact", joint: "joint" };
 const DASH = { published: "dash", exact: "solid", joint: "dot" };
 const MARK = { published: "square", exact: "circle", joint: "triangle-up" };
 
@@ -12,7 +13,7 @@ export const FIGURES = [
     caption: "The error of the plan for the same budget at other numbers of users." },
   { name: "epsilon", title: "Error against epsilon", x: "epsilon", xTitle: "ε, nats", yTitle: "error of a sum, users",
     caption: "The error of the plan for other budgets." },
-  { name: "honest", title: "Epsilon against the honest share", x: "honest_fraction", xTitle: "share of users who follow the protocol",
+  { name: "honest", title: "Epsilon against the honest share", x: "honest_fraction", xTitle: "honest share of the users",
     yTitle: "ε that is left, nats", caption: "What is left of the plan above, which stays as it is.", ends: true },
 ];
 
@@ -70,12 +71,13 @@ export class Figure {
     const axis = { type: "log", color: ink, gridcolor: grid, zeroline: false, linecolor: colour("rule"), fixedrange: true,
       automargin: true, exponentformat: "power", minexponent: 5, minor: { ticks: "" } };
     const now = Number(values[about.x]);
+    const narrow = this.plot.clientWidth < 400;
     const layout = {
-      xaxis: { ...axis, title: { text: about.xTitle, standoff: 8 }, ...ticks(traces, "x", now) },
-      yaxis: { ...axis, title: { text: about.yTitle, standoff: 6 }, ...ticks(traces, "y") },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13, family: "system-ui, sans-serif" },
-      margin: { l: 50, r: 12, t: 8, b: 44 }, dragmode: false, hovermode: "closest",
-      showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+      xaxis: { ...axis, title: { text: about.xTitle, standoff: 8 }, ...ticks(traces, "x", now, narrow ? 4 : 7), tickangle: 0 },
+      yaxis: { ...axis, title: { text: about.yTitle, standoff: 6 }, ...ticks(traces, "y", undefined, 6) },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: narrow ? 11 : 13, family: "system-ui, sans-serif" },
+      margin: { l: 40, r: 12, t: 8, b: 40 }, dragmode: false, hovermode: "closest",
+      showlegend: true, legend: { orientation: "h", traceorder: "normal", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
       shapes: now > 0 ? [{ type: "line", xref: "x", yref: "paper", x0: now, x1: now, y0: 0, y1: 1, layer: "below",
         line: { color: colour("faint"), width: 1, dash: "dot" } }] : [],
     };
@@ -87,7 +89,7 @@ export class Figure {
   traces(way) {
     const points = this.points[way], x = points.map((point) => point.x), line = { color: colour(way), dash: DASH[way], width: 2 };
     const upper = points.map((point) => number(this.about.ends ? point.upper : point.y));
-    const drawn = { x, y: upper, name: WAYS[way], mode: "lines+markers", line, connectgaps: false,
+    const drawn = { x, y: upper, name: LEGEND[way], mode: "lines+markers", line, connectgaps: false,
       text: points.map((point) => point.text ?? short(point.y)), hovertemplate: "%{x}: %{text}<extra></extra>",
       marker: { color: colour(way), size: 7, symbol: points.map((p) => MARK[way] + (p.proved === false ? "-open" : "")) } };
     if (!this.about.ends) return [drawn];
@@ -126,13 +128,19 @@ export class Figure {
   }
 }
 
-// Numbers at 1, 2 and 5 where an axis spans little, and at every power of ten or every few where it spans much.
-function ticks(traces, key, also) {
+// Ticks of a logarithmic axis: round numbers where it spans little, 1, 2 and 5 where it spans more, and powers of ten.
+function ticks(traces, key, also, most) {
   const all = traces.flatMap((trace) => trace[key]).filter((value) => value > 0);
   if (also > 0) all.push(also);
   if (!all.length) return {};
-  const low = Math.log10(Math.min(...all)), high = Math.log10(Math.max(...all)), room = 0.04 * Math.max(high - low, 0.3);
+  const least = Math.min(...all), largest = Math.max(...all);
+  const low = Math.log10(least), high = Math.log10(largest), room = 0.04 * Math.max(high - low, 0.3);
   const range = [low - room, high + room];
-  if (high - low > 7) return { range, dtick: Math.ceil((high - low) / 7) };
-  return { range, dtick: high - low > 2.5 ? 1 : "D2" };
+  if (high - low > most) return { range, dtick: Math.ceil((high - low) / most) };
+  if (high - low > 0.6) return { range, dtick: high - low > 2.5 ? 1 : "D2" };
+  const span = (10 ** range[1] - 10 ** range[0]) / 4, power = 10 ** Math.floor(Math.log10(span));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= span);
+  const tickvals = [];
+  for (let place = Math.ceil(10 ** range[0] / step); place * step <= 10 ** range[1]; place += 1) tickvals.push(place * step);
+  return { range, tickmode: "array", tickvals, ticktext: tickvals.map((value) => Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 })) };
 }
