@@ -39,6 +39,7 @@ _COMMANDS = {
     "serve": "serve",
     "classify": "classify",
     "predict": "classify",
+    "decode": "decode",
     "demo": "demo",
     "spend": "spending",
     "spent": "spending",

@@ -17,7 +17,7 @@ from dpverify.cli.progress import told
 if TYPE_CHECKING:
     from dpverify.learning.data import DataFile
 
-__all__ = ["register"]
+__all__ = ["readable", "register"]
 
 _KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
 _PROTOCOLS = ("rr", "3nb", "nb", "poisson", "pure")
@@ -108,7 +108,7 @@ def classify(
     from dpverify.report.learning import learned_table
 
     public_scale = _scale(scale)
-    with _readable():
+    with readable():
         file = _opened(data, labels)
         tests = None if test is None else _opened(test, labels)
         known = file.label_set() if classes is None else _typed(classes, file)
@@ -150,7 +150,7 @@ def predict(
 
     found: list[Any] = []
     right = 0
-    with _readable():
+    with readable():
         classifier = load_model(model)
         file = _opened(data, labels)
         with told("rows") as progress:
@@ -207,7 +207,7 @@ def _scale(text: str) -> Any:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def readable() -> Iterator[None]:
     """Say of a file that cannot be read what it is, in one sentence."""
     try:
         yield

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, RenderableType
 
-    from dpverify.shown import Drawn
+    from dpverify.shown import Drawn, Shown
 
 __all__ = [
     "AsJson",
@@ -38,6 +38,7 @@ __all__ = [
     "threat_model",
     "write_figure",
     "write_files",
+    "write_rows",
 ]
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, the number of users; public.")]
@@ -161,6 +162,22 @@ def check_files(plot: Path | None, table: Path | None) -> None:
             raise ValueError(f"--csv={str(table)!r} must be another file than --plot, which would replace it.")
 
 
+def write_rows(table: Path | None, result: Shown) -> bool:
+    """Write a result's rows, where that is asked for; a sentence says if it does not work, and False is returned."""
+    if table is None:
+        return True
+    from dpverify.report import files
+    from dpverify.shown import records
+
+    text = files.csv_text(records(json_plain(result.to_dict()), result.rows_by))
+    try:
+        files.write_text(text, table)
+    except OSError as error:
+        typer.echo(f"--csv={str(table)!r} cannot be written: {error.strerror}.", err=True)
+        return False
+    return True
+
+
 def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
     """Write a result's figure and its rows, where they are asked for; a sentence says which one does not work.
 
@@ -169,17 +186,7 @@ def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
     typer.Exit
         With status 2, if one of them cannot be written.
     """
-    from dpverify.report import files
-    from dpverify.shown import records
-
-    written = True
-    if table is not None:
-        text = files.csv_text(records(json_plain(result.to_dict()), result.rows_by))
-        try:
-            files.write_text(text, table)
-        except OSError as error:
-            typer.echo(f"--csv={str(table)!r} cannot be written: {error.strerror}.", err=True)
-            written = False
+    written = write_rows(table, result)
     if plot is not None:
 
         def draw() -> Figure:

@@ -1,4 +1,4 @@
-"""What a classifier has learned from a file, as a terminal table."""
+"""What a classifier has learned from a file, and the words of its classes, as terminal tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from rich.text import Text
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from dpverify.learning.decoding import Decoded
     from dpverify.learning.evaluate import Learned
 
-__all__ = ["learned_table"]
+__all__ = ["decoded_table", "learned_table"]
 
 _MOST_CLASSES = 20
 
@@ -47,3 +48,25 @@ def learned_table(learned: Learned) -> RenderableType:
         )
     lines.append(f"Privacy: {made.guarantee_}.")
     return Group(Text(title, style="bold"), table, *map(Text, lines))
+
+
+def decoded_table(decoded: Decoded) -> RenderableType:
+    """Return one row per class with its words, best first.
+
+    Parameters
+    ----------
+    decoded : Decoded
+        As `dpverify.learning.decoding.decode` returns it.
+    """
+    table = Rows(("class", "words, best first"))
+    for label, words in decoded.words.items():
+        table.add_row(str(label), ", ".join(word.word for word in words))
+    meaning = {
+        "distinctive": "distinctive: what tells a class from the others, seen from the vocabulary's mean",
+        "density": "density: at the word's vector, as in wagner2025",
+    }
+    lines = [
+        f"Ranked by {meaning[decoded.score]}.",
+        f"Privacy: {decoded.classifier.guarantee_}; the words add nothing to it.",
+    ]
+    return Group(Text(f"{decoded.vocabulary:,} words looked at", style="bold"), table, *map(Text, lines))

@@ -1,0 +1,110 @@
+"""The words of a public vocabulary that tell the classes of a learned classifier apart: post-processing of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.data import DataFile
+from dpverify.learning.evaluate import Progress
+from dpverify.shown import Shown
+from protocols.decoding import Score, Word, decode_classes
+
+__all__ = ["Decoded", "decode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded(Shown):
+    """The words of every class, best first.
+
+    Parameters
+    ----------
+    classifier : PrivateDensityClassifier
+        Whose classes they are; what it guarantees, it guarantees together with the words.
+    score : str
+        What the words are ranked by: "distinctive" or "density".
+    vocabulary : int
+        How many words were looked at.
+    words : mapping
+        By class.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.learning:decoded_table"
+    rows_by: ClassVar[str] = "words"
+
+    classifier: PrivateDensityClassifier = field(repr=False)
+    score: Score
+    vocabulary: int
+    words: Mapping[object, Sequence[Word]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "score": self.score,
+            "vocabulary": self.vocabulary,
+            "guarantee": self.classifier.guarantee_.to_dict(),
+            "words": [
+                {"class": label, "rank": rank, "word": word.word, "score": word.score, "position": word.position}
+                for label, found in self.words.items()
+                for rank, word in enumerate(found, start=1)
+            ],
+        }
+
+
+class _Scaled:
+    """The vocabulary of a file, on the classifier's public scale; begins anew as often as it is read."""
+
+    def __init__(self, file: DataFile, classifier: PrivateDensityClassifier, passes: int, progress: Progress) -> None:
+        self._file, self._classifier, self._progress = file, classifier, progress
+        self._seen, self._all = 0, passes * file.rows
+
+    def __iter__(self) -> Iterator[tuple[Sequence[str], NDArray[np.floating]]]:
+        for vectors, words in self._file.chunks():
+            assert words is not None
+            yield words.astype(str).tolist(), self._classifier.scale_(vectors)
+            self._seen += len(vectors)
+            self._progress(self._seen, self._all)
+
+
+def decode(
+    classifier: PrivateDensityClassifier,
+    vocabulary: DataFile,
+    k: int = 10,
+    *,
+    score: Score = "distinctive",
+    progress: Progress = lambda done, rows: None,
+) -> Decoded:
+    """Return the k words of a public vocabulary that a classifier ranks highest in each class.
+
+    Parameters
+    ----------
+    classifier : PrivateDensityClassifier
+        Fitted, or loaded from a model file.
+    vocabulary : DataFile
+        Vectors, embedded as the users' points were, with the words as labels: `open_data(path, "words")`. Each vector
+        is scaled as the points were.
+    k : int
+        How many words, from 1 to the size of the vocabulary.
+    score : {"distinctive", "density"}
+        See `protocols.decoding`.
+    progress : callable
+        Called with the words that are done, and all words of all passes.
+
+    Raises
+    ------
+    ValueError
+        If the vectors have another dimension than the points, cannot be scaled, or are fewer than k.
+    """
+    if vocabulary.dimension != classifier.n_features_in_:
+        raise ValueError(
+            f"{vocabulary.path} has vectors of {vocabulary.dimension} dimensions, but must have the "
+            f"{classifier.n_features_in_} of the model."
+        )
+    scaled = _Scaled(vocabulary, classifier, 2 if score == "distinctive" else 1, progress)
+    words = decode_classes(classifier.protocol_, scaled, k, score=score)
+    return Decoded(classifier, score, vocabulary.rows, words)
