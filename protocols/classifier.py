@@ -69,7 +69,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         may differ from class to class. None is the exact sum, which gives **no privacy**.
     label_epsilon : float, optional
         epsilon of the label's randomized response, in (0, 700] nats. None publishes the labels **in the clear**.
-    classes : array_like, optional
+    classes : array_like, shape (n_classes,), optional
         The public set of labels. None takes the labels that occur in y, which **makes that set public**.
     empty_class : {"error", "never"}
         What to do with a class that nobody reported and that so has no density: refuse to fit, or leave it out of
@@ -88,7 +88,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     ----------
     classes_ : ndarray, shape (n_classes,)
         The classes that have a density, sorted.
-    empty_classes_ : ndarray
+    empty_classes_ : ndarray, shape (n_empty_classes,)
         The classes that nobody reported; empty unless `empty_class="never"`.
     reported_counts_ : ndarray of int64, shape (n_classes,)
         The users who reported each of `classes_`.
@@ -197,7 +197,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         ----------
         features : LSQFeatures
             The public features that the bits were rounded from.
-        classes : array_like
+        classes : array_like, shape (n_classes,)
             The public labels, sorted.
         counts : iterable of BitCounts
             Per class, those of the users who *reported* it.

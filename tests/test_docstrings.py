@@ -10,6 +10,7 @@ import enum
 import importlib
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,9 @@ RULES = {
     "RT01": "does not say what it returns",
     "RT03": "does not describe what it returns",
 }
+
+OURS = {"protocols.bitsum.exact.ExactSum", "protocols.lsq.scaled.ScaledFeatures"}
+"""Protocols that no work has: nothing to cite."""
 
 RETURNS = {"RT01", "RT03"}
 """What a method may say in its first sentence."""
@@ -92,6 +96,12 @@ def raises(function: Any) -> bool:
     )
 
 
+def unsourced(name: str, thing: Any) -> bool:
+    """Return whether neither a protocol nor its module cites a work, as what is ours does not."""
+    text = f"{inspect.getdoc(thing)} {sys.modules[thing.__module__].__doc__}"
+    return name.startswith("protocols.") and name not in OURS and not re.search(r"[a-z]+(?:19|20)\d\d|_lecture\d", text)
+
+
 def gaps(name: str, thing: Any) -> Iterator[str]:
     """Yield what the docstring of a public name lacks, one sentence each."""
     constants = inspect.isclass(thing) and issubclass(thing, enum.Enum)  # whose parameters are those of a lookup
@@ -105,18 +115,24 @@ def gaps(name: str, thing: Any) -> Iterator[str]:
         yield "does not say what it raises"
     if any("epsilon" in parameter.name for parameter in parsed["Parameters"]) and not re.search(r"\bnats?\b", text):
         yield "does not say that epsilon is in nats"
+    for section in ("Parameters", "Returns", "Attributes"):
+        for entry in parsed[section]:
+            if "array" in entry.type and not re.search(r"\bshapes?\b", " ".join([entry.type, *entry.desc])):
+                yield f"does not give the shape of {entry.name or 'what it returns'}"
+    if unsourced(name, thing):
+        yield "cites no source"
     linked = [link for link in re.findall(r"(?:docs|notebooks)/\w+\.\w+", text) if (ROOT / link).exists()]
     shown_elsewhere = constants or (inspect.isclass(thing) and issubclass(thing, Exception))  # where they are used
     if ">>>" not in text and not linked and not shown_elsewhere:
         yield "has no example, and leads to none"
 
 
-def incomplete(epsilon: float, delta: float) -> float:
+def incomplete(epsilon: Any, delta: float) -> float:
     """Add.
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : array_like
         In (0, inf).
     """
     check_real("delta", delta, low=0.0)
@@ -129,6 +145,7 @@ def test_what_is_missing_is_found() -> None:
         "does not say what it returns",
         "does not say what it raises",
         "does not say that epsilon is in nats",
+        "does not give the shape of epsilon",
         "has no example, and leads to none",
     ]
 

@@ -65,8 +65,8 @@ def audit_mechanism(
     claim : Budget or (epsilon, delta), optional
         What is claimed for every pair; None only measures.
     inputs : (array_like, array_like) or sequence of InputPair
-        Two neighbouring inputs, or pairs to search, for instance of `dpverify.audit.neighbours.neighbouring_inputs`.
-        All pairs share the error probability.
+        Two neighbouring inputs, of any shape, or pairs to search, for instance of
+        `dpverify.audit.neighbours.neighbouring_inputs`. All pairs share the error probability.
     delta : float
         In [0, 1), at which epsilon is measured where nothing is claimed.
     resolution : float, optional

@@ -75,7 +75,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         The class of highest density, or that whose mean in the kernel's space is nearest: the density less half the
         square of the mean's norm, which is estimated from the same published numbers. "auto" is the latter for the
         inner product, where mean norms matter, and the former else; "nearest-mean" is for the inner product only.
-    classes : array_like, optional
+    classes : array_like, shape (n_classes,), optional
         The public set of labels. None takes the labels that occur in y, which **makes that set public**.
     empty_class : {"never", "error"}
         What to do with a class that nobody reported: never predict it, with a warning, or refuse to fit.
@@ -195,7 +195,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
 
         Parameters
         ----------
-        X, y : array_like
+        X, y : array_like, shapes (n, d) and (n,)
             As for `fit`. `classes` must be given, and be the same everywhere.
         part : int, optional
             Which part of the users this is, counted from 0: needed where `random_state` is a number.

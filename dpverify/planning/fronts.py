@@ -190,6 +190,11 @@ def front(
     progress : callable, optional
         `progress(done, total)` in plans, after every plan.
 
+    Returns
+    -------
+    Front
+        The plans that no other beats in both error and messages, and the recommended one with its reason.
+
     Raises
     ------
     InfeasibleBudgetError

@@ -236,6 +236,11 @@ def least_users(
     progress : callable, optional
         `progress(done, total)` in protocols, after every one.
 
+    Returns
+    -------
+    LeastPlans
+        For each protocol the least number, with the plan that meets what is asked, or the reason why there is none.
+
     Raises
     ------
     TypeError, ValueError
@@ -294,6 +299,11 @@ def least_epsilon(
     bitsums, squared_change, ball, sparsity, threat_model, honest_fraction, progress
         As for `least_users`.
 
+    Returns
+    -------
+    LeastPlans
+        For each protocol the least epsilon in nats, with its plan, or the reason why there is none.
+
     Raises
     ------
     TypeError, ValueError
@@ -350,6 +360,11 @@ def least_messages(
         n and I, at least 1.
     bitsums, squared_change, ball, sparsity, threat_model, honest_fraction, progress
         As for `least_users`.
+
+    Returns
+    -------
+    LeastPlans
+        For each protocol the fewest messages, with its plan, or the reason why there is none.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every binary-sum protocol has in common: randomizer, shuffler, analyzer, and a sampler of the shuffled view."""
+"""What every binary-sum protocol has in common: randomizer, shuffler, analyzer (cheu2019); a sampler of the view."""
 
 from __future__ import annotations
 

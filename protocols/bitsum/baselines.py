@@ -1,4 +1,4 @@
-"""What shuffle-model protocols are compared with: a trusted curator who adds noise, and local randomized response."""
+"""What protocols are compared with: a curator who adds noise (dwork2014), local randomized response (warner1965)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locality-sensitive quantization (LSQ): kernels written as expected products of bounded features."""
+"""Locality-sensitive quantization (LSQ, wagner2025): kernels written as expected products of bounded features."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class LinearMap(LSQFamily):
 
     - "haar": rows of an orthogonal matrix that is uniform on all of them. With Q = D it is a rotation: exact.
     - "hadamard": rows of the orthonormal Walsh-Hadamard matrix after random signs, the dimension padded with zeros to a
-      power of two D. With Q = D it is exact; with fewer rows it is the fast Johnson-Lindenstrauss map.
+      power of two D. With Q = D it is exact; with fewer rows it is the fast Johnson-Lindenstrauss map (ailon2009).
     - "signs": entries +-1/sqrt(d), independent.
 
     With more rows than D, independent rotations stand below each other: the error of rounding to bits is less, and that

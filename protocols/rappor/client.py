@@ -1,7 +1,7 @@
 """What runs on a user's device: exact draws from the operating system's entropy, and a memory to outlive the process.
 
 The simulation in `protocols.rappor.response` draws floats from a seeded generator; here nothing is seeded, and a
-probability is the float's exact binary value.
+probability is the float's exact binary value. The mechanism is that of erlingsson2014.
 """
 
 from __future__ import annotations

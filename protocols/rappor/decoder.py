@@ -2,7 +2,8 @@
 
 Every candidate's share of the users is a coefficient of one linear model of all cohorts' debiased bits, whose noise has
 a known variance. Where candidates are few beside the bits, least squares is all that is needed. Else a Lasso with
-positive coefficients finds the frequent ones, and every other candidate is fitted to what these leave.
+positive coefficients finds the frequent ones, as in erlingsson2014, and every other candidate is fitted to what these
+leave.
 """
 
 from __future__ import annotations
