@@ -137,22 +137,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links between files of the repository into links between pages of the site."""
+    """Turn links between files of the repository into links between pages of the site, named by their titles."""
     here = page.file.src_uri
     origin = next((source for source, where in COPIED.items() if where == here), f"docs/{here}")
     if here.startswith("notebooks/") and here not in COPIED.values():
         origin = here
 
     def moved(match: re.Match[str]) -> str:
-        target, anchor = match[1], match[2] or ""
+        text, target, anchor = match[1], match[2], match[3] or ""
         if re.match(r"\w+:", target) or not target:
             return match[0]
-        there = (ROOT / origin).parent.joinpath(target).resolve().relative_to(ROOT).as_posix()
+        file = (ROOT / origin).parent.joinpath(target).resolve()
+        if text.endswith(file.name) and file.suffix == ".md":
+            text = title(file.read_text(encoding="utf-8"))
+        there = file.relative_to(ROOT).as_posix()
         there = COPIED.get(there, re.sub(r"\.ipynb$", ".md", there).removeprefix("docs/"))
-        up = "../" * here.count("/")
-        return f"]({up}{there}{anchor})"
+        return f"[{text}]({'../' * here.count('/')}{there}{anchor})"
 
-    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", moved, markdown)
+    return re.sub(r"\[([^\]\n]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", moved, markdown)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
