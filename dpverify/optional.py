@@ -14,6 +14,7 @@ INSTALLED_BY = {
     "jinja2": "'dpverify[report]'",
     "matplotlib": "matplotlib",
     "pandas": "'dpverify[data]'",
+    "pyarrow": "'dpverify[data]'",
     "rich": "rich",
     "sklearn": "scikit-learn",
     "typer": "typer",

@@ -39,10 +39,20 @@ from pathlib import Path
 daily_users = [41_000] * 365
 Path("year.csv").write_text("protocol,users,flip_probability\\n" + "rr,41000,0.1\\n" * 30)
 """,
+    "private_classifier": """
+import numpy as np
+import pandas as pd
+rng = np.random.default_rng(0)
+topics = np.array(["arts", "sports", "travel"])[np.arange(6_600) % 3]
+points = np.repeat(np.eye(3), 6, axis=1)[np.arange(6_600) % 3, :16] + 0.7 * rng.normal(size=(6_600, 16))
+X, y, X_test, y_test = points[:6_000], topics[:6_000], points[6_000:], topics[6_000:]
+pd.DataFrame(X).add_prefix("x").assign(topic=y).to_parquet("points.parquet")
+np.save("others.npy", X_test)
+""",
 }
 """What a page assumes that its reader has."""
 
-PAGES = ("tutorial", "telemetry", "audits_in_ci", "spending", "comparison")
+PAGES = ("tutorial", "telemetry", "audits_in_ci", "spending", "private_classifier", "comparison")
 
 
 def blocks(text: str) -> list[tuple[str, str]]:

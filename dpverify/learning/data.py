@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.optional import needing
 from protocols.validation import check_integer
 
 __all__ = ["DataFile", "open_data", "read_chunks"]
@@ -200,11 +201,9 @@ class _Arrays(DataFile):
 class _Parquet(DataFile):
     def __init__(self, path: Path, labels: str | None) -> None:
         super().__init__(path, labels)
-        try:
+        with needing(f"{path}"):
             import pyarrow
             from pyarrow import parquet
-        except ImportError:
-            raise ValueError(f"{path} needs pyarrow to be read: pip install 'dpverify[data]'.") from None
         try:
             self._file: Any = parquet.ParquetFile(path, memory_map=True)
         except pyarrow.ArrowInvalid as error:

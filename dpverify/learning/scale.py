@@ -28,9 +28,10 @@ __all__ = [
 Scale = Literal["unit"] | float | tuple[ArrayLike, ArrayLike]
 """What `PublicScale.of` takes."""
 _GAMMA_KERNELS = ("gaussian", "laplacian")
-_WIDTHS = {"unit": 0.85, "ball": 0.4, "box": 0.4}
-"""Of the Gaussian kernel. Directions spread over a sphere, of diameter 2, where coordinates within their bounds mostly
-stay near its middle."""
+_GAUSSIAN = {"unit": 0.85, "ball": 0.4, "box": 0.4}
+"""Directions spread over a sphere, of diameter 2, where coordinates within their bounds mostly stay near the middle."""
+_OF_A_DISTANCE = 0.42
+"""Kernels of a distance, not of its square, have heavier tails, and matter less which width they have."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +139,15 @@ def _bounds(name: str, value: Any) -> NDArray[np.float64]:
 def default_bandwidth(kernel: str, scale: PublicScale, dimension: int) -> float | None:
     """Return the public bandwidth that is taken when none is given, in units of the unit ball; None where none is used.
 
-    It depends on the scale, and is wide enough that densities stand out against the kernel's own error at 1,024
-    features, about .03. The Laplacian kernel's distance is a sum over coordinates, as a rule sqrt(d) times the
-    Euclidean one, which its bandwidth makes up for; kernels of a distance, not of its square, have heavier tails, and
-    learn best at about half the width.
+    It is wide enough that densities stand out against the kernel's own error at 1,024 features, about .03. The
+    Laplacian kernel's distance is a sum over coordinates, as a rule sqrt(d) times the Euclidean one, which its bandwidth
+    makes up for.
     """
     if kernel == "inner-product":
         return None
-    width = _WIDTHS[scale.kind]
     if kernel == "gaussian":
-        return width
-    return width / 2.0 * (math.sqrt(dimension) if kernel == "laplacian" else 1.0)
+        return _GAUSSIAN[scale.kind]
+    return _OF_A_DISTANCE * (math.sqrt(dimension) if kernel == "laplacian" else 1.0)
 
 
 def gamma_from_bandwidth(bandwidth: float, kernel: str = "gaussian") -> float:

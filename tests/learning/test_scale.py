@@ -86,5 +86,5 @@ def test_gammas_beyond_the_floats_are_refused() -> None:
 def test_the_default_depends_on_public_numbers() -> None:
     assert default_bandwidth("inner-product", PublicScale.of("unit"), 9) is None
     assert default_bandwidth("gaussian", PublicScale.of((0, 1)), 9) == 0.4
-    assert default_bandwidth("laplacian", PublicScale.of((0, 1)), 9) == pytest.approx(0.6)
-    assert default_bandwidth("exponential", PublicScale.of((0, 1)), 9) == pytest.approx(0.2)
+    assert default_bandwidth("laplacian", PublicScale.of((0, 1)), 9) == pytest.approx(1.26)
+    assert default_bandwidth("exponential", PublicScale.of((0, 1)), 9) == pytest.approx(0.42)
