@@ -9,6 +9,7 @@ from typing import Literal
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from dpverify.digits import rounded_down, rounded_up, unrounded
 from dpverify.dossier.contents import Curve, Curves, Dossier
@@ -21,8 +22,10 @@ from dpverify.report.plots import figure_of
 __all__ = ["Plot", "crowd_curves", "interval", "plots"]
 
 _DIGITS = 5
-_SIZE = (4.2, 3.3)
+_SIZE = (4.2, 3.5)
 """Inches: a unit of the SVG is then about a pixel on a phone, where its text must be read."""
+_DEEPEST = 1e-6
+"""Of the budget's delta: what is below is in the table only."""
 _APART = 0.17
 """Between the numbers below an axis, in its lengths."""
 
@@ -78,6 +81,7 @@ def _plot(
     log: Literal["", "x", "y", "xy"],
     level: tuple[str, float] | None = None,
     shown: Callable[[float], str] = unrounded,
+    floor: float = 0.0,
     ticks: bool = False,
     falling: bool = False,
 ) -> Plot | None:
@@ -87,7 +91,7 @@ def _plot(
     figure, (axes,) = figure_of(*_SIZE)
     series, marks = [], []
     for number, line in enumerate(curves.lines):
-        drawn = [(at, end) for at, end in zip(line.x, line.y, strict=True) if _can_be_drawn(at, end, log)]
+        drawn = [(at, end) for at, end in zip(line.x, line.y, strict=True) if _can_be_drawn(at, end, log, floor)]
         ends = [end for _, end in drawn if end is not None]
         kind: Literal["steps", "line"] = "steps" if line.steps else "line"
         series.append(Series(line.label, [at for at, _ in drawn], ends, kind))
@@ -99,6 +103,9 @@ def _plot(
         _ticks(axes, [at for line in curves.lines for at in line.x], shown)
     if falling:
         axes.invert_xaxis()
+    if floor:
+        axes.set_ylim(bottom=floor)
+    _legend_above(figure, axes)
     return Plot(
         name,
         title,
@@ -108,6 +115,14 @@ def _plot(
         _rows(curves.lines, shown),
         curves.notes,
     )
+
+
+def _legend_above(figure: Figure, axes: Axes) -> None:
+    """Move the legend out of the way of the lines."""
+    handles, labels = axes.get_legend_handles_labels()
+    if (legend := axes.get_legend()) is not None:
+        legend.remove()
+        figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize="small")
 
 
 def _ticks(axes: Axes, places: Sequence[float], shown: Callable[[float], str]) -> None:
@@ -123,10 +138,10 @@ def _ticks(axes: Axes, places: Sequence[float], shown: Callable[[float], str]) -
     axes.set_xticks(chosen, [shown(place) for place in chosen])
 
 
-def _can_be_drawn(at: float, end: Interval | None, log: str) -> bool:
+def _can_be_drawn(at: float, end: Interval | None, log: str, floor: float) -> bool:
     if end is None or math.isinf(end.upper):
         return False
-    return (at > 0 or "x" not in log) and (end.upper > 0 or "y" not in log)
+    return (at > 0 or "x" not in log) and (end.upper > floor or "y" not in log)
 
 
 def _rows(lines: Sequence[Curve], shown: Callable[[float], str]) -> tuple[tuple[str, ...], ...]:
@@ -145,7 +160,7 @@ def crowd_curves(crowd: Crowd) -> Curves:
 
 
 def _few(value: float) -> str:
-    return f"{value:,.4g}" if value < 1e6 else f"{value:,.0f}"
+    return f"{value:.4g}" if value < 1e3 else f"{value:,.0f}"
 
 
 def plots(dossier: Dossier) -> dict[str, Plot]:
@@ -175,6 +190,7 @@ def plots(dossier: Dossier) -> dict[str, Plot]:
             y="δ",
             log="y",
             level=("budget", budget.delta),
+            floor=_DEEPEST * budget.delta,
         ),
         _plot(
             "loss",
