@@ -88,6 +88,7 @@ def test_the_bound_is_the_worse_of_large_and_small_moves() -> None:
         joint._largest_move.divergence = lambda epsilon, among, large=large: large  # type: ignore[method-assign, misc]
         deltas.append(joint.delta_upper(2.0))
     assert divergence([(mixed(0.63), ZERO)] * 2, 2.0) <= deltas[0] <= deltas[1] <= deltas[2] < 1.0
+    assert deltas[0] < deltas[2]
     assert deltas[1] >= 0.05
 
 
@@ -197,3 +198,17 @@ def test_a_rare_large_loss_is_looked_at_where_its_moments_peak() -> None:
         pair = binomial_randomized_response(users, p, 1e-42)
         found = JointChange(list(pair), L2Ball(1.0, 768), attained=pair).epsilon(1e-6)
         assert 0.0 < found.width < width * found.lower
+
+
+def test_errors_of_losses_and_masses_count_where_a_move_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beside the others' charges, which hide them.
+    monkeypatch.setattr(JointChange, "_charges", lambda joint, crowd, tilts: joint.change.coordinates * crowd)
+    plain, grown, shifted = (JointChange([negative_binomial(10.0, 0.8).down], L2Ball(1.0, 4)) for _ in range(3))
+    grown._log_growth += 0.2
+    shifted._loss_error += 0.03
+    epsilon = plain.epsilon_upper(1e-6)
+    # What moduli bound more sharply has no such error here.
+    assert 0.02 < shifted.epsilon_upper(1e-6) - epsilon < 0.031
+    assert shifted.delta_upper(epsilon + 0.03) > 0.9 * plain.delta_upper(epsilon)
+    assert grown.delta_upper(epsilon) > 1.1 * plain.delta_upper(epsilon)
+    assert grown.delta_upper(grown.epsilon_upper(1e-6)) <= 1.001e-6
