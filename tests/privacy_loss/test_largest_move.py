@@ -212,3 +212,12 @@ def test_errors_of_losses_and_masses_count_where_a_move_is_large(monkeypatch: py
     assert shifted.delta_upper(epsilon + 0.03) > 0.9 * plain.delta_upper(epsilon)
     assert grown.delta_upper(epsilon) > 1.1 * plain.delta_upper(epsilon)
     assert grown.delta_upper(grown.epsilon_upper(1e-6)) <= 1.001e-6
+
+
+def test_a_cell_counts_among_few_where_any_of_its_moves_does() -> None:
+    joint = made(L2Bounded(1.0, 3))
+    least, most = (float(costs[-1, 0]) for costs in joint._grid.cells)
+    joint._known[1.0] = np.zeros(joint._grid.cells[0].shape)
+    joint._known[1.0][-1] = 3.0
+    assert joint._log_integral(1.0, 0.5 * (least + most)) == pytest.approx(3.0)
+    assert joint._log_integral(1.0, 0.99 * least) == pytest.approx(0.0, abs=1e-12)
