@@ -22,7 +22,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interva
 from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
 from dpverify.planning.plan import METHODS, PlanRow, plan
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily
@@ -105,9 +105,25 @@ class DemoRow:
         """The mean accuracy of the runs; nan without any."""
         return float(np.mean(self.accuracies)) if self.accuracies else math.nan
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; a row without a plan has the key "error"."""
+        if self.error is not None:
+            return {"classifier": self.name, "method": self.method, "error": self.error}
+        return {
+            "classifier": self.name,
+            "method": self.method,
+            "accuracy": self.accuracy,
+            "accuracies": list(self.accuracies),
+            "bitsum_rmse": self.rmse,
+            "messages_per_user": self.messages,
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "exact_epsilon": None if self.exact_epsilon is None else self.exact_epsilon.to_dict(),
+            "notes": list(self.notes),
+        }
+
 
 @dataclass(frozen=True)
-class DemoResult(Shown):
+class DemoResult(Drawn):
     """What `run` measured.
 
     Parameters
@@ -123,6 +139,7 @@ class DemoResult(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:demo_table"
+    figure_by: ClassVar[str] = "dpverify.report.plots:demo_accuracies"
 
     budget: Budget
     label_epsilon: float
@@ -137,6 +154,19 @@ class DemoResult(Shown):
     def users_per_class(self) -> int:
         """The mean number of users per class, rounded."""
         return round(self.users / self.classes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "budget": self.budget.to_dict(),
+            "label_epsilon": self.label_epsilon,
+            "users": self.users,
+            "queries": self.queries,
+            "classes": self.classes,
+            "instances": self.instances,
+            "repeats": self.repeats,
+            "rows": [row.to_dict() for row in self.rows],
+        }
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,17 @@ def named(where: str) -> Any:
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested values under one key each, such as `guarantee.epsilon`; texts of a list are joined by "; "."""
+    """Return nested values under one key each, such as `guarantee.epsilon`.
+
+    What a list holds is joined by "; ", and a list of rows is left out: it has no place in one.
+    """
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
             found |= {f"{key}.{name}": inner for name, inner in flat(value).items()}
         elif isinstance(value, (list, tuple)):
-            found[key] = "; ".join(map(str, value))
+            if not any(isinstance(each, Mapping) for each in value):
+                found[key] = "; ".join(map(str, value))
         else:
             found[key] = value
     return found

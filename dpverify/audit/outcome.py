@@ -47,6 +47,7 @@ class AuditReport(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.audits:audit_table"
     figure_by: ClassVar[str] = "dpverify.report.audits:audit_evidence"
+    rows_by: ClassVar[str] = "results"
 
     subject: str
     claim: Mapping[str, float] | None

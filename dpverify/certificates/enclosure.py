@@ -43,6 +43,10 @@ class Enclosure(NamedTuple):
     digits: int
     text: str
 
+    def to_dict(self) -> dict[str, float | int | str]:
+        """Return the fields as plain JSON values."""
+        return self._asdict()
+
 
 def hockey_stick(
     pair: Pair, epsilon: Number, direction: Direction | str = Direction.UP, *, digits: int = 15

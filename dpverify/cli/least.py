@@ -27,7 +27,7 @@ from dpverify.cli.progress import told
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
-    from dpverify.planning.least import LeastPlans
+    from dpverify.planning.least_plans import LeastPlans
 
 __all__ = ["register"]
 
@@ -211,7 +211,7 @@ def _messages(
 
 def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
     from dpverify.cli.checks import account_command, folded
-    from dpverify.planning.least import Least
+    from dpverify.planning.least_plans import Least
     from dpverify.report.least import least_table
     from dpverify.report.tables import WIDTH
 

@@ -13,7 +13,7 @@ from dpverify.guarantee import Interval
 from dpverify.planning.comparison import Comparison
 from dpverify.planning.crowds import Crowd
 from dpverify.planning.plan import PlanRow
-from dpverify.shown import Shown, named
+from dpverify.shown import Drawn, named
 
 if TYPE_CHECKING:
     import pandas
@@ -89,7 +89,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Dossier(Shown):
+class Dossier(Drawn):
     """Plans of one budget, and what is known about the recommended one; `dpverify.full_report` makes it.
 
     Parameters
@@ -121,6 +121,7 @@ class Dossier(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
+    figure_by: ClassVar[str] = "dpverify.report.dossiers:dossier_errors"
 
     title: str
     plans: Comparison

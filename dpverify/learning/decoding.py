@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.data import DataFile
 from dpverify.learning.evaluate import Progress
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from protocols.decoding import Score, Word, decode_classes
 
 __all__ = ["Decoded", "decode"]
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded(Shown):
+class Decoded(Drawn):
     """The words of every class, best first.
 
     Parameters
@@ -35,6 +35,7 @@ class Decoded(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.learning:decoded_table"
+    figure_by: ClassVar[str] = "dpverify.report.learning:decoded_scores"
     rows_by: ClassVar[str] = "words"
 
     classifier: PrivateDensityClassifier = field(repr=False)

@@ -11,7 +11,7 @@ import numpy as np
 from dpverify.guarantee import Interval
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.data import DataFile
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from dpverify.statistics.intervals import clopper_pearson
 from protocols.validation import check_real
 
@@ -25,7 +25,7 @@ _PUBLIC_SPLIT = 20_260
 
 
 @dataclass(frozen=True, eq=False)
-class Learned(Shown):
+class Learned(Drawn):
     """A classifier that has learned from a file.
 
     Parameters
@@ -39,6 +39,7 @@ class Learned(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.learning:learned_table"
+    figure_by: ClassVar[str] = "dpverify.report.learning:learned_noise"
     rows_by: ClassVar[str] = "classes"
 
     classifier: PrivateDensityClassifier = field(repr=False)

@@ -14,7 +14,7 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, enclosing_floats, printed_float
 from dpverify.planning.account import account
 from dpverify.planning.plan import EXACT, plan
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["InstanceBudgets", "Share", "per_instance_budgets"]
@@ -65,7 +65,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class InstanceBudgets(Shown):
+class InstanceBudgets(Drawn):
     """The shares of one budget.
 
     Parameters
@@ -83,6 +83,7 @@ class InstanceBudgets(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.budgets:budget_table"
+    figure_by: ClassVar[str] = "dpverify.report.budgets:budget_bars"
 
     budget: Budget
     instances: int

@@ -16,7 +16,7 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, Inf
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.search import smallest_at_level
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.means import LocalMean
@@ -79,7 +79,7 @@ class MeanPlan:
 
 
 @dataclass(frozen=True)
-class MeanPlans(Shown):
+class MeanPlans(Drawn):
     """What one budget buys for a mean, by every estimator.
 
     Parameters
@@ -97,6 +97,7 @@ class MeanPlans(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.means:means_table"
+    figure_by: ClassVar[str] = "dpverify.report.means:means_bars"
 
     budget: Budget
     users: int

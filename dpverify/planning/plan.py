@@ -32,7 +32,7 @@ from dpverify.planning.answers import (
     within_limits,
 )
 from dpverify.planning.proved import Search, TargetEpsilon
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -45,7 +45,7 @@ EXACT = "exact"
 
 
 @dataclass(frozen=True)
-class PlanRow(Shown):
+class PlanRow(Drawn):
     """Parameters of one protocol that meet a budget.
 
     Parameters
@@ -73,6 +73,7 @@ class PlanRow(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"
+    figure_by: ClassVar[str] = "dpverify.report.plots:plan_profile"
 
     bitsum: str
     method: str

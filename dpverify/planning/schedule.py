@@ -307,6 +307,7 @@ class ScheduleResult(AccountResult):
     """
 
     table_by: ClassVar[str] = "dpverify.report.schedules:schedule_table"
+    rows_by: ClassVar[str] = "days"
     figure_by: ClassVar[str] = "dpverify.report.schedules:schedule_figure"
 
     schedule: Schedule = field(kw_only=True, repr=False, compare=False)

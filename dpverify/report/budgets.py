@@ -13,12 +13,32 @@ from rich.text import Text
 from dpverify.digits import rounded_down, unrounded
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.budgets import InstanceBudgets
 
-__all__ = ["budget_table"]
+__all__ = ["budget_bars", "budget_table"]
 
 _DIGITS = 17
 """What a float has: a share is cut here, downwards."""
+
+
+def budget_bars(budgets: InstanceBudgets, axes: Axes | None = None) -> Axes:
+    """Draw what an instance may spend, a bar for each way of composing.
+
+    Parameters
+    ----------
+    budgets : InstanceBudgets
+        As `dpverify.planning.budgets.per_instance_budgets` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import bars_on
+
+    found = [(row.composition, row.epsilon0) for row in budgets.rows if row.epsilon0 is not None]
+    title = f"{budgets.budget} of the whole, I = {budgets.instances:,}"
+    names, shares = [name for name, _ in found], [share for _, share in found]
+    return bars_on(axes, names, shares, x="epsilon of one instance (nats)", title=title)
 
 
 def budget_table(budgets: InstanceBudgets) -> RenderableType:

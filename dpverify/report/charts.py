@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from dpverify.guarantee import Interval
 from dpverify.report.plots import STYLES, figure_of
 
-__all__ = ["Series", "bars", "chart", "finished", "side_by_side"]
+__all__ = ["Series", "bars", "bars_on", "chart", "finished", "side_by_side"]
 
 _FEW = 40
 """Up to so many points of a line are marked."""
@@ -152,6 +152,15 @@ def bars(
     drawn.invert_yaxis()
     drawn.margins(x=0.12)
     return finished(drawn, x, "", title, "x" if log else "")
+
+
+def bars_on(
+    axes: Axes | None, names: Sequence[str], values: Sequence[float], *, x: str, title: str, log: bool = False
+) -> Axes:
+    """Draw `bars` on given axes, or on those of a figure of their size, and return the axes."""
+    drawn = figure_of(6.4, 1.2 + 0.36 * len(names))[1][0] if axes is None else axes
+    bars(names, values, x=x, title=title, log=log, axes=drawn)
+    return drawn
 
 
 def finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:

@@ -10,9 +10,24 @@ from rich.text import Text
 from dpverify.report.tables import plan_table, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.dossier.contents import Dossier
 
-__all__ = ["dossier_table"]
+__all__ = ["dossier_errors", "dossier_table"]
+
+
+def dossier_errors(dossier: Dossier, axes: Axes | None = None) -> Axes:
+    """Draw the error of every plan of a report.
+
+    Parameters
+    ----------
+    dossier : Dossier
+        As `dpverify.full_report` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    return dossier.plans.plot(axes)
 
 
 def dossier_table(dossier: Dossier) -> RenderableType:

@@ -11,12 +11,32 @@ from rich.text import Text
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.learning.decoding import Decoded
     from dpverify.learning.evaluate import Learned
 
-__all__ = ["decoded_table", "learned_table"]
+__all__ = ["decoded_scores", "decoded_table", "learned_noise", "learned_table"]
 
 _MOST_CLASSES = 20
+
+
+def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
+    """Draw the noise of every class's density, as far as the table goes.
+
+    Parameters
+    ----------
+    learned : Learned
+        As `dpverify.learning.evaluate.learn` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import bars_on
+
+    made = learned.classifier
+    names, noise = [str(label) for label in made.classes_.tolist()], made.noise_.tolist()
+    title = f"{learned.users:,} users, {len(names):,} classes"
+    return bars_on(axes, names[:_MOST_CLASSES], noise[:_MOST_CLASSES], x="noise of a class's density", title=title)
 
 
 def learned_table(learned: Learned) -> RenderableType:
@@ -70,3 +90,20 @@ def decoded_table(decoded: Decoded) -> RenderableType:
         f"Privacy: {decoded.classifier.guarantee_}; the words add nothing to it.",
     ]
     return Group(Text(f"{decoded.vocabulary:,} words looked at", style="bold"), table, *map(Text, lines))
+
+
+def decoded_scores(decoded: Decoded, axes: Axes | None = None) -> Axes:
+    """Draw the scores of every class's words, as far as the table goes.
+
+    Parameters
+    ----------
+    decoded : Decoded
+        As `dpverify.learning.decoding.decode` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import bars_on
+
+    found = [(f"{label}: {word.word}", word.score) for label, words in decoded.words.items() for word in words]
+    names, scores = [name for name, _ in found[:_MOST_CLASSES]], [score for _, score in found[:_MOST_CLASSES]]
+    return bars_on(axes, names, scores, x=f"score ({decoded.score})", title=f"{decoded.vocabulary:,} words looked at")

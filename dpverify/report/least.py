@@ -15,7 +15,7 @@ from dpverify.report.tables import Notes, changed, enough, epsilon_of, name_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpverify.planning.least import Least, LeastPlans
+    from dpverify.planning.least_plans import Least, LeastPlans
     from dpverify.planning.plan import PlanRow
 
 __all__ = ["least_bars", "least_table"]
@@ -118,10 +118,7 @@ def least_bars(found: LeastPlans, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    from dpverify.report.charts import bars
-    from dpverify.report.plots import figure_of
+    from dpverify.report.charts import bars_on
 
     names, values = [row.bitsum for row in found.found], [row.least for row in found.found]
-    drawn = figure_of(6.4, 1.2 + 0.36 * len(names))[1][0] if axes is None else axes
-    bars(names, values, x=_HEADS[found.asked], title=f"for an {_limit(found)}", axes=drawn)
-    return drawn
+    return bars_on(axes, names, values, x=_HEADS[found.asked], title=f"for an {_limit(found)}")

@@ -11,9 +11,28 @@ from dpverify.digits import rounded_down, rounded_up
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.means import MeanPlans
 
-__all__ = ["means_table"]
+__all__ = ["means_bars", "means_table"]
+
+
+def means_bars(found: MeanPlans, axes: Axes | None = None) -> Axes:
+    """Draw the exact error of every estimator.
+
+    Parameters
+    ----------
+    found : MeanPlans
+        As `dpverify.planning.means.plan_means` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import bars_on
+
+    names, errors = [row.mechanism for row in found.plans], [row.rmse for row in found.plans]
+    title = f"{found.budget}, n = {found.users:,}, I = {found.instances:,}"
+    return bars_on(axes, names, errors, x="RMSE of a mean of values in [0, 1]", title=title)
 
 
 def means_table(found: MeanPlans) -> RenderableType:

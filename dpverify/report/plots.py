@@ -16,8 +16,9 @@ from dpverify.guarantee import Budget, Interval
 from dpverify.report import files
 
 if TYPE_CHECKING:
-    from dpverify.demo import DemoResult
+    from dpverify.demo import DemoResult, DemoRow
     from dpverify.planning.comparison import Comparison
+    from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
     from dpverify.shown import Drawn
 
@@ -27,11 +28,13 @@ __all__ = [
     "account_profile",
     "axes_for",
     "check_path",
+    "demo_accuracies",
     "demo_figure",
     "drawn_figure",
     "figure_of",
     "new_figure",
     "plan_errors",
+    "plan_profile",
     "privacy_profile",
     "save",
 ]
@@ -217,6 +220,76 @@ def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
     return drawn
 
 
+def plan_profile(row: PlanRow, axes: Axes | None = None) -> Axes:
+    """Draw the privacy profile of a plan: what its parameters really give around what they are planned for.
+
+    Parameters
+    ----------
+    row : PlanRow
+        As `dpverify.planning.plan.plan` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.changes import Full, L2Ball
+    from dpverify.planning.account import account
+
+    change = row.change
+    found = account(
+        row.protocol,
+        instances=change.instances,
+        squared_change=None if isinstance(change, Full) else change.squared_change,
+        ball=isinstance(change, L2Ball),
+        delta=row.guarantee.delta,
+        threat_model=row.guarantee.threat_model,
+        honest=row.honest,
+    )
+    drawn = account_profile(found, axes)
+    at = row.guarantee
+    if at.delta > 0.0:
+        drawn.plot(at.epsilon, at.delta, "kx", markersize=9, linestyle="none", label="as planned")
+        drawn.legend(frameon=False)
+    drawn.set_title(f"{row.bitsum}, {row.method}, n = {row.protocol.users:,}", loc="left", fontsize="medium")
+    return drawn
+
+
+def demo_accuracies(result: DemoResult, axes: Axes | None = None) -> Axes:
+    """Draw the demonstration and return the axes of its accuracies, or those alone on given axes.
+
+    Parameters
+    ----------
+    result : DemoResult
+        As `dpverify.demo.run` returns it.
+    axes : Axes, optional
+        Where; on a figure with the noise beside them when omitted.
+    """
+    if axes is None:
+        return demo_figure(result).axes[0]
+    _draw_accuracies(result, axes)
+    return axes
+
+
+def _style_of(row: DemoRow) -> tuple[str, str, str]:
+    return STYLES[0 if row.method is None else 1 if row.method == "published" else 2]
+
+
+def _refer(axis: Axes, reference: float, text: str, rows: int) -> None:
+    axis.axvline(reference, color="0.4", linestyle=":")
+    _write(axis, text, reference, -0.6, color="0.4")
+    axis.set_ylim(rows - 0.5, -0.9)
+
+
+def _draw_accuracies(result: DemoResult, axes: Axes) -> None:
+    rows = [row for row in result.rows if row.accuracies]
+    for place, row in enumerate(rows):
+        colour, _, marker = _style_of(row)
+        axes.barh(place, row.accuracy, color=colour, alpha=0.35, height=0.6)
+        axes.plot(row.accuracies, [place] * len(row.accuracies), marker, color=colour, markersize=4)
+    _refer(axes, 1 / result.classes, "chance", len(rows))
+    axes.set_yticks(range(len(rows)), [f"{row.name}   {row.accuracy:.0%}" for row in rows])
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("test accuracy (bar: mean; marks: runs)")
+
+
 def demo_figure(result: DemoResult) -> Figure:
     """Draw the demonstration: the accuracy and the noise of every row that ran.
 
@@ -228,23 +301,13 @@ def demo_figure(result: DemoResult) -> Figure:
     rows = [row for row in result.rows if row.accuracies]
     places = range(len(rows))
     figure, (accuracy, noise) = figure_of(9.0, 1.7 + 0.45 * len(rows), 2)
+    _draw_accuracies(result, accuracy)
     for place, row in zip(places, rows, strict=True):
-        colour, _, marker = STYLES[0 if row.method is None else 1 if row.method == "published" else 2]
-        accuracy.barh(place, row.accuracy, color=colour, alpha=0.35, height=0.6)
-        accuracy.plot(row.accuracies, [place] * len(row.accuracies), marker, color=colour, markersize=4)
+        colour, _, marker = _style_of(row)
         if row.rmse is not None:
             noise.plot(row.rmse, place, marker, color=colour)
             _write(noise, f"{row.rmse:,.3g}" if row.rmse < 1000 else f"{row.rmse:,.0f}", row.rmse, place)
-    for axis, reference, text in (
-        (accuracy, 1 / result.classes, "chance"),
-        (noise, result.users_per_class, "class size"),
-    ):
-        axis.axvline(reference, color="0.4", linestyle=":")
-        _write(axis, text, reference, -0.6, color="0.4")
-        axis.set_ylim(len(rows) - 0.5, -0.9)
-    accuracy.set_yticks(places, [f"{row.name}   {row.accuracy:.0%}" for row in rows])
-    accuracy.set_xlim(0, 1)
-    accuracy.set_xlabel("test accuracy (bar: mean; marks: runs)")
+    _refer(noise, result.users_per_class, "class size", len(rows))
     noise.set_yticks([])
     noise.set_xscale("log")
     noise.margins(x=0.3)

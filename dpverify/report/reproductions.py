@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,7 +16,7 @@ from dpverify.report.files import csv_text
 from dpverify.report.layout import Rows
 from dpverify.reproduction.experiment import Experiment, Panel, Reproduction
 
-__all__ = ["experiments_table", "reproduction_csv", "reproduction_figure", "reproduction_table"]
+__all__ = ["experiments_table", "reproduction_csv", "reproduction_figure", "reproduction_panel", "reproduction_table"]
 
 _MOST_LINES = 4
 
@@ -62,16 +63,43 @@ def reproduction_figure(found: Reproduction) -> Figure:
         raise ValueError(f"{found.name} has no figure: it is a table of words.")
     figure, axes = side_by_side(len(found.panels))
     for panel, place in zip(found.panels, axes, strict=True):
-        chart(
-            _lines(panel),
-            x=panel.x_label,
-            y=panel.y_label,
-            title=panel.title,
-            log=panel.log,  # type: ignore[arg-type]
-            axes=place,
-        )
+        _draw(panel, place)
     figure.suptitle(f"{found.source}, {found.data}", fontsize="medium")
     return figure
+
+
+def reproduction_panel(found: Reproduction, axes: Axes | None = None) -> Axes:
+    """Draw the experiment's figure and return its first panel, or that panel alone on given axes.
+
+    Parameters
+    ----------
+    found : Reproduction
+        As an experiment returns it.
+    axes : Axes, optional
+        Where; on a figure with all panels when omitted.
+
+    Raises
+    ------
+    ValueError
+        If the experiment has no picture.
+    """
+    if axes is None:
+        return reproduction_figure(found).axes[0]
+    if not found.panels:
+        raise ValueError(f"{found.name} has no figure: it is a table of words.")
+    _draw(found.panels[0], axes)
+    return axes
+
+
+def _draw(panel: Panel, axes: Axes) -> None:
+    chart(
+        _lines(panel),
+        x=panel.x_label,
+        y=panel.y_label,
+        title=panel.title,
+        log=panel.log,  # type: ignore[arg-type]
+        axes=axes,
+    )
 
 
 def _lines(panel: Panel) -> list[Series]:

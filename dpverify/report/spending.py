@@ -12,12 +12,31 @@ from dpverify.digits import rounded_down, rounded_up
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.spending.ledger import Spent
 
-__all__ = ["spent_table"]
+__all__ = ["spent_bars", "spent_table"]
 
 _MOST_ROWS = 20
 """The last so many runs are listed."""
+
+
+def spent_bars(spent: Spent, axes: Axes | None = None) -> Axes:
+    """Draw what is spent below the budget.
+
+    Parameters
+    ----------
+    spent : Spent
+        As `PrivacyLedger.spent` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import bars_on
+
+    title = f"{spent.runs:,} runs, at the budget's delta"
+    values = [spent.epsilon.upper, spent.budget.epsilon]
+    return bars_on(axes, ["spent, at most", "budget"], values, x="epsilon (nats)", title=title)
 
 
 def spent_table(spent: Spent) -> RenderableType:

@@ -13,7 +13,7 @@ import numpy as np
 import dpverify.reproduction as package
 from dpverify.digits import json_plain
 from dpverify.reproduction.embeddings import Embeddings
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 
 __all__ = ["Experiment", "Finding", "Panel", "Reproduction", "Setting", "experiments", "find_experiments"]
 
@@ -103,7 +103,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Reproduction(Shown):
+class Reproduction(Drawn):
     """What an experiment came to.
 
     Parameters
@@ -121,6 +121,7 @@ class Reproduction(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.reproductions:reproduction_table"
+    figure_by: ClassVar[str] = "dpverify.report.reproductions:reproduction_panel"
 
     name: str
     source: str

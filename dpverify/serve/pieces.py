@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dpverify.guarantee import Interval
+from dpverify.planning.answers import honest_users
 from dpverify.planning.crowds import FRACTIONS
-from dpverify.planning.plan import PlanRow, honest_users
+from dpverify.planning.plan import PlanRow
 from dpverify.serve import work
 from dpverify.serve.desk import Desk
 from dpverify.serve.state import CONTROLS, BadState, State

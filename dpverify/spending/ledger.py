@@ -21,7 +21,7 @@ from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
 from dpverify.planning.answers import within_limits
 from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
 from dpverify.search import largest_integer
-from dpverify.shown import Shown
+from dpverify.shown import Drawn
 from dpverify.spending import lines
 from dpverify.spending.lines import DamagedFileError, Lines
 from protocols.validation import check_choice, check_integer
@@ -40,7 +40,7 @@ class BudgetExceededError(ValueError):
 
 
 @dataclass(frozen=True)
-class Spent(Shown):
+class Spent(Drawn):
     """What was spent of a budget.
 
     Parameters
@@ -62,6 +62,8 @@ class Spent(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.spending:spent_table"
+    figure_by: ClassVar[str] = "dpverify.report.spending:spent_bars"
+    rows_by: ClassVar[str] = "days"
 
     budget: Budget
     epsilon: Interval

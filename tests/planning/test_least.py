@@ -46,12 +46,6 @@ def test_what_fails_one_step_before_is_told() -> None:
         assert entry["one_less"]["bitsum_rmse"] > entry["one_less"]["value"]
 
 
-def test_an_answer_of_one_user_has_none_below() -> None:
-    (answer,) = least_users((50, "1e-6"), error=1.0, instances=1, bitsums=["central-gaussian"]).found
-    assert (answer.least, answer.less, answer.below) == (1, None, None)
-    assert answer.to_dict()["one_less"] is None
-
-
 def test_fewest_messages_use_all_the_error_that_is_allowed() -> None:
     default = plan("nb", ("1", "1e-6"), users=1000, instances=2)
     limit = 1.05 * default.bitsum_rmse
