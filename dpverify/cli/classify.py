@@ -146,6 +146,7 @@ def predict(
 
     if output is not None:
         check_path(output, "--output")
+    from dpverify.learning.evaluate import right_among
     from dpverify.learning.model import load_model
 
     found: list[Any] = []
@@ -153,12 +154,14 @@ def predict(
     with readable():
         classifier = load_model(model)
         file = _opened(data, labels)
+        names = getattr(classifier, "feature_names_in_", None)
+        file.check_alike(str(model), classifier.n_features_in_, None if names is None else tuple(names))
         with told("rows") as progress:
             for points, truth in file.chunks():
                 predicted = classifier.predict(points)
                 found += predicted.tolist()
                 if truth is not None:
-                    right += int((predicted == truth).sum())
+                    right += right_among(predicted, truth)
                 progress(len(found), file.rows)
     accuracy = right / len(found) if labels is not None and found else None
     lines = "".join(f"{label}\n" for label in found)

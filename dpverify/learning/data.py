@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ __all__ = ["DataFile", "open_data", "read_chunks"]
 
 _ROWS = 16_384
 _POINTS = "X"
-Chunk = tuple[NDArray[Any], NDArray[Any] | None]
+Chunk = tuple[Any, NDArray[Any] | None]
 
 
 class DataFile(ABC):
@@ -50,15 +50,46 @@ class DataFile(ABC):
     def dimension(self) -> int:
         """The number of coordinates, d."""
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the coordinates, where each is a column."""
+        return None
+
     @abstractmethod
     def chunks(self, rows: int = _ROWS) -> Iterator[Chunk]:
         """Yield points, shape (some, d), with their labels, in order; None in place of labels that were not asked for.
+
+        Where the coordinates have names, points are a data frame with these columns.
 
         Raises
         ------
         ValueError
             For points that are no real numbers.
         """
+
+    def check_alike(self, what: str, dimension: int, names: tuple[str, ...] | None) -> None:
+        """Check that points have as many coordinates as others, and the same names where both have any.
+
+        Parameters
+        ----------
+        what : str
+            What has the others.
+        dimension, names
+            Theirs.
+
+        Raises
+        ------
+        ValueError
+            If they are not alike.
+        """
+        if self.dimension != dimension:
+            raise ValueError(
+                f"{self.path} has points of {self.dimension} coordinates, but must have the {dimension} of {what}."
+            )
+        if names is not None and self.names is not None and names != self.names:
+            raise ValueError(
+                f"{self.path} has the columns {_some(self.names)}, but must have {_some(names)}, as {what}."
+            )
 
     @abstractmethod
     def label_chunks(self, rows: int = _ROWS) -> Iterator[NDArray[Any]]:
@@ -202,6 +233,7 @@ class _Parquet(DataFile):
     def __init__(self, path: Path, labels: str | None) -> None:
         super().__init__(path, labels)
         with needing(f"{path}"):
+            import pandas  # noqa: F401
             import pyarrow
             from pyarrow import parquet
         try:
@@ -226,6 +258,10 @@ class _Parquet(DataFile):
         return int(self._file.metadata.num_rows)
 
     @property
+    def names(self) -> tuple[str, ...] | None:
+        return None if self._lists else tuple(self._columns)
+
+    @property
     def dimension(self) -> int:
         if not self._lists:
             return len(self._columns)
@@ -235,17 +271,19 @@ class _Parquet(DataFile):
         names = self._columns + ([] if self.labels is None else [self.labels])
         for batch in self._file.iter_batches(batch_size=rows, columns=names):
             labels = None if self.labels is None else self._plain(_array(batch.column(self.labels)))
-            yield self._real(self._listed(batch) if self._lists else self._numbers(batch)), labels
+            yield self._real(self._listed(batch)) if self._lists else self._numbers(batch), labels
 
     def label_chunks(self, rows: int = _ROWS) -> Iterator[NDArray[Any]]:
         assert self.labels is not None
         for batch in self._file.iter_batches(batch_size=rows, columns=[self.labels]):
             yield self._plain(_array(batch.column(self.labels)))
 
-    def _numbers(self, batch: Any) -> NDArray[Any]:
+    def _numbers(self, batch: Any) -> Any:
+        import pandas
+
         columns = [batch.column(name) for name in self._columns]
         self._complete(columns)
-        return np.stack([_array(column) for column in columns], axis=1)
+        return pandas.DataFrame(np.stack([_array(column) for column in columns], axis=1), columns=self._columns)
 
     def _listed(self, batch: Any) -> NDArray[Any]:
         column = batch.column(self._columns[0])
@@ -268,7 +306,7 @@ def _array(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _some(names: list[str]) -> str:
+def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
 

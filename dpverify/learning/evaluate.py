@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.learning.classifier import PrivateDensityClassifier
@@ -15,7 +16,7 @@ from dpverify.shown import Drawn
 from dpverify.statistics.intervals import clopper_pearson
 from protocols.validation import check_real
 
-__all__ = ["Learned", "Progress", "learn", "tested"]
+__all__ = ["Learned", "Progress", "learn", "right_among"]
 
 Progress = Callable[[int, int], object]
 """Called with the rows that are done, and all rows."""
@@ -119,25 +120,38 @@ def learn(
     rows = data.rows + tested_rows
     if share and test is not None:
         raise ValueError(f"holdout={share!r} must be 0 where there is a file to test on.")
-    if test is not None and test.dimension != data.dimension:
-        raise ValueError(
-            f"{test.path} has points of {test.dimension} coordinates, but must have the {data.dimension} of "
-            f"{data.path}."
-        )
+    if test is not None:
+        test.check_alike(f"those of {data.path}", data.dimension, data.names)
     classifier.fit_chunks(_split(data, share, False, lambda done: tell(done, rows)))
     users = int(classifier.reported_counts_.sum())
     file, held_out = (data, True) if test is None else (test, False)
     left = _split(file, share, held_out, lambda done: tell(data.rows + done, rows)) if tested_rows else iter(())
-    return Learned(classifier, users, *tested(classifier, left))
+    return Learned(classifier, users, *_tested(classifier, left))
 
 
-def tested(classifier: PrivateDensityClassifier, rows: Iterator[tuple[Any, Any]]) -> tuple[int, int]:
+def _tested(classifier: PrivateDensityClassifier, rows: Iterator[tuple[Any, Any]]) -> tuple[int, int]:
     """Return how many points there are, and for how many the prediction is their label."""
     count = right = 0
     for points, labels in rows:
         count += len(labels)
-        right += int(np.count_nonzero(classifier.predict(points) == labels))
+        right += right_among(classifier.predict(points), labels)
     return count, right
+
+
+def right_among(predicted: NDArray[Any], labels: NDArray[Any]) -> int:
+    """Return how many predictions are the label.
+
+    Raises
+    ------
+    ValueError
+        If ones are texts and the others numbers, of which none would be equal.
+    """
+    kinds = [array.dtype.kind in "US" for array in (predicted, labels)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"labels such as {labels[0].item()!r} must be as those that were learned, such as {predicted[0].item()!r}."
+        )
+    return int(np.count_nonzero(predicted == labels))
 
 
 def _split(data: DataFile, share: float, held_out: bool, done: Callable[[int], object]) -> Iterator[tuple[Any, Any]]:

@@ -140,8 +140,8 @@ def default_bandwidth(kernel: str, scale: PublicScale, dimension: int) -> float 
     """Return the public bandwidth that is taken when none is given, in units of the unit ball; None where none is used.
 
     It is wide enough that densities stand out against the kernel's own error at 1,024 features, about .03. The
-    Laplacian kernel's distance is a sum over coordinates, as a rule sqrt(d) times the Euclidean one, which its bandwidth
-    makes up for.
+    Laplacian kernel's distance is a sum over coordinates, as a rule sqrt(d) times the Euclidean one, which its
+    bandwidth makes up for.
     """
     if kernel == "inner-product":
         return None

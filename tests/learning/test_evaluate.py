@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
@@ -51,6 +52,27 @@ def test_another_file(tmp_path: Path) -> None:
         learn(PrivateDensityClassifier(**FREE), file, test=open_data(written(tmp_path / "c.npz", 50, 4, 1), "y"))
     with pytest.raises(ValueError, match=r"^holdout=0\.5 must be 0 where there is a file"):
         learn(PrivateDensityClassifier(**FREE), file, test=test, holdout=0.5)
+
+
+def test_labels_of_another_kind_are_refused(tmp_path: Path) -> None:
+    file = open_data(written(tmp_path / "a.npz", 300, 3, 0), "y")
+    np.savez(tmp_path / "b.npz", X=np.eye(3), y=["0", "1", "0"])
+    with pytest.raises(ValueError, match=r"^labels such as '0' must be as those that were learned, such as 0\.$"):
+        learn(PrivateDensityClassifier(**FREE), file, test=open_data(tmp_path / "b.npz", "y"))
+
+
+def test_columns_must_be_in_the_same_order(tmp_path: Path) -> None:
+    X, y = blobs(300, 2, 3, 0)
+    table = pandas.DataFrame(X, columns=list("abc")).assign(y=y)
+    table.to_parquet(tmp_path / "a.parquet")
+    table[list("cbay")].to_parquet(tmp_path / "b.parquet")
+    file, other = (open_data(tmp_path / name, "y") for name in ("a.parquet", "b.parquet"))
+    found = learn(PrivateDensityClassifier(**FREE), file, holdout=0.5)
+    assert found.classifier.feature_names_in_.tolist() == list("abc")
+    assert found.accuracy is not None
+    assert found.accuracy > 0.9
+    with pytest.raises(ValueError, match=r"b\.parquet has the columns c, b, a, but must have a, b, c, as those of"):
+        learn(PrivateDensityClassifier(**FREE), file, test=other)
 
 
 def test_without_a_test() -> None:
