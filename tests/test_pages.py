@@ -52,7 +52,7 @@ np.save("others.npy", X_test)
 }
 """What a page assumes that its reader has."""
 
-PAGES = ("tutorial", "telemetry", "audits_in_ci", "spending", "private_classifier", "comparison")
+PAGES = ("tutorial", "telemetry", "pictures", "audits_in_ci", "spending", "private_classifier", "comparison")
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
