@@ -2,7 +2,7 @@
 
 import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
 
-const PAUSE = 40; // milliseconds without a change before it is asked
+const PAUSE = 30; // milliseconds without a change before it is asked
 const LONGEST = 60; // characters of a value in a link: no right one has as many
 const CURVES = { plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
 
@@ -14,7 +14,7 @@ let about = {}; // what the server says of the controls
 let values = {}; // as typed
 let surplus = []; // what else a link says, for the server to refuse
 let asked; // the request in progress
-let timer, drawing;
+let timer, drawing, told;
 let wanted = [], known = new Map(), texts = {};
 
 // Controls.
@@ -100,9 +100,8 @@ function query() {
 async function ask() {
   asked?.abort();
   const mine = (asked = new AbortController());
-  const started = performance.now();
   byId("results").setAttribute("aria-busy", "true");
-  wanted = []; known = new Map();
+  wanted = []; known = new Map(); told = undefined;
   figures.forEach((figure) => figure.expect(true));
   byId("plans").classList.add("stale");
   byId("waiting").textContent = "Asking the engine ...";
@@ -122,11 +121,13 @@ async function ask() {
       if (done || mine.signal.aborted) break;
       const lines = (text + value).split("\n");
       text = lines.pop();
-      lines.filter(Boolean).forEach((line) => take(JSON.parse(line), started));
+      lines.filter(Boolean).forEach((line) => take(JSON.parse(line)));
       drawSoon();
     }
     if (mine.signal.aborted) return;
     if (known.size < wanted.length) throw new TypeError("the answer broke off");
+    await drawn();
+    if (mine.signal.aborted) return;
     byId("results").setAttribute("aria-busy", "false");
     byId("status").textContent = `All computed. ${summary()}`;
   } catch (error) {
@@ -136,7 +137,7 @@ async function ask() {
   }
 }
 
-function take(line, started) {
+function take(line) {
   if (line.state) {
     wanted = line.pieces;
     texts = { shell: line.shell, python: line.python };
@@ -152,20 +153,33 @@ function take(line, started) {
     const points = line.points ?? (line.error ? [] : [line]);
     figure.add(way, points, line.error, x ? ` at ${x}` : "");
     figure.dirty = true;
-    performance.mark(`dpverify:${line.piece}`, { detail: performance.now() - started });
   }
 }
 
+// One figure a frame: the controls stay usable while much comes in at once.
 function drawSoon() {
   drawing ??= requestAnimationFrame(() => {
     drawing = undefined;
-    drawPlans();
-    for (const figure of figures) if (figure.dirty) { figure.dirty = false; figure.draw(values); }
-    const next = wanted.find((name) => !known.has(name));
-    byId("progress").max = Math.max(wanted.length, 1);
-    byId("progress").value = known.size;
-    byId("waiting").textContent = next ? `${known.size} of ${wanted.length}; waiting for ${inWords(next)}` : "All computed.";
+    if (wanted.length && known.size !== told) showProgress();
+    const figure = figures.find((one) => one.dirty);
+    if (!figure) return;
+    figure.dirty = false;
+    figure.draw(values);
+    drawSoon();
   });
+}
+
+async function drawn() {
+  while (figures.some((figure) => figure.dirty)) await new Promise(requestAnimationFrame);
+}
+
+function showProgress() {
+  told = known.size;
+  drawPlans();
+  const next = wanted.find((name) => !known.has(name));
+  byId("progress").max = Math.max(wanted.length, 1);
+  byId("progress").value = known.size;
+  byId("waiting").textContent = next ? `${known.size} of ${wanted.length}; waiting for ${inWords(next)}` : "All computed.";
 }
 
 function inWords(piece) {
