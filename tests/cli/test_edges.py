@@ -75,7 +75,8 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
         # One command's calls apart: which of the others are drawn does not depend on it.
         # Those of files and servers have their own tests.
         if (
-            path[0] in ("demo", "audit", "canaries", "ledger", "report", "serve", "spend", "spent")
+            path[0]
+            in ("demo", "audit", "canaries", "classify", "predict", "ledger", "report", "serve", "spend", "spent")
             or path[-1] == "days"
             or (path[0] == "budget") != of_budget
         ):
