@@ -16,8 +16,9 @@ divergence, which is linear in each factor:
 
 - Sets of H or more instances in all: some H of them meet such a loss, with a probability of at most
   `C(I, H) (q + r)^H`.
-- All N pairs of sets of b and c instances, h = b + c < H: at most their mass, `N q^b r^c`, and by a contour of their
-  own, of tilt t, with `|phi_B| <= B = max over k of E[e^(t L); B_k]`, and C likewise, at most
+- All N pairs of sets of b and c instances, h = b + c < H: at most their mass, `N q^b r^c`, times the divergence of the
+  others at x less the largest such losses (`Others`); and by a contour of their own, of tilt t, with
+  `|phi_B| <= B = max over k of E[e^(t L); B_k]`, and C likewise, at most
   `N B^b C^c max over k of sum_z w_z |phi_A_k(z)|^(I - h)`.
 
 Two classes, as with few flips the very largest loss is that of a report by itself, some four times the next one: on
@@ -42,7 +43,7 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, log_moments
+from dpverify.privacy_loss.rare_losses import Classes, Others, log_moments
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import crossing
@@ -62,7 +63,7 @@ _TRIED_ATOMS = 8
 """For each H, how many numbers of atoms of the worst pair are tried as its rare losses."""
 _MOST_OF_CLASSES, _FIRST_ATOMS = 3, 2
 """Up to which H two classes are tried, and how many atoms the first of them has at most."""
-_MARGINS = (1.005, 1.05, 1.15)
+_MARGINS = (1.005, 1.02, 1.05, 1.15)
 """What q is beyond the mass of these atoms, as other pairs may have a little more of nearly the same loss."""
 _LEFT_OUT, _NOTHING = 3e-4, 1e-4
 """The share of delta for H or more rare losses, and that beside which a term is not looked at."""
@@ -85,16 +86,18 @@ _MOST_NODES = 2**12
 
 @dataclass(frozen=True)
 class _Term:
-    """Sets of `rare` instances: `H_x <= min(e^log_mass, e^(log_integral - tilt x))`."""
+    """Sets of `rare` instances: `H_x <= min(e^log_mass share(x), e^(log_integral - tilt x))`."""
 
     tilt: float
     log_integral: float
     log_mass: float
+    others: Others | None = None
 
     def log_delta(self, epsilon: float) -> float:
         reached = self.tilt * epsilon
         rounding = 8.0 * UNIT * (abs(self.log_integral) + abs(reached) + 1.0)
-        return min(self.log_mass, self.log_integral - reached + rounding)
+        share = 0.0 if self.others is None else self.others.log_share(epsilon)
+        return min(self.log_mass + share, self.log_integral - reached + rounding)
 
 
 _Bound = tuple[list[_Term], float]
@@ -299,7 +302,8 @@ class AnyMix:
             enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
             largest = self._largest(sums, branches, least, enough, seen)
             # Of all that was looked at: what a part of a branch lists may be more than what the branch does.
-            terms.append(_Term(contour.tilt, self._log_factor(rare, seen, sums) + largest, log_mass))
+            others = sums.others(seen, rare) if any(rare) else None
+            terms.append(_Term(contour.tilt, self._log_factor(rare, seen, sums) + largest, log_mass, others))
         log_rest = self._log_mass((layout.most,), [math.fsum(layout.masses) * (1.0 + UNIT)])
         return terms, math.exp(min(log_rest + self._log_growth, 0.0))
 
@@ -358,6 +362,13 @@ class _Sums:
         """Return an upper bound on the largest moment of a class of rare losses at the first node, as a logarithm."""
         rare = [self.classes.of(branch.pair)[1 + place] for branch in branches]
         return float(log_moments(rare, self.contour.tilt).max())
+
+    def others(self, branches: Sequence[Branch], rare: Counts) -> Others:
+        """Return what bounds the divergence of the common losses beside so many rare ones."""
+        every = [self.classes.of(branch.pair) for branch in branches]
+        largest = [max(float(atoms[1 + place].losses.max()) for atoms in every) for place in range(len(rare))]
+        total = math.fsum(count * loss for count, loss in zip(rare, largest, strict=True))
+        return Others.of([atoms[0] for atoms in every], self.count, total)
 
     def of(self, pair: PrivacyLossDistribution) -> float:
         """Return an upper bound on the sum."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,9 +13,12 @@ from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 
-__all__ = ["Classes", "log_moments"]
+__all__ = ["Classes", "Others", "log_moments"]
 
 Floats = NDArray[np.float64]
+
+_POWERS = (1.25, 1.5, 2.0, 3.0)
+_ROUNDED = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,13 @@ def _largest(masses: Floats, mass: float) -> tuple[int, Floats]:
 
 
 def log_moments(every: Sequence[LossAtoms], tilt: float) -> Floats:
-    """Return upper bounds on `ln E[e^(tilt L)]` of each, shape (atoms,); see `LossAtoms` for the rounding."""
+    """Return upper bounds on `ln E[e^(tilt L)]` of each, shape (atoms,)."""
+    found, errors = _log_moments(every, tilt)
+    return np.asarray(found + errors)
+
+
+def _log_moments(every: Sequence[LossAtoms], tilt: float) -> tuple[Floats, Floats]:
+    """Return `ln E[e^(tilt L)]` of each, and what it is off by, shapes (atoms,); see `LossAtoms` for the rounding."""
     ends = np.cumsum([atoms.losses.size for atoms in every])
     starts = np.append(0, ends[:-1])
     log_masses = np.concatenate([atoms.log_masses for atoms in every])
@@ -73,4 +83,50 @@ def log_moments(every: Sequence[LossAtoms], tilt: float) -> Floats:
     shifts = np.maximum.reduceat(exponents, starts)
     sums = np.add.reduceat(np.exp(exponents - np.repeat(shifts, ends - starts)), starts)
     steepest = float(np.abs(log_masses).max() + np.abs(reached).max())
-    return np.asarray(shifts + np.log(sums) + UNIT * (16.0 * steepest + np.diff(ends, prepend=0) + 64.0))
+    return shifts + np.log(sums), UNIT * (16.0 * steepest + np.diff(ends, prepend=0) + 64.0)
+
+
+@dataclass(frozen=True)
+class Others:
+    """The divergence of any mix of common losses at `y = x - largest < 0`, where it is nearly their mass.
+
+    `(1 - u)+ = 1 - u + (u - 1)+` for `u = e^(y-L)`, and `(u - 1)+ <= (s-1)^(s-1) / s^s u^s` for s > 1. So it is at most
+    `E[1] - e^y E[e^-L] + min over s of (s-1)^(s-1) / s^s e^(s y) E[e^(-s L)]`, moments of the total loss L under a
+    measure. Each is a product over the instances, at most (at least) a power of the largest (least) of all pairs. The
+    divergence falls as y grows, so that the largest of the rare losses stands for all.
+
+    Parameters
+    ----------
+    largest : float
+        The sum of the rare losses beside these, at most.
+    log_mass, log_other : float
+        Bounds on the logarithms of E[1], from above, and of E[e^-L], from below.
+    powers : tuple of (float, float)
+        s, and the logarithm of what stands before e^(s y), from above.
+    """
+
+    largest: float
+    log_mass: float
+    log_other: float
+    powers: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, common: Sequence[LossAtoms], count: int, largest: float) -> Others:
+        """Return them for `count` instances, each of which has any of these losses."""
+        other, errors = _log_moments(common, -1.0)
+        powers = [
+            (s, count * float(log_moments(common, -s).max()) + (s - 1.0) * math.log(s - 1.0) - s * math.log(s))
+            for s in _POWERS
+        ]
+        log_mass = count * float(log_moments(common, 0.0).max())
+        return cls(largest, log_mass, count * float((other - errors).min()), tuple(powers))
+
+    def log_share(self, x: float) -> float:
+        """Return an upper bound on the logarithm of the divergence at `y = x - largest`, or 0 if that is less."""
+        y = x - self.largest - 8.0 * UNIT * (abs(x) + abs(self.largest))
+        if y >= 0.0:
+            return 0.0
+        above = min(math.exp(min(log_factor + s * y, 0.0)) for s, log_factor in self.powers)
+        # A few units of each part, none of which matters above 1, as the exponents' errors are less than this.
+        share = math.exp(min(self.log_mass, 1.0)) - math.exp(min(self.log_other + y, 0.0)) + above + _ROUNDED
+        return math.log(share) if share < 1.0 else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, log_moments
+from dpverify.privacy_loss.rare_losses import Classes, Others, log_moments
 
 
 def pair(*masses: float) -> PrivacyLossDistribution:
@@ -74,3 +75,31 @@ def test_moments_are_those_of_each_and_not_below() -> None:
         found = log_moments(every, tilt)
         assert found == pytest.approx(exact, rel=1e-12)
         assert (found >= np.array(exact) - 1e-15).all()
+
+
+def divergence(mix: tuple[LossAtoms, ...], y: float) -> float:
+    """Return E[(1 - e^(y - L))+] of the total loss, under the measure of these atoms."""
+    total = 0.0
+    for outcome in itertools.product(*(zip(atoms.losses, np.exp(atoms.log_masses), strict=True) for atoms in mix)):
+        total += math.prod(mass for _, mass in outcome) * max(-math.expm1(y - sum(loss for loss, _ in outcome)), 0.0)
+    return total
+
+
+NARROW = LossAtoms.of(np.array([-0.4, 0.1, 0.3]), np.array([0.1, 0.4, 0.5]))
+# Both of mass 1 under either law.
+FLAT = LossAtoms.of(np.array([-2.0, 2.0]), np.array([1.0, math.exp(2.0)]) / (1.0 + math.exp(2.0)))
+OTHERS = [NARROW, LossAtoms.of(np.array([-1.5, 0.3]), np.array([0.2, 0.79])), LossAtoms.of(np.zeros(1), np.ones(1))]
+
+
+@pytest.mark.parametrize("y", [-6.0, -3.0, -1.5, -0.5, -0.01, 0.5])
+@pytest.mark.parametrize("largest", [0.0, 7.0])
+@pytest.mark.parametrize("every", [OTHERS, OTHERS[:1], OTHERS[1:2], [FLAT, OTHERS[2]]])
+def test_what_others_have_is_above_that_of_every_mix(y: float, largest: float, every: list[LossAtoms]) -> None:
+    found = math.exp(Others.of(every, 3, largest).log_share(y + largest))
+    assert max(divergence(mix, y) for mix in itertools.combinations_with_replacement(every, 3)) <= found <= 1.0
+
+
+def test_what_others_have_is_sharp_where_few_losses_are_below() -> None:
+    for y in (-1.5, -3.0):
+        exact, found = divergence((NARROW,) * 3, y), math.exp(Others.of([NARROW], 3, 5.0).log_share(5.0 + y))
+        assert exact < found <= 0.7 * exact + 0.3
