@@ -104,6 +104,8 @@ def _run(words: list[str]) -> int:
         functions = {group: tuple(getattr(_module(group), name) for name in own) for group, own in _EXTENDED.items()}
         _module("plugins").add_plugins(program, words, functions)
     command, words = invoked(program, words)
+    if "--help" in words:
+        command.epilog = _module("examples").below_help(words)
     options = options_of(command)
     refuse_repeated(words, options.values())
     try:

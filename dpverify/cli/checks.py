@@ -13,7 +13,7 @@ from dpverify.cli.account import account
 if TYPE_CHECKING:
     from dpverify.planning.plan import PlanRow
 
-__all__ = ["account_command", "folded"]
+__all__ = ["account_command"]
 
 
 def account_command(row: PlanRow, delta: float) -> str | None:
@@ -41,18 +41,3 @@ def account_command(row: PlanRow, delta: float) -> str | None:
         if value is not None and value is not False:
             words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
     return shlex.join(words)
-
-
-def folded(command: str, width: int) -> str:
-    """Return a command in lines of at most this many columns, of which the shell reads one: each option with its value.
-
-    A single option that is longer stands on a line of its own.
-    """
-    lines = [""]
-    for part in command.replace(" --", "\n--").split("\n"):
-        if lines[-1] and len(lines[-1]) + len(part) + len("  \\") > width:
-            lines[-1] += " \\"
-            lines.append(f"    {part}")
-        else:
-            lines[-1] += f" {part}" if lines[-1] else part
-    return "\n".join(lines)

@@ -43,14 +43,7 @@ def formula(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a closed form of the sources, to any number of digits; or invert it, or print it.
-
-    dpverify formula three-nb.noise-p epsilon0=0.01 --digits 50
-
-    dpverify formula randomized-response.rmse n=30000 --solve p --equals 62
-
-    dpverify formula composition.advanced --latex
-    """
+    """Evaluate a closed form of the sources, to any number of digits; or invert it, or print it."""
     from dpverify.formulas.catalogue import find_formulas, formulas
     from dpverify.report.formulas import formula_page, formulas_table, values_lines
 

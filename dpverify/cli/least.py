@@ -210,7 +210,8 @@ def _messages(
 
 
 def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
-    from dpverify.cli.checks import account_command, folded
+    from dpverify.cli.checks import account_command
+    from dpverify.cli.examples import folded
     from dpverify.planning.least_plans import Least
     from dpverify.report.least import least_table
     from dpverify.report.tables import WIDTH
@@ -256,7 +257,8 @@ def _front(
     Plans of a density estimator are shown so by plan --kernel.
     """
     check_files(plot, as_csv)
-    from dpverify.cli.checks import account_command, folded
+    from dpverify.cli.checks import account_command
+    from dpverify.cli.examples import folded
     from dpverify.planning.fronts import front
     from dpverify.report.fronts import front_table
     from dpverify.report.tables import WIDTH

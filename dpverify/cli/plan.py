@@ -157,7 +157,8 @@ def plan(
             as_json=as_json,
         )
         return
-    from dpverify.cli.checks import account_command, folded
+    from dpverify.cli.checks import account_command
+    from dpverify.cli.examples import folded
     from dpverify.planning.comparison import Comparison, FailedPlan
     from dpverify.planning.grid import plan_grid
     from dpverify.report.grids import grid_table

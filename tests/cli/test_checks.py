@@ -8,7 +8,8 @@ import shlex
 import pytest
 
 from dpverify import cli
-from dpverify.cli.checks import account_command, folded
+from dpverify.cli.checks import account_command
+from dpverify.cli.examples import folded
 from dpverify.guarantee import Budget
 from dpverify.planning.comparison import compare
 

@@ -1,0 +1,89 @@
+"""Every command's help ends with examples, and these run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+from dpverify import cli
+from dpverify.cli.examples import EXAMPLES, below_help, folded
+
+YOURS = """
+import numpy as np
+
+def noisy_sum(values, rng):
+    values = np.asarray(values)
+    if values.size == 2:
+        return float(values.sum() + rng.laplace())
+    return float(((values.sum() + rng.binomial(values.size, 0.5) - values.size / 2)))
+
+def guesses(secrets, rng):
+    return 2.0 * (secrets ^ (rng.random(secrets.size) < 0.4)) - 1.0
+"""
+PREPARED = {
+    "spend": "spent spent.jsonl --new --epsilon 1 --delta 1e-6",
+}
+"""What is typed before the first example of a command."""
+ONLY_READ = {
+    *("serve", "demo", "reproduce", "report", "ledger", "ledger check", "plan", "front", "means", "crowd"),
+    *("classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure", "audit local-rr"),
+}
+"""Commands whose examples are only read here: they take long, or never end; their own tests run them."""
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    if path:
+        yield " ".join(path), command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def all_commands() -> dict[str, Any]:
+    return dict(commands(typer.main.get_command(cli.application())))
+
+
+def test_every_command_has_examples_and_nothing_else_has() -> None:
+    assert sorted(all_commands()) == sorted(EXAMPLES)
+    assert all(
+        example.split()[: len(name.split())] == name.split() for name, each in EXAMPLES.items() for example in each
+    )
+
+
+def test_help_ends_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["least", "epsilon", "--help"]) == 0
+    (example,) = EXAMPLES["least epsilon"]
+    shown = capsys.readouterr().out.split("Example:\n")[1]
+    assert shlex.split(shown.replace("\\\n", " ")) == ["dpverify", *shlex.split(example)]
+    assert below_help(["nothing"]) is None
+    assert folded("dpverify a --b 1 --c 2", 18).split("\n") == ["dpverify a --b 1 \\", "    --c 2"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_read(name: str) -> None:
+    for example in EXAMPLES[name]:
+        words = shlex.split(example)
+        command = all_commands()[" ".join(words[: len(name.split())])]
+        if not hasattr(command, "commands"):
+            command.make_context(name, words[len(name.split()) :])
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ONLY_READ])
+def test_examples_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("yours.py").write_text(YOURS, encoding="utf-8")
+    Path("days.csv").write_text("protocol,users,flip_probability\nrr,1000,0.1\nrr,1000,0.2\n", encoding="utf-8")
+    np.savez("points.npz", X=np.eye(2)[[0, 1] * 100], y=np.array([0, 1] * 100))
+    for example in (*((PREPARED[name],) if name in PREPARED else ()), *EXAMPLES[name]):
+        status = cli.main(shlex.split(example))
+        printed = capsys.readouterr()
+        # What is audited here is not private: that is found out.
+        assert status in ((0, 1, 3) if name.startswith(("audit", "canaries")) else (0,)), printed.err
+        assert printed.out
