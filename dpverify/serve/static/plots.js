@@ -2,6 +2,7 @@
 
 export const WAYS = { published: "Published formula", exact: "Exact law", joint: "Exact law, joint changes" };
 
+const MOST = 3; // reasons that are told
 const LEGEND = { published: "published", exact: "exact", joint: "joint" };
 const DASH = { published: "dash", exact: "solid", joint: "dot" };
 const MARK = { published: "square", exact: "circle", joint: "triangle-up" };
@@ -113,6 +114,7 @@ export class Figure {
       const some = where.length > 3 ? `${where.slice(0, 3).join(", ")} and ${where.length - 3} more` : where.join(", ");
       return element("li", {}, `${some}: ${error}`);
     });
+    if (reasons.length > MOST) reasons.splice(MOST, Infinity, element("li", {}, `and ${reasons.length - MOST} more such reasons`));
     this.reasons.replaceChildren(...reasons);
     this.reasons.hidden = reasons.length === 0;
     const places = [...new Set(ways.flatMap((way) => this.points[way].map((point) => point.x)))].sort((a, b) => a - b);
