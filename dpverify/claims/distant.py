@@ -95,7 +95,8 @@ def climbed(matrix: Array, limit: float, radius: float, starts: Array) -> list[A
     for steepness in _STEEPNESS:
         x, most, best = first.T, -math.inf, first[0]
         for _ in range(_STEPS):
-            x = x * (radius * _WITHIN / np.linalg.norm(x, axis=0))
+            norms = np.linalg.norm(x, axis=0)
+            x = x * (radius * _WITHIN / np.where(norms > 0.0, norms, 1.0))  # a start at 0 stays there
             t = matrix @ x / limit
             square = np.minimum(t * t, 1.0)
             revealed = np.sum(square / (1.0 - steepness * square), axis=0)

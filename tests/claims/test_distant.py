@@ -103,3 +103,9 @@ def test_points_that_users_may_hold_change_bits_in_full(family: LSQFamily, pairs
         chances = features.f(points).reshape(2, -1) / (2.0 * family.R) + 0.5
         surely = ((chances[0] == 1.0) & (chances[1] == 0.0)).sum(), ((chances[0] == 0.0) & (chances[1] == 1.0)).sum()
         assert turned_bits(features, points) == max(surely)
+
+
+def test_a_climb_that_starts_at_0_is_outdone_by_the_others() -> None:
+    with np.errstate(divide="raise", invalid="raise"):
+        found = climbed(np.eye(3), 1.0, 1.0, np.zeros((1, 3)))
+    assert all(np.linalg.norm(points, axis=1).min() > 0.99 for points in found)
