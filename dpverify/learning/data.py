@@ -237,7 +237,7 @@ class _Parquet(DataFile):
             import pyarrow
             from pyarrow import parquet
         try:
-            self._file: Any = parquet.ParquetFile(path, memory_map=True)
+            self._file: Any = parquet.ParquetFile(path, memory_map=False, pre_buffer=False)
         except pyarrow.ArrowInvalid as error:
             raise ValueError(f"{path} must be a Parquet file ({str(error).rstrip('.')}).") from None
         schema, types = self._file.schema_arrow, pyarrow.types

@@ -43,7 +43,7 @@ def test_scikit_learn_conventions(kernel: str) -> None:
 
 def test_scikit_learn_conventions_with_privacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "_KEPT", 1)  # few plans
-    checks = check_estimator(PrivateDensityClassifier(bits=32), on_skip=None)
+    checks = check_estimator(PrivateDensityClassifier(kernel="gaussian", bits=32), on_skip=None)
     assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}
 
 
@@ -106,7 +106,7 @@ def test_a_stream_has_the_law_of_the_whole() -> None:
     truth = (f @ g)[y == 0].mean() / 8
     rng = np.random.default_rng(4)
     whole, stream = [], []
-    for _ in range(400):
+    for _ in range(150):
         made = PrivateDensityClassifier(**settings, random_state=rng)
         whole.append(made.fit(X, y).class_densities(np.eye(3)[:1])[0, 0])
         chunks = [(X[:50], y[:50]), (X[50:], y[50:])]
@@ -116,7 +116,7 @@ def test_a_stream_has_the_law_of_the_whole() -> None:
     rounding = math.sqrt(float(((1 - f[y == 0] ** 2).mean(axis=0) / 128 * g**2).sum())) / 8
     expected = math.hypot(float(made.noise_[0]), rounding)
     for found in (whole, stream):
-        assert np.std(found) == pytest.approx(expected, rel=0.2)  # 5.6 deviations of a standard deviation of 400
+        assert np.std(found) == pytest.approx(expected, rel=0.3)  # 5.2 deviations of a standard deviation of 150
 
 
 @pytest.mark.parametrize(
