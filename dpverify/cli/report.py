@@ -93,10 +93,12 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > _LARGEST_AUDIT:
             raise ValueError(f"{said} must have at most {_LARGEST_AUDIT:,} bytes.")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{said} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
         raise ValueError(f"{said} must be JSON, as `dpverify audit --json` prints it.") from None
     try:
         return checked_audit(found)

@@ -79,7 +79,7 @@ def loss_curves(row: PlanRow) -> list[Curve]:
     with within_limits(row.bitsum):
         attained = claims_of(row.protocol).views(row.protocol, row.guarantee.threat_model).attained
     found = {points: None for pair in attained if (points := _tail(pair)) is not None}
-    names = (f"{row.method} parameters", f"{row.method}, other direction")
+    names = (f"{row.method} plan", f"{row.method} plan, other way")
     return [Curve(name, *points) for name, points in zip(names, found, strict=False)]
 
 

@@ -293,13 +293,13 @@ def _curves(makers: Sequence[Callable[[], Curve | list[Curve]]], what: str) -> C
 def _profiles(chosen: PlanRow, published: PlanRow | None, change: Change, budget: Budget) -> list[Callable[[], Curve]]:
     """Return what makes the profiles: exact, as published, its parameters' exact law, and with joint changes."""
     every, delta = Full(change.instances), budget.delta
-    makers: list[Callable[[], Curve]] = [partial(profile, "exact parameters, exact law", chosen, every, delta)]
+    makers: list[Callable[[], Curve]] = [partial(profile, "exact plan", chosen, every, delta)]
     if published is not None:
-        label = f"published, {published.composition} composition"
+        label = f"published, by {published.composition} composition"
         makers.append(partial(published_profile, label, published, change.instances, delta))
-        makers.append(partial(profile, "published parameters, exact law", published, every, delta))
+        makers.append(partial(profile, "published, by exact law", published, every, delta))
     if not isinstance(change, Full):
-        makers.append(partial(profile, "exact parameters, joint change", chosen, change, delta))
+        makers.append(partial(profile, "exact plan, joint change", chosen, change, delta))
     return makers
 
 

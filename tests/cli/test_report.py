@@ -35,6 +35,7 @@ def test_a_report_is_written_with_an_audit_of_the_users_own(tmp_path: Path, caps
         (["report.html", *WORDS, "--audit", "text.json"], "--audit='text.json' must be JSON"),
         (["report.html", *WORDS, "--audit", "list.json"], "--audit='list.json' must be what `dpverify audit --json`"),
         (["report.html", *WORDS, "--audit", "deep.json"], "--audit='deep.json' must be"),
+        (["report.html", *WORDS, "--audit", "long.json"], "--audit='long.json' must be"),
         (["report.html", *WORDS, "--trials", "5"], "--trials=5 must be 0 or in [100, inf)."),
         (["report.html", *WORDS, "--delta", "0"], "--delta"),
         (["report.html", *WORDS, "--squared-change", "2"], "--squared-change"),
@@ -49,7 +50,12 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in (("text.json", "text"), ("list.json", "[1, 2]"), ("deep.json", "[" * 100_000)):
+    for name, text in (
+        ("text.json", "text"),
+        ("list.json", "[1, 2]"),
+        ("deep.json", "[" * 100_000),
+        ("long.json", "9" * 5_000),
+    ):
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert cli.main(["report", *words]) == 2
     printed = capsys.readouterr()

@@ -8,7 +8,9 @@ from typing import Any
 from dpverify.dossier.contents import Dossier
 from dpverify.dossier.gather import full_report
 
-HOSTILE = """</title></script><script>alert("1")</script><img src=x onerror=alert(2)> & 'quoted' {{ 7 * 6 }} \u202e"""
+HOSTILE = (
+    """</title></script><script>alert(1)</script><img src=x onerror=alert()> & 'quoted' {{ 7 * 6 }} \u202e\ud800"""
+)
 """A title that is none of a page's business."""
 
 

@@ -17,9 +17,9 @@ def test_everything_is_there() -> None:
     found = small()
     assert len(found.plans.rows) == 18
     assert [line.label for line in found.profile.lines] == [
-        "exact parameters, exact law",
-        "published, advanced composition",
-        "published parameters, exact law",
+        "exact plan",
+        "published, by advanced composition",
+        "published, by exact law",
     ]
     assert found.losses.lines
     assert len(found.tail.lines) == 1
@@ -35,7 +35,7 @@ def test_joint_changes_stand_beside_full_ones() -> None:
     assert found.joint is not None
     assert {row.bitsum for row in found.joint.plans} == {"rr", "central-discrete-gaussian"}
     exact, joint = found.profile.lines[0], found.profile.lines[-1]
-    assert joint.label == "exact parameters, joint change"
+    assert joint.label == "exact plan, joint change"
     for every, less in zip(exact.y, joint.y, strict=True):
         assert every is not None
         assert less is not None

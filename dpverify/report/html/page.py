@@ -80,13 +80,14 @@ def page(dossier: Dossier) -> str:
     script = (_FILES / "page.js").read_text(encoding="utf-8")
     style = (_FILES / "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template("page.html.j2").render(
+    text = environment.get_template("page.html.j2").render(
         **parts(dossier),
         plots=plots(dossier),
         script=Markup(script),
         style=Markup(style),
         script_hash=f"sha256-{digest}",
     )
+    return text.encode("utf-8", "replace").decode()  # half a character, as JSON may hold, cannot be written
 
 
 def write_report(dossier: Dossier, path: Path) -> Path:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -44,6 +44,8 @@ _TONES = {
 _WORST = (Found.FAILS, Found.PROOF_WRONG, Found.CODE_DIFFERS, Found.HOLDS_WITH_CONDITION, Found.OPEN, Found.CHECKED)
 _MANY_TIMES = 10.0
 _HALF = 0.5
+_MOST_ROWS = 200
+"""Of an audit's tests, so that a page stays small whatever a file holds."""
 
 
 def parts(dossier: Dossier) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def _plan_row(row: PlanRow, plans: Comparison, mark: Any) -> dict[str, Any]:
 
 def _figure(value: object) -> tuple[str, str]:
     """Return a number of an audit's file as it is shown and as it is sorted; whatever else is there is not shown."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         return "–", ""
     return f"{value:.3g}", repr(value)
 
@@ -194,6 +196,7 @@ def _audit(evidence: Evidence) -> dict[str, Any]:
     for each in report["results"]:
         kind = each["check"].split(", ")[0]
         rows.setdefault((kind, str(each.get("verdict", "")), str(each.get("fault", ""))), []).append(each)
+    shown = list(rows.items())[:_MOST_ROWS]
     limits = report.get("limits")
     not_tested = limits.get("not_tested") if isinstance(limits, Mapping) else None
     return {
@@ -203,7 +206,8 @@ def _audit(evidence: Evidence) -> dict[str, Any]:
         "statement": report["statement"],
         "subject": report["subject"],
         "trials": _figure(report.get("trials"))[1],
-        "rows": [_audit_row(kind, verdict, fault, same) for (kind, verdict, fault), same in rows.items()],
+        "rows": [_audit_row(kind, verdict, fault, same) for (kind, verdict, fault), same in shown],
+        "left_out": len(rows) - len(shown),
         "not_tested": list(map(str, not_tested)) if isinstance(not_tested, list) else [],
     }
 

@@ -24,6 +24,7 @@ __all__ = ["Plot", "crowd_curves", "interval", "plots"]
 _DIGITS = 5
 _SIZE = (4.2, 3.5)
 """Inches: a unit of the SVG is then about a pixel on a phone, where its text must be read."""
+_MOST_LOSSES = 1_000
 _DEEPEST = 1e-6
 """Of the budget's delta: what is below is in the table only."""
 _APART = 0.17
@@ -104,7 +105,7 @@ def _plot(
     if falling:
         axes.invert_xaxis()
     if floor:
-        axes.set_ylim(bottom=floor)
+        axes.set_ylim(floor, 2.0)  # of probabilities
     _legend_above(figure, axes)
     return Plot(
         name,
@@ -263,7 +264,7 @@ def _evidence(report: object) -> Curves:
     """Return the loss of an audit's outputs and the exact one; nothing where the file holds anything but numbers."""
     rows = report.get("loss_rows") if isinstance(report, dict) else None
     keys = ("loss", "lower", "upper", "exact")
-    if not isinstance(rows, (list, tuple)) or not rows:
+    if not isinstance(rows, (list, tuple)) or not rows or len(rows) > _MOST_LOSSES:
         return Curves()
     try:
         values = [tuple(float(row[key]) for key in keys) for row in rows]
@@ -271,7 +272,7 @@ def _evidence(report: object) -> Curves:
             return Curves()
         x = tuple(row[0] for row in values)
         outputs = tuple(Interval(row[1], row[2]) for row in values)
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, OverflowError):
         return Curves((), ("The losses in the audit are no numbers.",))
     exact = tuple(Interval(row[3], row[3]) for row in values)
     return Curves((Curve("exact", x, exact), Curve("outputs, band", x, outputs)))

@@ -14,6 +14,9 @@ from dpverify.report.html.page import check_report_path, write_report
 from tests.browser import PHONE, opened
 from tests.dossier.small import HOSTILE, small, small_page
 
+WRITTEN = HOSTILE.encode("utf-8", "replace").decode()
+"""What is left of it in a file."""
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -78,11 +81,11 @@ def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(
 
 def test_hostile_texts_are_texts(browser: Browser, written: Path) -> None:
     with opened(browser, written) as found:
-        assert found.page.title() == " ".join(HOSTILE.split())
-        assert found.page.text_content("h1") == HOSTILE
+        assert found.page.title() == " ".join(WRITTEN.split())
+        assert found.page.text_content("h1") == WRITTEN
         assert found.page.locator("img").count() == 0
         assert found.page.locator("script").count() == 1
-        assert found.page.locator("#audit tbody th").first.text_content() == HOSTILE.split(", ")[0]
+        assert found.page.locator("#audit tbody th").first.text_content() == WRITTEN.split(", ")[0]
 
 
 def test_an_injected_script_would_not_run(browser: Browser, tmp_path: Path) -> None:

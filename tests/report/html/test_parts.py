@@ -22,7 +22,7 @@ def test_every_plan_is_a_row_and_a_failed_one_has_its_reason() -> None:
 
 def test_numbers_of_a_file_are_numbers_or_nothing() -> None:
     assert _figure(0.25) == ("0.25", "0.25")
-    assert [_figure(value) for value in ("<b>", None, True, math.nan, math.inf, [])] == [("–", "")] * 6
+    assert [_figure(value) for value in ("<b>", None, True, math.nan, math.inf, [], 10**400)] == [("–", "")] * 7
 
 
 def test_commands_write_the_same_report_and_find_the_same_plan() -> None:
@@ -45,3 +45,9 @@ def test_tests_of_one_kind_are_one_row_with_the_least_power() -> None:
     ]
     found = parts(replace(small(), audit=Evidence("given", audit(results=results))))["audit"]
     assert [(row["check"], row["p"], row["power"]) for row in found["rows"]] == [("law, 3 times", "0.25", "0.9")]
+
+
+def test_a_file_with_endless_tests_makes_no_endless_page() -> None:
+    results = [{"check": f"law {number}", "verdict": "consistent"} for number in range(250)]
+    found = parts(replace(small(), audit=Evidence("given", audit(results=results))))["audit"]
+    assert (len(found["rows"]), found["left_out"]) == (200, 50)

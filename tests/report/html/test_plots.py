@@ -56,9 +56,10 @@ def losses(**changed: object) -> list[object]:
     return [{"loss": 0.0, "lower": 0.5, "upper": 1.0, "exact": 1.0, **changed}]
 
 
-@pytest.mark.parametrize(
-    "rows", [None, [], "text", [1], [{}], losses(loss="x"), losses(upper=math.nan), losses(lower=2.0)], ids=str
-)
+WRONG = (losses(loss="x"), losses(upper=math.nan), losses(lower=2.0), losses(exact=10**400), losses() * 2_000)
+
+
+@pytest.mark.parametrize("rows", [None, [], "text", [1], [{}], *WRONG], ids=lambda rows: str(rows)[:60])
 def test_losses_of_an_audit_that_are_no_numbers_are_left_out(rows: object) -> None:
     assert module._evidence(audit()).lines
     assert not module._evidence(audit(loss_rows=rows)).lines
