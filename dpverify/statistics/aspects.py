@@ -31,7 +31,11 @@ _CLOSELY = 8
 """Columns that are looked at bit by bit: those that differ most between the two inputs."""
 _PAIRED = 5
 """Columns that are looked at two by two."""
-_COARSE = 6
+_FAR = 1e300
+_MASKED = 3
+"""Columns one of which may be a key to another, two by two."""
+_PARTS = (6, 16, 32)
+"""Into how many parts of equal mass two columns are cut for cells of both."""
 _MOST_BITS = 2
 """Bits of whole numbers that are looked at: those whose frequencies differ most."""
 _EXACT = 2.0**53
@@ -102,13 +106,16 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         whole = all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second))
         for aspect in _of_one(f"column {column}", whole, first[:, column], second[:, column]):
             yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
-        yield from _bits_of(column, whole, first[:, column], second[:, column])
+        for aspect in _bits_of(f"column {column}", whole, first[:, column], second[:, column]):
+            yield Aspect(aspect.name, lambda rows, column=column, of=aspect.of: of(rows[:, column]))  # type: ignore[misc]
     if len(used) > 1:
         yield Aspect("the parity of all columns together", lambda rows: _residue(_parts(rows[:, used]).sum(axis=1), 2))
         yield Aspect("the signs of all columns together", lambda rows: _product_of_signs(rows[:, used]))
         yield from _of_all(used, close, np.median(np.concatenate([first, second])[:, close], axis=0))
     for i, j in itertools.combinations(close[:_PAIRED], 2):
         yield from _of_two(i, j, np.concatenate([first[:, [i, j]], second[:, [i, j]]]))
+    for i, j in itertools.combinations(close[:_MASKED], 2):
+        yield from _of_masks(i, j, first, second)
 
 
 def features(rows: Rows) -> NDArray[np.float64]:
@@ -159,13 +166,13 @@ def _of_one(name: str, whole: bool, first: Rows, second: Rows) -> Iterator[Aspec
         yield Aspect(f"the fraction of {scale:g} times {name}", lambda x, s=scale: _fraction(x, s))  # type: ignore[misc]
 
 
-def _bits_of(column: int, whole: bool, first: Rows, second: Rows) -> Iterator[Aspect]:
-    """Yield the single bits of a column whose frequencies differ most: of whole numbers, else of the float itself."""
+def _bits_of(name: str, whole: bool, first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the single bits of numbers whose frequencies differ most: of whole ones, else of the float itself."""
     often = [np.array([_bit(x, bit, whole).mean() for bit in range(64 - 11 * whole)]) for x in (first, second)]
     of = "" if whole else " of the float"
     for bit in np.argsort(-np.abs(often[0] - often[1]), kind="stable")[:_MOST_BITS].tolist():
-        yield Aspect(f"bit {bit}{of} of column {column}", lambda rows, b=bit: _bit(rows[:, column], b, whole))  # type: ignore[misc]
-    yield Aspect(f"the parity of the bits{of} of column {column}", lambda rows: _ones(rows[:, column], whole) % 2)
+        yield Aspect(f"bit {bit}{of} of {name}", lambda x, b=bit: _bit(x, b, whole))  # type: ignore[misc]
+    yield Aspect(f"the parity of the bits{of} of {name}", lambda x: _ones(x, whole) % 2)
 
 
 def _bit(x: Rows, bit: int, whole: bool) -> NDArray[np.int64]:
@@ -215,15 +222,71 @@ def _of_two(i: int, j: int, pooled: Rows) -> Iterator[Aspect]:
     yield Aspect(f"the parity of {name}", lambda rows: _residue(_parts(rows[:, [i, j]]).sum(axis=1), 2))
     yield Aspect(f"the signs of {name}", lambda rows: _product_of_signs(rows[:, [i, j]]))
     yield Aspect(f"the order of {name}", lambda rows: np.sign(rows[:, i] - rows[:, j]).astype(np.int64))
-    edges = [np.unique(np.quantile(pooled[:, k], np.linspace(0, 1, _COARSE + 1)[1:-1])) for k in range(2)]
-
-    def cells(rows: Rows) -> NDArray[np.int64]:
-        return np.asarray(
-            np.searchsorted(edges[0], rows[:, i], side="right") * (_COARSE + 1)
-            + np.searchsorted(edges[1], rows[:, j], side="right")
+    for parts in _PARTS:
+        shares = np.linspace(0, 1, parts + 1)[1:-1]
+        edges = [np.unique(np.quantile(pooled[:, k], shares)) for k in range(2)]
+        yield Aspect(
+            f"{parts} by {parts} cells of {name}",
+            lambda rows, e=edges: _cells_of(rows[:, i], rows[:, j], e),  # type: ignore[misc]
         )
+    # Regions around the middle: how far out, and in which direction.
+    middle = np.median(pooled, axis=0)
+    with np.errstate(over="ignore"):
+        wide = np.median(np.abs(pooled - middle), axis=0)
+    wide = np.where((wide > 0.0) & np.isfinite(wide), wide, 1.0)
+    polar = [np.unique(np.quantile(x, np.linspace(0, 1, 25)[1:-1])) for x in _polar(pooled, middle, wide)]
+    yield Aspect(
+        f"the distance and the direction of {name}",
+        lambda rows: _cells_of(*_polar(rows[:, [i, j]], middle, wide), polar),
+    )
 
-    yield Aspect(f"cells of {name}", cells)
+
+def _of_masks(i: int, j: int, first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the codes of what two columns may be the halves of: their sum, difference and bitwise difference."""
+    whole = all(np.array_equal(rows[:, [i, j]], np.rint(rows[:, [i, j]])) for rows in (first, second))
+    joined: list[tuple[str, Callable[[Rows], Rows]]] = [
+        ("difference", lambda rows: rows[:, i] / 2.0 - rows[:, j] / 2.0),
+        ("sum", lambda rows: rows[:, i] / 2.0 + rows[:, j] / 2.0),
+    ]
+    if whole:
+        joined = [(name, lambda rows, of=of: 2.0 * of(rows)) for name, of in joined]  # type: ignore[misc]
+        joined.append(("bitwise difference", _exclusive(i, j)))
+    else:
+        joined.append(("quotient", _quotient(i, j)))
+    for kind, of in joined:
+        name = f"the {kind} of columns {i} and {j}"
+        a, b = of(first), of(second)
+        for aspect in (*_of_one(name, whole, a, b), *_bits_of(name, whole, a, b)):
+            yield Aspect(aspect.name, lambda rows, code=aspect.of, of=of: code(of(rows)))  # type: ignore[misc]
+
+
+def _quotient(i: int, j: int) -> Callable[[Rows], Rows]:
+    def of(rows: Rows) -> Rows:
+        with np.errstate(over="ignore"):
+            found = rows[:, i] / np.where(rows[:, j] == 0.0, 1.0, rows[:, j])
+        return np.clip(found, -_FAR, _FAR)
+
+    return of
+
+
+def _exclusive(i: int, j: int) -> Callable[[Rows], Rows]:
+    return lambda rows: np.asarray(
+        _parts(rows[:, i]).astype(np.int64) ^ _parts(rows[:, j]).astype(np.int64), dtype=np.float64
+    )
+
+
+def _cells_of(x: Rows, y: Rows, edges: list[NDArray[np.float64]]) -> NDArray[np.int64]:
+    """Return the codes of the cells that these edges cut the plane into."""
+    return np.asarray(
+        np.searchsorted(edges[0], x, side="right") * (edges[1].size + 1) + np.searchsorted(edges[1], y, side="right")
+    )
+
+
+def _polar(points: Rows, middle: Rows, wide: Rows) -> tuple[Rows, Rows]:
+    """Return how far points are from the middle, and in which direction; what overflows is far away."""
+    with np.errstate(over="ignore"):
+        x, y = np.clip((points - middle) / wide, -_FAR, _FAR).T
+    return np.hypot(x, y), np.arctan2(y, x)
 
 
 def _bits(x: Rows) -> NDArray[np.int64]:

@@ -96,3 +96,30 @@ def test_noise_that_is_shared_in_part() -> None:
     (fraction,) = parts_of_noise(np.c_[np.zeros(N), values])
     np.testing.assert_array_equal(fraction, parts_of_noise(np.c_[np.zeros(N), values - 3.0])[0])
     assert parts_of_noise(np.c_[np.zeros(N), np.rint(values)]) == []
+
+
+def test_one_column_may_be_the_key_to_another() -> None:
+    """The same key, and a word masked by it: exclusive or, a sum modulo 1, a product."""
+    key, word = RNG.integers(0, 2**16, N).astype(float), RNG.integers(0, 2**16, N)
+    unit = RNG.random(N)
+    factor = np.exp(RNG.normal(size=N))
+    masked = {
+        "bit 5 of the bitwise difference": [
+            np.c_[(word & ~32 | 32 * bit) ^ key.astype(int), key].astype(float) for bit in (0, 1)
+        ],
+        "the fraction of 1 times the difference": [np.c_[(unit + shift) % 1.0, unit] for shift in (0.2, 1.0)],
+        "values of the quotient": [np.c_[2.0**bit * factor, factor] for bit in (0, 1)],
+    }
+    for name, (first, second) in masked.items():
+        found = [aspect for aspect in coded_aspects(first, second) if aspect.name.startswith(name)]
+        assert found
+        assert any(not set(a.of(first).tolist()) & set(a.of(second).tolist()) for a in found)
+
+
+def test_small_regions_of_the_plane_have_codes_of_their_own() -> None:
+    middle = RNG.normal(size=(4_000, 2))
+    aspects = {aspect.name: aspect for aspect in coded_aspects(middle, middle)}
+    for name in ("32 by 32 cells of columns 0 and 1", "the distance and the direction of columns 0 and 1"):
+        codes = aspects.get(name, aspects.get(name.replace("0 and 1", "1 and 0")))
+        assert codes is not None
+        assert np.unique(codes.of(middle)).size > 400
