@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.local import audit_local
 from dpverify.audit.means import audit_mean, mean_subject
+from dpverify.audit.target import Target
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import RandomizedResponse
 from protocols.local.baselines import CentralLaplaceMean
@@ -102,3 +103,14 @@ def test_what_estimates_no_mean_is_refused() -> None:
             mean_subject(reference)
     with pytest.raises(TypeError, match=r"has no listed reports: laplace-mean has a law with a density\.$"):
         mean_subject(LaplaceMean(1.0))
+
+
+def test_an_exact_answer_at_times_is_found() -> None:
+    """One run in two hundred has no noise: its number is one that a continuous law has never twice."""
+    curator = CentralLaplaceMean(9, 0.7, 2.0)
+
+    def at_times(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+        return np.asarray(values.mean() + rng.laplace(0.0, curator.scale, trials) * (rng.random(trials) >= 0.005))
+
+    report = audit_mean(curator, implementation=Target(at_times, True, (), "target"), trials=20_000, level=1e-3)
+    assert any("conformance" in result.check for result in report.violations)

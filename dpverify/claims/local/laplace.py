@@ -37,7 +37,7 @@ __all__ = ["DiscreteLaplaceMeanClaims", "LaplaceMeanClaims", "laplace_cells", "l
 _STEPS = 2**12
 """Of the grid that bounds continuous noise from either side: the composed epsilon is then known within 1e-6 or so."""
 _MOST_LISTED = 2**26
-_CELLS_PER_SCALE, _REACH, _RESIDUES = 4.0, 80, 8
+_CELLS_PER_SCALE, _REACH, _RESIDUES = 4.0, 80, 1024
 
 
 def laplace_families(epsilon: float) -> tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]:
