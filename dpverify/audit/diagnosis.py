@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from dpverify.audit.subject import Dataset
 from dpverify.claims.bitsum import claims_of
-from dpverify.search import bisected
+from dpverify.search import bisected, galloped
 
 __all__ = ["likely_parameters"]
 
@@ -84,16 +84,14 @@ def _with_spread(reference: Any, name: str, stated: float, wanted: float) -> flo
             return math.nan
 
     here = excess(centre)
-    for step in (0.5, 2.0, 8.0, _REACH):
-        for far in (centre - step, centre + step):
-            if excess(far) * here <= 0.0:
-                return value(_crossing(excess, centre, far))
-    return None
+    found = []
+    for direction in (-1.0, 1.0):
 
+        def crossed(step: float, towards: float = direction) -> bool:
+            return excess(centre + towards * step) * here <= 0.0
 
-def _crossing(excess: Any, near: float, far: float) -> float:
-    sign = excess(near) > 0
-    part = bisected(
-        lambda share: (excess(near + share * (far - near)) > 0) != sign, 0.0, 1.0, relative=1e-4, absolute=1e-6
-    )
-    return near + part[1] * (far - near)
+        bracket = galloped(crossed, 0.0, 0.5, grow=lambda step: 4.0 * step, ceiling=_REACH)
+        if bracket is not None:
+            step = bisected(crossed, *bracket, relative=1e-4, absolute=1e-6)[1]
+            found.append((step, value(centre + direction * step)))
+    return min(found)[1] if found else None
