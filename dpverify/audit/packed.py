@@ -41,10 +41,15 @@ class Packed:
 
     def array(self) -> NDArray[np.float64]:
         """Return the array."""
-        rows = np.empty((self.shape[0], len(self.columns)))
-        for column, (numbers, places) in enumerate(self.columns):
+        return self.rows(slice(None)).reshape(self.shape)
+
+    def rows(self, wanted: slice) -> NDArray[np.float64]:
+        """Return some columns, shape (trials, columns)."""
+        columns = self.columns[wanted]
+        rows = np.empty((self.shape[0], len(columns)))
+        for column, (numbers, places) in enumerate(columns):
             rows[:, column] = numbers if places is None else numbers[places]
-        return rows.reshape(self.shape)
+        return rows
 
 
 def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]:
@@ -89,4 +94,24 @@ class PackedOutputs(Sequence[NDArray[np.float64]]):
 
     def __getitem__(self, dataset: int) -> NDArray[np.float64]:  # type: ignore[override]
         """Return the outputs on one dataset, shape (trials, columns)."""
-        return np.concatenate([packed.array().reshape(packed.shape[0], -1) for packed in self._packed[dataset]])
+        return self.part(dataset, slice(None))
+
+    def part(self, dataset: int, columns: int | slice, most: int | None = None) -> NDArray[np.float64]:
+        """Return some columns on one dataset, shape (trials, columns), or one, shape (trials,).
+
+        Parameters
+        ----------
+        dataset : int
+        columns : int or slice
+        most : int, optional
+            Of so many trials at most, the first ones; of all when omitted.
+        """
+        wanted = columns if isinstance(columns, slice) else slice(columns, columns + 1)
+        left, parts = math.inf if most is None else most, []
+        for packed in self._packed[dataset]:
+            if left <= 0:
+                break
+            parts.append(packed.rows(wanted)[: None if most is None else int(left)])
+            left -= packed.shape[0]
+        found = np.concatenate(parts)
+        return found if isinstance(columns, slice) else found[:, 0]

@@ -19,6 +19,8 @@ _ROUNDING = 2.0**-44
 """How far, relative to the largest outcome, a number may be from a listed one: the rounding of an analyzer."""
 _AT_ONCE = 2**17
 """Samples that are looked up at a time."""
+_COUNTED = 2**20
+"""Samples that are counted at a time: few enough to keep no memory, and many enough for a law of many outcomes."""
 _GAP = 1e-6
 """The same in gaps between outcomes, where those are as small as rounding errors."""
 
@@ -137,7 +139,13 @@ class DiscreteLaw:
 
     def counts(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return how often each outcome occurs, shape (atoms + 1,); the last entry counts those not listed."""
-        return np.bincount(self.index(samples) % (self.atoms + 1), minlength=self.atoms + 1).astype(np.int64)
+        values = np.asarray(samples)
+        found = np.zeros(self.atoms + 1, dtype=np.int64)
+        # At least once, so that a wrong shape is refused even where there are no samples.
+        for start in range(0, max(1, len(values)), _COUNTED):
+            places = self.index(values[start : start + _COUNTED]) % (self.atoms + 1)
+            found += np.bincount(places, minlength=self.atoms + 1)
+        return found
 
     def sample(self, trials: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw listed outcomes with probabilities proportional to `pmf`, shape (trials,) or (trials, coordinates)."""

@@ -24,6 +24,9 @@ __all__ = [
     "value_score",
 ]
 
+_AT_ONCE = 2**18
+"""Samples that are counted at a time."""
+
 Score = Callable[[NDArray[Any]], NDArray[np.float64]]
 """Maps samples, shape (trials, ...), to numbers, shape (trials,): the higher, the likelier the first dataset is."""
 
@@ -80,6 +83,23 @@ class Events:
                 f"first and second have {len(a)} and {len(b)} samples, but must have as many, and at least one."
             )
         return np.where(self.upward, a, b), np.where(self.upward, b, a)
+
+    def counts(self, first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return how many samples of the likelier dataset are in each event, of the other one, and how many there are.
+
+        Raises
+        ------
+        ValueError
+            If the two datasets have different numbers of samples.
+        """
+        a, b = np.asarray(first), np.asarray(second)
+        likely, other = np.zeros(len(self), dtype=np.int64), np.zeros(len(self), dtype=np.int64)
+        for start in range(0, max(1, len(a), len(b)), _AT_ONCE):
+            for counted, members in zip(
+                (likely, other), self.pairs(a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]), strict=True
+            ):
+                counted += members.sum(axis=0)
+        return likely, other, len(a)
 
     def only(self, *, upward: bool) -> Events:
         """Return the events of one direction."""

@@ -70,10 +70,10 @@ class LossLaw:
         survival = np.cumsum(mass[::-1])[::-1]
         quantiles = np.searchsorted(np.cumsum(mass), np.linspace(0.0, 1.0, most + 1)[:-1], side="right")
         shown = np.unique(sorted_losses[np.minimum(quantiles, order.size - 1)])
-        at = self.first.index(samples)
-        drawn = np.sort(self.losses[at[at >= 0]])
-        counts = drawn.size - np.searchsorted(drawn, shown, side="left")
-        lower, upper = simultaneous_intervals(counts, at.size, level)
+        hits = self.first.counts(samples)
+        drawn = np.append(np.cumsum(hits[:-1][order][::-1])[::-1], 0)  # with this loss or a larger one
+        counts, trials = drawn[np.searchsorted(sorted_losses, shown, side="left")], int(hits.sum())
+        lower, upper = simultaneous_intervals(counts, trials, level)
         exact = survival[np.searchsorted(sorted_losses, shown, side="left")]
-        columns = {"loss": shown, "exact": exact, "empirical": counts / at.size, "lower": lower, "upper": upper}
+        columns = {"loss": shown, "exact": exact, "empirical": counts / trials, "lower": lower, "upper": upper}
         return [{name: float(column[i]) for name, column in columns.items()} for i in range(shown.size)]

@@ -90,12 +90,9 @@ def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: floa
         The error probability, shared evenly among all limits of all events.
     """
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
-    likely, other = events.pairs(first, second)
+    likely, other, trials = events.counts(first, second)
     each = level / (2 * events.distinct)
-    trials = len(likely)
-    return LowerCurve(
-        lower_limit(likely.sum(axis=0), trials, each), upper_limit(other.sum(axis=0), trials, each), level
-    )
+    return LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
 
 
 def claim_p_value(
@@ -170,10 +167,11 @@ def privacy_test(
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
-    likely, other = events.pairs(first, second)
-    trials, count = len(likely), events.distinct
-    values = np.array([claim_p_value(likely.sum(axis=0), other.sum(axis=0), trials, *claim) for claim in claims])
-    curve = lower_curve(first, second, events, level)
+    likely, other, trials = events.counts(first, second)
+    count = events.distinct
+    values = np.array([claim_p_value(likely, other, trials, *claim) for claim in claims])
+    each = level / (2 * count)
+    curve = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
     epsilon, delta = claims[0]
     fault = 1.1 * epsilon if fault_epsilon is None else fault_epsilon
     smallest = min(
