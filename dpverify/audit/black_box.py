@@ -148,7 +148,7 @@ class _Shown:
         single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
         self.single = [Examination(how.trials, **given, check=f"{single}, {pair.name}") for pair in pairs]
         self.double = [TwoCalls(how.trials, **given, check=f"{double}, {pair.name}") for pair in pairs]
-        self.calls = [Calls(place, how.seed) for place in range(inputs)]
+        self.calls = [Calls(f"input {place}", how.seed) for place in range(inputs)]
 
     def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
         """Look at more outputs, shape (runs, columns), as many on every input."""
@@ -201,7 +201,7 @@ def _report(
     level, pairs = shown.level, shown.pairs
     epsilon = None if budget is None else budget.epsilon
     found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
-    each = (1.0 - _CLAIM_SHARE) * family_level / (len(pairs) + 3 * len(shown.calls))
+    each = (1.0 - _CLAIM_SHARE) * family_level / (len(pairs) + Calls.TESTS * len(shown.calls))
     calls = [result for one in shown.calls for result in one.results(each)]
     # Shares of the level that add up to 1, as decide() compares them.
     heavy = _CLAIM_SHARE / (1.0 - _CLAIM_SHARE) * (len(together) + len(calls)) / len(found)

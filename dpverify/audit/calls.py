@@ -1,4 +1,4 @@
-"""Do the calls of a black box depend on each other, or on when they are made? The first ones on one input, compared."""
+"""Do calls depend on each other, or on when they are made? The first ones on one input compared, whatever their law."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dpverify.statistics.aspects import codes_of, parts_of_noise
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
 from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
+from dpverify.statistics.successive import smallest_pattern, successive_runs
 
 __all__ = ["COMPARED", "Calls"]
 
@@ -20,20 +21,28 @@ COMPARED = 500_000
 _COLUMNS = 8
 """Columns that are compared, besides whole outputs: the first ones that change in the first block."""
 
+_SAME = 1e-12
+"""A correlation of two columns so near to 1 says that they show the same: one run in 10^6 that differs shows more."""
+
 
 class Calls:
     """The calls on one input, in their order.
 
     Parameters
     ----------
-    place : int
-        The input's number, as in a report.
+    name : str
+        The input's, as in a report.
     seed : int
         Of the lots that some tests draw.
+    skipped : int
+        Columns at the beginning of each row that only whole outputs count: 1 for those of `RowTarget`.
     """
 
-    def __init__(self, place: int, seed: int) -> None:
-        self._place, self._seed = place, seed
+    TESTS = 4
+    """How many tests there are."""
+
+    def __init__(self, name: str, seed: int, skipped: int = 1) -> None:
+        self._name, self._seed, self._skipped = name, seed, skipped
         self._used: NDArray[np.int64] | None = None
         self._rows: list[NDArray[np.float64]] = []
         self._codes: list[NDArray[np.int64]] = []
@@ -50,8 +59,9 @@ class Calls:
             self.constant &= bool((codes == self._first).all())
         if self._seen < COMPARED:
             if self._used is None:
-                changing = np.flatnonzero((rows[:, 1:] != rows[:1, 1:]).any(axis=0)) + 1
-                self._used = (changing if changing.size else np.arange(1, rows.shape[1]))[:_COLUMNS]
+                skipped = self._skipped
+                changing = np.flatnonzero((rows[:, skipped:] != rows[:1, skipped:]).any(axis=0)) + skipped
+                self._used = (changing if changing.size else np.arange(skipped, rows.shape[1]))[:_COLUMNS]
             left = COMPARED - self._seen
             self._rows.append(rows[:left, self._used])
             self._codes.append(codes[:left])
@@ -59,11 +69,11 @@ class Calls:
 
     def results(self, level: float) -> Iterator[AuditResult]:
         """Yield the tests, each at about this level; none for repeated outputs where outputs are equal anyway."""
-        rows, codes = np.concatenate(self._rows), np.concatenate(self._codes)
+        rows, codes = _distinct(np.concatenate(self._rows)), np.concatenate(self._codes)
         method = "Fisher's exact test of near against far pairs, union bound over lags"
         smallest = smallest_repeated_share(codes, level, power=POWER)
         check = repeats(codes, *parts_of_noise(rows))
-        where = f"input {self._place}"
+        where = self._name
         if smallest is not None or check.p_value <= level:
             fault = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
             yield AuditResult(
@@ -75,6 +85,13 @@ class Calls:
         yield AuditResult(
             f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
         )
+        check = successive_runs(rows)
+        off = smallest_pattern(len(codes), level, power=POWER)
+        fault = f"a kind of three calls in a row that is {100 * off:.2g} % of them more frequent than among others"
+        method = "Fisher's exact test on calls that did not choose the kind, union bound over codes"
+        yield AuditResult(
+            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
+        )
         check = steady_runs(rows, codes, self._seed)
         off = smallest_unsteadiness(len(codes), level, power=POWER)
         fault = f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them"
@@ -82,3 +99,18 @@ class Calls:
         yield AuditResult(
             f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
         )
+
+
+def _distinct(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the columns but for those that are on a line with an earlier one in every run: they show nothing else."""
+    kept: list[int] = []
+    standardised: list[NDArray[np.float64]] = []
+    for at, column in enumerate(rows.T):
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = column / max(1.0, float(np.abs(column).max()))
+            centred = centred - centred.mean()
+            centred /= max(float(np.sqrt(centred @ centred)), 1e-300)
+        if not any(abs(float(centred @ other)) > 1.0 - _SAME for other in standardised):
+            kept.append(at)
+            standardised.append(centred)
+    return rows[:, kept]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.calls import COMPARED, Calls
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.packed import PackedOutputs
-from dpverify.audit.results import POWER, checked, conforms, with_fault
+from dpverify.audit.results import POWER, checked, conforms, independent, with_fault
 from dpverify.audit.runner import block_generator
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Neighbours, Subject, narrowed
-from dpverify.audit.watching import watched
+from dpverify.audit.watching import WATCHED, watched
 from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import choose_bins, g_test
@@ -28,12 +31,15 @@ from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.lower_bound import privacy_test
 from dpverify.statistics.power import g_test_power, trials_for
-from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
 from dpverify.statistics.structure import repeated_outputs
 from protocols.validation import check_real
 
 __all__ = ["POWER", "AuditTest", "audit", "trials_needed"]
 
+_LARGER = 3.0
+"""How much larger the fault is that the coordinates' product shows."""
+_LIGHT = 0.25
+"""The weight of tests without the law: they find gross faults, and what finds small ones should not pay for them."""
 _STREAM = 2**32
 """Where the generators of the checks begin, behind those of any dataset."""
 
@@ -95,16 +101,22 @@ def audit(
     tests = (
         len(beforehand)
         + 2 * len(laws)
-        + 7
-        + 2 * len(subject.datasets)
+        + 1
+        + (WATCHED if subject.messages is not None else 0)
+        + (1 + _LIGHT * Calls.TESTS) * len(subject.datasets)
+        + sum(dataset.view is not None for dataset in subject.datasets)
+        + 2 * sum(dataset.independent is not None for dataset in subject.datasets)
         + 4 * len(subject.neighbours)
         + len(further) * len(subject.datasets)
     )
     each = level / tests
     generators = (block_generator(seed, _STREAM, index) for index in itertools.count())
     results = list(beforehand)
-    for dataset, columns in zip(subject.datasets, outputs, strict=True):
-        results += _conformance(dataset, columns, generators, each, detect)
+    for place, dataset in enumerate(subject.datasets):
+        results += _conformance(dataset, functools.partial(outputs.part, place), generators, each, detect)
+        if dataset.independent is not None:
+            where, single = dataset.independent
+            results += independent(outputs.part(place, where), single, dataset.name, each)
     results += _dependence(subject.datasets, outputs, how.block_size, each, seed)
     if claim is not None:
         for pair in subject.neighbours:
@@ -160,51 +172,61 @@ Generators = Iterator[np.random.Generator]
 
 
 def _conformance(
-    dataset: Dataset, outputs: NDArray[np.float64], generators: Generators, level: float, detect: float
+    dataset: Dataset, part: Callable[..., NDArray[np.float64]], generators: Generators, level: float, detect: float
 ) -> list[AuditResult]:
-    return [
-        conforms(f"conformance of {name}, {dataset.name}", law, outputs[:, column], next(generators), level, detect)
+    """Hold each column against its law, one at a time: `part(columns)` unpacks some."""
+    results = [
+        conforms(f"conformance of {name}, {dataset.name}", law, part(column), next(generators), level, detect)
         for column, (name, law) in dataset.laws.items()
     ]
+    if dataset.view is not None and dataset.view[1].points.ndim > 1:
+        where, law = dataset.view
+        centre = np.rint(law.pmf @ law.points / law.pmf.sum()) + 0.5
+
+        def product(rows: NDArray[Any]) -> NDArray[np.float64]:
+            """Return how far the coordinates are from their centres, multiplied: whether they go together."""
+            return np.asarray(np.prod(rows - centre, axis=1))
+
+        check = f"columns of the view together, {dataset.name}"
+        sample = product(part(where))
+        # A product has heavier tails than what it is of: it answers for a larger fault.
+        larger = min(0.9, _LARGER * detect)
+        results.append(conforms(check, law.image(product), sample, next(generators), level, larger))
+    return results
 
 
 def _dependence(
-    datasets: Sequence[Dataset], outputs: Sequence[NDArray[np.float64]], block_size: int, level: float, seed: int
+    datasets: Sequence[Dataset], outputs: PackedOutputs, block_size: int, level: float, seed: int
 ) -> list[AuditResult]:
-    """Compare runs of one dataset at many lags and at many times, and of the first one those of two blocks."""
-    results = []
-    for place in [place for place, dataset in enumerate(datasets) if 0 in dataset.laws]:
-        dataset, columns = datasets[place], outputs[place]  # one dataset at a time
-        where, law = (0, dataset.laws[0][1]) if dataset.view is None else dataset.view
+    """Compare the first runs of each dataset at many lags and times, and of the first one those of two blocks."""
+    results: list[AuditResult] = []
+    for place in [place for place, dataset in enumerate(datasets) if dataset.laws]:
+        dataset, columns = datasets[place], outputs.part(place, slice(None), COMPARED)  # one dataset at a time
+        calls = Calls(dataset.name, seed, 0)
+        calls.update(columns)
+        results += (replace(result, weight=_LIGHT) for result in calls.results(_LIGHT * level))
+        column = min(dataset.laws)
+        where: int | slice = column
+        law = dataset.laws[column][1]
+        if dataset.view is not None:
+            where, law = dataset.view
         collision = law.collision
         if collision >= 1.0:
             continue
-        check = serial_dependence(columns[:, where], law)
-        smallest = smallest_replay(law, len(columns), level)
+        compared = columns[:, where]
+        check = serial_dependence(compared, law)
+        smallest = smallest_replay(law, len(compared), level)
         results.append(
             AuditResult(
                 f"{check.name}, {dataset.name}",
                 check.p_value,
-                len(columns),
+                len(compared),
                 "binomial tails of disjoint pairs, union bound over lags; exact level",
                 check.evidence,
                 "the same randomness in all runs"
                 if smallest is None
                 else f"{100 * smallest:.2g} % of runs that repeat an earlier one's randomness",
                 0.0 if smallest is None else POWER,
-            )
-        )
-        check = steady_runs(columns[:, :1], columns[:, 0].view(np.int64), seed)
-        off = smallest_unsteadiness(len(columns), level, power=POWER)
-        results.append(
-            AuditResult(
-                f"{check.name}, {dataset.name}",
-                check.p_value,
-                len(columns),
-                "Fisher's exact test on runs that did not choose the times, union bound over these",
-                check.evidence,
-                f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them",
-                POWER,
             )
         )
         if place:
@@ -223,7 +245,7 @@ def _dependence(
 def _privacy(
     datasets: Sequence[Dataset],
     pair: Neighbours,
-    outputs: Sequence[NDArray[np.float64]],
+    outputs: PackedOutputs,
     claim: tuple[float, float],
     generators: Generators,
     level: float,
@@ -231,10 +253,9 @@ def _privacy(
 ) -> list[AuditResult]:
     epsilon, delta = claim
     first, second = datasets[pair.first], datasets[pair.second]
-    samples = outputs[pair.first], outputs[pair.second]
     results = []
     for name, columns, laws in _observed(first, second):
-        a, b = (sample[:, columns] for sample in samples)
+        a, b = (outputs.part(place, columns) for place in (pair.first, pair.second))
         try:
             events = likelihood_ratio_events(*laws, epsilon, len(a))
         except ValueError:
@@ -288,8 +309,8 @@ def _observed(first: Dataset, second: Dataset) -> list[tuple[str, Any, tuple[Dis
     return [(first.laws[at][0], at, (first.laws[at][1], second.laws[at][1])) for at in common]
 
 
-def _loss_rows(subject: Subject, outputs: Sequence[NDArray[np.float64]], level: float) -> Iterator[Mapping[str, float]]:
+def _loss_rows(subject: Subject, outputs: PackedOutputs, level: float) -> Iterator[Mapping[str, float]]:
     for pair in subject.neighbours[:1]:
         for _, columns, laws in _observed(subject.datasets[pair.first], subject.datasets[pair.second])[:1]:
-            rows = LossLaw(*laws).rows(outputs[pair.first][:, columns], level)
+            rows = LossLaw(*laws).rows(outputs.part(pair.first, columns), level)
             yield from (row for row in rows if math.isfinite(row["loss"]))

@@ -82,11 +82,20 @@ class _Watch:
         return self.protocol.reports if isinstance(self.protocol, Rappor) else 1
 
     def columns(self, bits: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what is seen of some users' reports, shape (users, reports, bits): one row of five numbers each."""
+        """Return what is seen of some users' reports, shape (users, reports, bits): one row of numbers each.
+
+        Five that the attacker looks at, and how many reports have each bit.
+        """
         ones = [bits[:, :, list(places)].sum(axis=1) for places in self.own]
         seen = [counts.sum(axis=1) for counts in ones]
         seen.append(bits[:, 0, self.elsewhere].sum(axis=1))
-        return np.stack([*seen, *((counts > self.threshold).sum(axis=1) for counts in ones)], axis=1).astype(np.int64)
+        decided = [(counts > self.threshold).sum(axis=1) for counts in ones]
+        return np.column_stack([*seen, *decided, bits.sum(axis=1)]).astype(np.int64)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row has."""
+        return 5 + self.protocol.bits
 
     def dataset(self, which: int) -> Dataset:
         """Return a user with the first or the second value."""
@@ -99,6 +108,8 @@ class _Watch:
         laws.append(np.convolve(_binomial(set_bits, one[1]), _binomial(clear, one[0])))
         above = int(np.floor(self.threshold)) + 1
         decided = [_binomial(len(self.own[side]), float(counts[side == which][above:].sum())) for side in (0, 1)]
+        held = self.common | set(self.own[which])
+        each = [DiscreteLaw.of(np.arange(law.size), law) for law in counts]
         rows = np.argwhere(np.ones((decided[0].size, decided[1].size), dtype=np.bool_))
         return Dataset(
             f"{self.values[which]!r}",
@@ -108,6 +119,7 @@ class _Watch:
                 for column, (name, law) in enumerate(zip(_NAMES, laws, strict=True))
             },
             (slice(3, 5), DiscreteLaw.of(rows, np.multiply.outer(*decided).ravel())),
+            (slice(5, self.width), [each[bit in held] for bit in range(self.protocol.bits)]),
         )
 
 
@@ -159,11 +171,12 @@ def rappor_subject(
         raise TypeError(f"reference={reference!r} must be a Rappor or a PermanentResponse.")
     watch = _Watch.of(reference)
     if implementation is None:
-        name, target = repr(reference), Target(functools.partial(_own_reports, watch), True, (5,), repr(reference))
+        name = repr(reference)
+        target = Target(functools.partial(_own_reports, watch), True, (watch.width,), name)
     else:
         inner = implementation if isinstance(implementation, Target) else Target(implementation)
         name = inner.name or "target"
-        target = Target(functools.partial(_foreign_reports, watch, inner), False, (5,), inner.shown)
+        target = Target(functools.partial(_foreign_reports, watch, inner), False, (watch.width,), inner.shown)
     return Subject(name, target, [watch.dataset(which) for which in (0, 1)], (Neighbours(0, 1), Neighbours(1, 0)))
 
 

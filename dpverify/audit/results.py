@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from dpverify.audit.subject import narrowed
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.power import g_test_power
 from dpverify.statistics.rare import rare_events
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["CONTROL", "POWER", "checked", "conforms", "with_fault"]
+__all__ = ["CONTROL", "POWER", "checked", "conforms", "independent", "with_fault"]
 
 POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
@@ -24,7 +28,7 @@ CONTROL = 499
 """Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
 _RARE = 0.2
 """The share of a conformance test's level that single outcomes and far tails have."""
-_CONTROL_LEVEL = 3.0 / (CONTROL + 1)
+_CONTROL_LEVEL = 4.0 / (CONTROL + 1)
 
 
 def conforms(
@@ -51,6 +55,37 @@ def conforms(
     found = sample.mean() - law.mean, sample.std() / law.variance**0.5
     evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
     return replace(with_fault(result, other[1], power), evidence=evidence)
+
+
+def independent(outputs: NDArray[Any], laws: Sequence[DiscreteLaw], where: str, level: float) -> Iterator[AuditResult]:
+    """Test columns that are too many to test one by one: each, and each pair, at the level of a single test.
+
+    Parameters
+    ----------
+    outputs : ndarray, shape (runs, columns)
+    laws : sequence of DiscreteLaw
+        One for each column; the columns are independent of each other.
+    where : str
+        What the columns are of.
+    level : float
+        Of each of the two tests.
+    """
+    sides = Sides(laws)
+    looks = [(sides.single(outputs), 4 * len(laws), "a column that is above its median")]
+    if len(laws) > 1:
+        looks.append((sides.tied(outputs), 2 * sides.pairs, "a pair that is on the same side of the medians"))
+    for check, comparisons, what in looks:
+        wide = float(stats.norm.isf(level / comparisons) + stats.norm.isf(1.0 - POWER))
+        off = wide * math.sqrt(0.25 / len(outputs))
+        yield AuditResult(
+            f"{check.name}, {where}",
+            check.p_value,
+            len(outputs),
+            "binomial tails, union bound; exact level",
+            check.evidence,
+            f"{what} in {100 * min(1.0, off):.2g} % of the runs more or less",
+            POWER if off < 0.5 else 0.0,
+        )
 
 
 def with_fault(result: AuditResult, fault: str, power: float) -> AuditResult:

@@ -37,12 +37,16 @@ class Dataset:
     view : (slice, DiscreteLaw), optional
         The columns that together are the adversary's view, and their joint law: what a privacy claim is tested on.
         Each column by itself when omitted, which cannot see all that the view shows.
+    independent : (slice, sequence of DiscreteLaw), optional
+        Columns that are independent of each other, such as the bits of a report, and the law of each: too many to test
+        one by one.
     """
 
     name: str
     inputs: NDArray[Any]
     laws: Mapping[int, tuple[str, DiscreteLaw]] = field(default_factory=dict)
     view: tuple[slice, DiscreteLaw] | None = None
+    independent: tuple[slice, Sequence[DiscreteLaw]] | None = None
 
 
 @dataclass(frozen=True)

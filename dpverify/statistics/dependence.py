@@ -14,14 +14,14 @@ from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["lags_up_to", "pairs_at", "serial_dependence", "smallest_replay"]
 
-_EVERY = 32
+_EVERY = 1024
 """Up to here every lag is looked at, beyond it a few per octave."""
 _FEWEST = 50
 """Pairs that a lag must give to be looked at."""
 
 
 def lags_up_to(trials: int) -> NDArray[np.int64]:
-    """Return the lags that `trials` runs are compared at: each up to 32, then four per octave."""
+    """Return the lags that `trials` runs are compared at: each up to 1,024, then four per octave."""
     most = max(1, trials // (2 * _FEWEST))
     octaves = np.rint(_EVERY * 2.0 ** (np.arange(1, 4 * 14) / 4)).astype(np.int64)
     lags = np.unique(np.concatenate([np.arange(1, _EVERY + 1), octaves]))
@@ -54,36 +54,42 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     StructureCheck
         The p-value is the least one, times the number of comparisons.
     """
-    places = law.index(outputs)
+    places = law.index(outputs).astype(np.int32)
     weights = law.pmf / law.pmf.sum()
     collision = law.collision
     cumulative = np.cumsum(weights)
     middle = int(np.argmin(np.abs(cumulative - 0.5)))
     share = float(1.0 - cumulative[middle])
     same_side = share**2 + (1.0 - share) ** 2
-    best, found, comparisons = 1.0, "no two runs are alike more often than chance", 0
-    for lag in lags_up_to(len(places)).tolist():
-        for offset in (0, lag):
-            pairs = pairs_at(places, lag, offset)
-            equal = int(np.count_nonzero((pairs[0] == pairs[1]) & (pairs[0] >= 0)))
-            alike = int(np.count_nonzero((pairs[0] > middle) == (pairs[1] > middle)))
-            size = pairs[0].size
-            if size < _FEWEST:
-                continue
-            p_values = {
-                f"{equal} of {size} are equal; {collision * size:.4g} expected": float(
-                    stats.binom.sf(equal - 1, size, collision)
-                )
-            }
-            if law.outside * len(places) < 1e-6:
-                sides = stats.binom.cdf(alike, size, same_side), stats.binom.sf(alike - 1, size, same_side)
-                text = f"{alike} of {size} are on the same side of the median; {same_side * size:.4g} expected"
-                p_values[text] = min(1.0, 2.0 * float(min(sides)))
-            comparisons += len(p_values)
-            text, p_value = min(p_values.items(), key=lambda item: item[1])
-            if p_value < best:
-                best, found = p_value, f"of runs {lag} apart {text}"
-    return StructureCheck("dependence of runs", min(1.0, best * comparisons), found)
+    within = law.outside * len(places) < 1e-6
+    above = places > middle
+    compared = [
+        (lag, pairs[0].size, *_alike(pairs, pairs_at(above, lag, offset)))
+        for lag in lags_up_to(len(places)).tolist()
+        for offset in (0, lag)
+        for pairs in [pairs_at(places, lag, offset)]
+        if pairs[0].size >= _FEWEST
+    ]
+    if not compared:
+        return StructureCheck("dependence of runs", 1.0, "there are too few runs to compare")
+    lags, sizes, equal, alike = np.array(compared).T
+    p_values = [stats.binom.sf(equal - 1, sizes, collision)]
+    if within:
+        sides = stats.binom.cdf(alike, sizes, same_side), stats.binom.sf(alike - 1, sizes, same_side)
+        p_values.append(np.minimum(1.0, 2.0 * np.minimum(*sides)))
+    kind, at = np.unravel_index(int(np.argmin(p_values)), (len(p_values), lags.size))
+    found = (
+        f"{equal[at]} of {sizes[at]} are equal; {collision * sizes[at]:.4g} expected",
+        f"{alike[at]} of {sizes[at]} are on the same side of the median; {same_side * sizes[at]:.4g} expected",
+    )[kind]
+    p_value = float(p_values[kind][at]) * len(p_values) * lags.size
+    return StructureCheck("dependence of runs", min(1.0, p_value), f"of runs {lags[at]} apart {found}")
+
+
+def _alike(places: tuple[NDArray[Any], NDArray[Any]], above: tuple[NDArray[Any], NDArray[Any]]) -> tuple[int, int]:
+    """Return how many pairs are equal, and how many on one side of the median."""
+    equal = int(np.count_nonzero((places[0] == places[1]) & (places[0] >= 0)))
+    return equal, int(np.count_nonzero(above[0] == above[1]))
 
 
 def smallest_replay(law: DiscreteLaw, trials: int, level: float, *, power: float = 0.95) -> float | None:

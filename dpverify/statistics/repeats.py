@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,19 @@ from scipy import stats
 
 from dpverify.search import bisected
 from dpverify.statistics.dependence import lags_up_to, pairs_at
+from dpverify.statistics.fisher import fisher
 from dpverify.statistics.intervals import upper_limit
 from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["alike_runs", "repeats", "smallest_deviation", "smallest_repeated_share"]
 
-_ROUND = (100, 1000)
+_ROUND = (100, 1000, 1500, 2000, 2500, 3000, 4000, 5000)
 """Lags of counters that wrap around, besides the powers of two."""
-_COLUMNS = 4
+_NAMED = 64
+"""Lags that are looked at because equal runs are so far apart."""
+_COLUMNS = 8
 """Columns whose runs are compared, each with each."""
+_EXACT = 2.0**53
 _CROSSED = 8
 """Lags up to which two different columns are compared."""
 
@@ -45,12 +49,12 @@ def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
         equal_far = int(np.count_nonzero(far[:pairs] == far[pairs : 2 * pairs]))
         compared = [
             (int(np.count_nonzero(first == later)), first.size, lag)
-            for lag, offset in _stretches(len(near))
+            for lag, offset in _stretches(len(near), _gaps(near))
             for first, later in [pairs_at(near, lag, offset)]
         ]
-        comparisons += len(compared)
+        comparisons += len(near)  # every lag that the gaps might have named, with both offsets
         for equal, size, lag in _furthest(compared, equal_far, pairs, more=True):
-            p_value = float(stats.hypergeom.sf(equal - 1, size + pairs, equal + equal_far, size))
+            p_value = fisher(equal, size, equal + equal_far, size + pairs, more=True)
             if p_value < best:
                 best = p_value
                 found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
@@ -77,47 +81,78 @@ def _furthest(
 
 
 def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
-    """Test whether near runs are more or less often on the same side of a threshold than runs far apart.
+    """Test whether near runs are more or less often alike than runs far apart: on the same side of some thresholds.
 
-    The threshold of a column is the median of its first tenth, which is not compared. Two different columns are
-    compared as well: the one may show what the other was, a few runs before.
+    A column is above its median or not, near to it or far, and even or odd; the thresholds are those of its first
+    tenth, which is not compared. Two different columns are compared as well: the one may show what the other was, a
+    few runs before.
 
     Parameters
     ----------
     columns : ndarray, shape (trials, columns)
-        The outputs, in the order of the runs; the first four that change are looked at.
+        The outputs, in the order of the runs; the first eight that change are looked at.
     """
     tenth = len(columns) // 10
-    changing = np.flatnonzero((columns != columns[:1]).any(axis=0))[:_COLUMNS]
-    sides = columns[tenth:, changing] > np.median(columns[:tenth, changing], axis=0)
+    names, sides = _sides(columns, tenth)
     half = len(sides) // 2
-    near, far = sides[:half], sides[half:]
-    pairs = len(far) // 2
+    near, far = np.ascontiguousarray(sides[:half].T), np.ascontiguousarray(sides[half:].T)
+    pairs = far.shape[1] // 2
+    stretches = list(_stretches(half))
     best, found, comparisons = 1.0, "near runs are alike as often as others", 0
-    for i, j in itertools.product(range(len(changing)), repeat=2):
-        alike_far = int(np.count_nonzero(far[:pairs, i] == far[pairs : 2 * pairs, j]))
+    for i, j in _compared(names):
+        alike_far = int(np.count_nonzero(far[i, :pairs] == far[j, pairs : 2 * pairs]))
         compared = [
-            (int(np.count_nonzero(first[..., i] == later[..., j])), first[..., i].size, lag)
-            for lag, offset in _stretches(half)
+            (int(np.count_nonzero(first == later)), first.size, lag)
+            for lag, offset in stretches
             if i == j or lag <= _CROSSED
-            for first, later in [pairs_at(near, lag, offset)]
+            for first, later in [(pairs_at(near[i], lag, offset)[0], pairs_at(near[j], lag, offset)[1])]
         ]
         comparisons += len(compared)
         for alike, size, lag in _furthest(compared, alike_far, pairs, more=False):
-            law = stats.hypergeom(size + pairs, alike + alike_far, size)
-            p_value = 2.0 * float(min(law.sf(alike - 1), law.cdf(alike)))
+            p_value = fisher(alike, size, alike + alike_far, size + pairs)
             if p_value < best:
                 best = p_value
+                other = names[i] if i == j else f"{names[i]}, and {names[j]}"
                 found = (
-                    f"of {size} pairs of runs {lag} apart {alike} are on the same side of the median, of {pairs} far "
-                    f"apart {alike_far}"
+                    f"of {size} pairs of runs {lag} apart {alike} are alike in {other}, of {pairs} far apart "
+                    f"{alike_far}"
                 )
-    return StructureCheck("dependence of runs", min(1.0, best * max(1, comparisons)), found)
+    return StructureCheck("dependence of near runs", min(1.0, best * max(1, comparisons)), found)
 
 
-def _stretches(runs: int) -> Iterator[tuple[int, int]]:
+def _compared(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield what is compared with what: all with themselves, and others of one kind in both orders."""
+    kinds = [name.rsplit(" ", 2)[-2:] for name in names]
+    yield from ((i, j) for i, j in itertools.product(range(len(names)), repeat=2) if kinds[i] == kinds[j])
+
+
+def _sides(columns: NDArray[np.float64], tenth: int) -> tuple[list[str], NDArray[np.bool_]]:
+    """Return what runs may be alike in, and which have it, shape (trials, sides); the first tenth only sets limits."""
+    names, sides = [], []
+    for column in np.flatnonzero((columns != columns[:1]).any(axis=0))[:_COLUMNS].tolist():
+        values, limits = columns[tenth:, column], columns[:tenth, column]
+        middle = np.median(limits) if tenth else 0.0
+        far = np.median(np.abs(limits - middle)) if tenth else 0.0
+        names += [f"whether column {column} is above its median", f"whether column {column} is far from its median"]
+        sides += [values > middle, np.abs(values - middle) > far]
+        if np.abs(columns[:, column]).max() < _EXACT:
+            names.append(f"whether column {column} is odd")
+            sides.append(np.floor(values) % 2 == 1)
+    return names, np.stack(sides, axis=1) if sides else np.zeros((len(columns) - tenth, 0), dtype=np.bool_)
+
+
+def _gaps(codes: NDArray[np.int64]) -> list[int]:
+    """Return the most frequent distances between one run and the next that is equal to it."""
+    order = np.argsort(codes, kind="stable")
+    same = codes[order[1:]] == codes[order[:-1]]
+    gaps, often = np.unique(np.diff(order)[same], return_counts=True)
+    return [int(gap) for gap in gaps[np.argsort(-often, kind="stable")[:_NAMED]]]
+
+
+def _stretches(runs: int, named: Sequence[int] = ()) -> Iterator[tuple[int, int]]:
     """Yield lags and where disjoint pairs begin: every second stretch of `lag` runs with the next, and the others."""
-    for lag in sorted({*lags_up_to(runs).tolist(), *(lag for lag in _ROUND if lag <= runs // 100)}):
+    round_ones = (lag for lag in _ROUND if lag <= runs // 100)
+    for lag in sorted({*lags_up_to(runs).tolist(), *round_ones, *named}):
         yield from ((lag, offset) for offset in (0, lag) if runs - offset >= 2 * lag)
 
 

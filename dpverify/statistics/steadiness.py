@@ -10,11 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpverify.statistics.fisher import fisher
 from dpverify.statistics.structure import StructureCheck, grid_exponents
 
 __all__ = ["smallest_unsteadiness", "steady_runs"]
@@ -27,6 +29,13 @@ _FREQUENT = 4
 """The most frequent outputs, and the most frequent lowest bits, are looked at one by one."""
 _TESTED = 6
 """Times and outputs that are tested, those that look most odd first."""
+_WAVES = 3
+"""Frequencies and outputs that are tested besides."""
+_SEGMENTS = (1000, 100)
+"""Stretches whose waves may begin anew."""
+_FEWEST_SEGMENTS = 8
+_ARCS = (2, 4, 8)
+"""Parts of a cycle that are looked at as wholes."""
 _LEAST = 8
 """Outputs that are rarer in the half that chooses are not looked at."""
 
@@ -47,7 +56,8 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
     lots = np.random.default_rng(seed).random(len(rows)) < 0.5
     partitions = list(_times(len(rows)))
     sizes = [np.bincount(times[lots], minlength=cells) for _, times, cells in partitions]
-    chosen: list[tuple[float, str, NDArray[np.bool_], str, NDArray[np.bool_]]] = []
+    chosen: list[_Odd] = []
+    waves: list[_Odd] = []
     for what, happened in _outcomes(rows, codes, lots):
         (hits,) = np.nonzero(happened & lots)
         share = hits.size / max(1, int(lots.sum()))
@@ -57,23 +67,79 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
             seen = np.bincount(times[hits], minlength=cells)
             for period in _divisors(cells, len(rows)) if when.startswith("number") else (cells,):
                 within, counted = (x.reshape(-1, period).sum(axis=0) for x in (size, seen))
-                # As if one more were expected: a single run is no evidence.
-                off = np.abs(counted - within * share) / np.sqrt(within * share * (1.0 - share) + 1.0)
-                cell = int(np.argmax(off))
-                if len(chosen) < _TESTED or off[cell] > chosen[-1][0]:
-                    odd = float(off[cell]), when.format(cell, period), times % period == cell, what, happened
-                    chosen = sorted([*chosen, odd], key=lambda one: -one[0])[:_TESTED]
+                off, cell, long = _oddest(within, counted, share, arcs=period < cells or when.startswith("number"))
+                if len(chosen) < _TESTED or off > chosen[-1].off:
+                    at = np.arange(cell, cell + long) % period
+                    named = when.format(cell if long == 1 else f"{cell} to {at[-1]}", period)
+                    one = _Odd(off, named, np.isin(times % period, at), what, happened)
+                    chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
+        waves = sorted([*waves, *_waves(happened, lots, share, what)], key=lambda one: -one.off)[:_WAVES]
+    chosen += waves
     best, found = 1.0, steady
-    for _, when, at, what, happened in chosen:
+    for odd in chosen:
         tested = ~lots
-        runs, having, inside = (int(np.count_nonzero(x & tested)) for x in (tested, happened, at))
-        both = int(np.count_nonzero(happened & at & tested))
-        law = stats.hypergeom(runs, having, inside)
-        p_value = 2.0 * float(min(law.sf(both - 1), law.cdf(both)))
+        runs, having, inside = (int(np.count_nonzero(x & tested)) for x in (tested, odd.happened, odd.at))
+        both = int(np.count_nonzero(odd.happened & odd.at & tested))
+        p_value = fisher(both, inside, having, runs)
         if p_value < best:
             best = p_value
-            found = f"of {inside} runs {when} {both} have {what}; {inside * having / max(1, runs):.4g} expected"
+            found = f"of {inside} runs {odd.when} {both} have {odd.what}; {inside * having / max(1, runs):.4g} expected"
     return StructureCheck(name, min(1.0, best * max(1, len(chosen))), found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Odd:
+    """An outcome that seems to be more or less frequent at some times, and by how many standard deviations."""
+
+    off: float
+    when: str
+    at: NDArray[np.bool_]
+    what: str
+    happened: NDArray[np.bool_]
+
+
+def _oddest(
+    within: NDArray[np.int64], counted: NDArray[np.int64], share: float, *, arcs: bool
+) -> tuple[float, int, int]:
+    """Return by how much the oddest cell is off, or the oddest stretch around a cycle, its start and its length."""
+    found = []
+    period = len(within)
+    for parts in (1, *(_ARCS if arcs else ())):
+        long = 1 if parts == 1 else period // parts
+        if parts > 1 and long < 2:
+            continue
+        runs, hits = within, counted
+        if long > 1:
+            runs, hits = (np.cumsum(np.concatenate([[0], x, x[: long - 1]])) for x in (within, counted))
+            runs, hits = runs[long:] - runs[:-long], hits[long:] - hits[:-long]
+        # As if one more were expected: a single run is no evidence.
+        off = np.abs(hits - runs * share) / np.sqrt(runs * share * (1.0 - share) + 1.0)
+        cell = int(np.argmax(off))
+        found.append((float(off[cell]), cell, long))
+    return max(found)
+
+
+def _waves(happened: NDArray[np.bool_], lots: NDArray[np.bool_], share: float, what: str) -> Iterator[_Odd]:
+    """Yield the frequency at which an outcome seems to come and go most, of all runs and of stretches by themselves.
+
+    What each stretch has at that frequency among the runs with the lot says when the other runs should have it.
+    """
+    signal = np.where(lots, happened - share, 0.0)
+    for length in (len(signal), *_SEGMENTS):
+        count = len(signal) // length
+        if length != len(signal) and count < _FEWEST_SEGMENTS:
+            continue
+        parts = np.fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
+        power = np.square(np.abs(parts)).mean(axis=0) / (length * 0.5 * share * (1.0 - share))
+        best = int(np.argmax(power)) + 1
+        # The power has mean 1, and over stretches about a gamma law: in standard deviations of a normal one.
+        off = float(stats.norm.isf(max(1e-300, float(stats.gamma.sf(power[best - 1], count, scale=1.0 / count)))))
+        turned = np.exp(2j * np.pi * best / length * np.arange(length))
+        expected = (parts[:, best - 1][:, np.newaxis] * turned).real
+        at = np.zeros(len(signal), dtype=np.bool_)
+        at[: count * length] = (expected > np.quantile(expected, 0.7)).ravel()
+        where = "" if length == len(signal) else f", in each {length:,} runs by themselves"
+        yield _Odd(off, f"at the crest of a wave of {length / best:.4g} runs{where},", at, what, happened)
 
 
 def _times(runs: int) -> Iterator[tuple[str, NDArray[np.int64], int]]:
@@ -120,5 +186,5 @@ def _frequent(codes: NDArray[np.int64]) -> list[int]:
 
 def smallest_unsteadiness(trials: int, level: float, *, power: float = 0.95) -> float:
     """Return about the least change of a median in a sixteenth of the runs that `steady_runs` shows with some power."""
-    wide = float(stats.norm.isf(level / (2.0 * _TESTED)) + stats.norm.isf(1.0 - power))
+    wide = float(stats.norm.isf(level / (2.0 * (_TESTED + _WAVES))) + stats.norm.isf(1.0 - power))
     return min(1.0, wide * math.sqrt(0.25 * 2.0 * _STRETCHES / max(trials, 1)))

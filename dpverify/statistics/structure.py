@@ -78,9 +78,10 @@ def message_order(
 ) -> StructureCheck:
     """Test whether messages arrive in uniformly random order, as from a shuffler.
 
-    Run it on a dataset sorted by bit, so that a forgotten shuffle shows. Three statistics: the trend of the symbol
-    along a run, the profile over positions that is common to all runs (a shuffle by a fixed permutation), and equal
-    neighbours (users shuffled, but each user's messages left together).
+    Run it on a dataset sorted by bit, so that a forgotten shuffle shows. Four statistics: the trend of the symbol
+    along a run, the profile over positions that is common to all runs (a shuffle by a fixed permutation), equal
+    neighbours (users shuffled, but each user's messages left together) or unequal ones, and how much successive runs of
+    one length go together (one permutation for two runs).
 
     Parameters
     ----------
@@ -89,11 +90,12 @@ def message_order(
     rng : numpy.random.Generator
         For the permutations.
     permutations : int
-        The p-value is a multiple of 3 / (permutations + 1).
+        The p-value is a multiple of 4 / (permutations + 1).
     """
     check_integer("permutations", permutations, low=1)
     coded = [np.unique(np.asarray(sequence), return_inverse=True)[1] for sequence in sequences]
-    runs: list[NDArray[np.float64]] = [code.astype(np.float64) - code.mean() for code in coded if code.any()]
+    kept = [code for code in coded if code.any()]
+    runs: list[NDArray[np.float64]] = [code.astype(np.float64) - code.mean() for code in kept]
     if not runs:
         return StructureCheck("message order", 1.0, "all messages of a run are the same: their order tells nothing")
 
@@ -104,17 +106,21 @@ def message_order(
     place = position * _PROFILE // np.repeat(sizes, sizes)
     rank = position - np.repeat((sizes - 1) / 2.0, sizes)
     inside = run_of[1:] == run_of[:-1]
+    # In random order a run of m messages, c of one symbol, has c (c - 1) / m pairs of neighbours of it.
+    usual = sum(float(count @ (count - 1)) / float(count.sum()) for count in map(np.bincount, kept))
+    same_length = len(runs) > 1 and bool((sizes == sizes[0]).all())
 
     def statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:
         profile = np.bincount(place, values, _PROFILE)
-        neighbours = np.count_nonzero((values[1:] == values[:-1]) & inside)
-        return np.array([abs(float(values @ rank)), float(profile @ profile), float(neighbours)])
+        neighbours = float(np.count_nonzero((values[1:] == values[:-1]) & inside))
+        again = float(values[: -sizes[-1]] @ values[sizes[0] :]) if same_length else 0.0
+        return np.array([abs(float(values @ rank)), float(profile @ profile), abs(neighbours - usual), abs(again)])
 
     messages = np.concatenate(runs)
     observed = statistics(messages)
 
     def shuffled() -> NDArray[np.float64]:
-        if (sizes == sizes[0]).all():
+        if same_length:
             return rng.permuted(messages.reshape(len(runs), -1), axis=1).ravel()
         return messages[np.argsort(run_of + rng.random(run_of.size))]
 
@@ -122,8 +128,8 @@ def message_order(
     return StructureCheck(
         "message order",
         p_value,
-        f"over {len(runs)} runs: trend {observed[0]:.3g}, common profile {observed[1]:.3g}, equal neighbours "
-        f"{observed[2]:.0f}, against {permutations} random orders",
+        f"over {len(runs)} runs: trend {observed[0]:.3g}, common profile {observed[1]:.3g}, equal neighbours off "
+        f"by {observed[2]:.3g}, against {permutations} random orders",
     )
 
 

@@ -1,6 +1,8 @@
-"""Does every single user draw her noise? Each user's runs against the exact chance that her piece is nothing."""
+"""Does every single user draw her noise, anew in each run? Each user's runs against exact chances, and each other."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,9 +10,17 @@ from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected
+from dpverify.statistics.dependence import pairs_at
 from dpverify.statistics.family import AuditResult
+from dpverify.statistics.fisher import fisher
+from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["quiet_users"]
+__all__ = ["forgetful_users", "quiet_users"]
+
+_LAGS = 8
+"""Runs of one user are compared that are up to so many apart."""
+_SHIFTS = (0, -1)
+"""A user's runs are compared with her own, and with those of the next user."""
 
 
 def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float) -> AuditResult:
@@ -61,6 +71,44 @@ def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float)
         0.0 if least is None else power,
         details=details,
     )
+
+
+def forgetful_users(pieces: ArrayLike) -> StructureCheck:
+    """Test whether each user's pieces in one run tell those of a near run, hers or the next user's.
+
+    They are alike as often as in runs far apart where all is drawn anew.
+
+    Parameters
+    ----------
+    pieces : array_like of int, shape (runs, users)
+        What each user sent in independent runs on users with the same input.
+
+    Returns
+    -------
+    StructureCheck
+        The least p-value over all users and lags, times their number.
+    """
+    sent = np.asarray(pieces) > 0
+    runs, users = sent.shape
+    near, far = sent[: runs // 2], sent[runs // 2 :]
+    pairs = len(far) // 2
+    best, found, comparisons = 1.0, "users' pieces are alike as often in near runs as in others", 0
+    for lag, shift in itertools.product(range(1, min(_LAGS, len(near) // 2) + 1), _SHIFTS[: 2 if users > 1 else 1]):
+        alike_far = np.count_nonzero(far[:pairs] == np.roll(far[pairs : 2 * pairs], shift, axis=1), axis=0)
+        for offset in (0, lag):
+            first, later = pairs_at(near, lag, offset)
+            alike = np.count_nonzero(first == np.roll(later, shift, axis=2), axis=(0, 1))
+            size = first.shape[0] * first.shape[1]
+            comparisons += users
+            user = int(np.argmax(np.abs(alike / max(1, size) - alike_far / max(1, pairs))))
+            p_value = fisher(int(alike[user]), size, int(alike[user] + alike_far[user]), size + pairs)
+            if p_value < best:
+                best = p_value
+                found = (
+                    f"of {size} pairs of runs {lag} apart user {user} sends what {'the next user' if shift else 'she'} "
+                    f"sends later in {alike[user]}, of {pairs} far apart in {alike_far[user]}"
+                )
+    return StructureCheck("memory of users", min(1.0, best * max(1, comparisons)), found)
 
 
 def _least_silence(runs: int, chance: float, level: float, power: float) -> float | None:

@@ -14,7 +14,7 @@ N = 6_000
 
 def results(outputs: np.ndarray, block: int = 1_000) -> dict[str, AuditResult]:
     rows = np.c_[np.zeros(len(outputs)), outputs]
-    seen = Calls(0, 1)
+    seen = Calls("input 0", 1)
     for start in range(0, len(rows), block):
         seen.update(rows[start : start + block])
     return {result.check: result for result in seen.results(1e-3)}
@@ -29,7 +29,7 @@ def test_each_kind_of_dependence_has_its_test() -> None:
     slow[1:] += 0.8 * noise[:-1]
     assert results(again)["repeated runs, input 0"].p_value < 1e-6
     assert results(counter)["steadiness of runs, input 0"].p_value < 1e-6
-    assert results(slow)["dependence of runs, input 0"].p_value < 1e-6
+    assert results(slow)["dependence of near runs, input 0"].p_value < 1e-6
 
 
 def test_only_the_first_calls_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_only_the_first_calls_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_whether_all_outputs_are_the_same_is_known_of_all() -> None:
-    seen = Calls(0, 1)
+    seen = Calls("input 0", 1)
     seen.update(np.ones((10, 2)))
     assert seen.constant
     seen.update(np.array([[1.0, 2.0]]))

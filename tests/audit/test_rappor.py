@@ -76,6 +76,36 @@ def test_the_permanent_response_is_audited_too() -> None:
     assert report.verdict is Verdict.VIOLATES
 
 
+def last_bit_plain(value: str, rng: np.random.Generator) -> np.ndarray:
+    kept = permanent(value, rng, 1)
+    kept[-1] = signal(value, rng)[-1]
+    return instant(kept, rng)
+
+
+def two_bits_at_a_time(value: str, rng: np.random.Generator) -> np.ndarray:
+    return instant(permanent(value, rng, 2), rng)
+
+
+def signal(value: str, rng: np.random.Generator) -> np.ndarray:
+    return np.asarray(KEPT.signal([value], rng, cohorts=[0])[1][0])
+
+
+def permanent(value: str, rng: np.random.Generator, together: int) -> np.ndarray:
+    return signal(value, rng) ^ np.repeat(rng.random(16 // together) < KEPT.f / 2.0, together)
+
+
+def instant(kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.random((REPORTS, 16)) < np.where(kept, KEPT.q, KEPT.p)
+
+
+@pytest.mark.parametrize(
+    ("client", "check"), [(last_bit_plain, "each instance"), (two_bits_at_a_time, "pairs of instances")]
+)
+def test_every_bit_and_every_pair_of_bits_is_looked_at(client: Any, check: str) -> None:
+    report = audit_rappor(KEPT, implementation=client, trials=500, level=1e-3)
+    assert any(result.check.startswith(check) for result in report.violations)
+
+
 @pytest.mark.parametrize(
     "protocol", [KEPT, ONCE, Rappor(3, 2, f=0.5, p=0.1, q=0.4, reports=3), PermanentResponse(5, 1, f=0.3)]
 )
@@ -90,6 +120,10 @@ def test_what_is_seen_has_the_stated_laws(protocol: Any) -> None:
         columns, law = dataset.view
         joint = {tuple(point): float(mass) for point, mass in zip(law.points.tolist(), law.pmf, strict=True)}
         assert_law(rows(outputs[:, columns]), joint)
+        assert dataset.independent is not None
+        columns, laws = dataset.independent
+        for bit, law in zip(outputs[:, columns].T, laws, strict=True):
+            assert_law(bit.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def cached(outputs: np.ndarray, share: float, lag: int, rng: np.random.Generator
     return outputs
 
 
-@pytest.mark.parametrize("lag", [1, 3, 64])
+@pytest.mark.parametrize("lag", [1, 3, 50, 64])
 @pytest.mark.parametrize(("values", "share"), [(10**9, 0.01), (4, 0.2)])
 def test_repeats_are_found(values: int, share: float, lag: int) -> None:
     rng = np.random.default_rng(lag)
@@ -57,3 +57,21 @@ def test_independent_columns_are_rarely_blamed() -> None:
     rng = np.random.default_rng(7)
     alarms = sum(alike_runs(rng.integers(0, 3, (600, 2)).astype(float)).p_value <= 0.2 for _ in range(60))
     assert alarms <= stats.binom.isf(1e-6, 60, 0.2)
+
+
+def test_a_ring_buffer_of_any_length_is_found() -> None:
+    """One run of 97 repeats that of 4,321 runs ago: no lag that anybody lists."""
+    outputs = np.random.default_rng(3).normal(size=60_000)
+    again = np.arange(4_321, outputs.size, 97)
+    outputs[again] = outputs[again - 4_321]
+    check = repeats(outputs.view(np.int64))
+    assert check.p_value < 1e-6
+    assert "4321 apart" in check.evidence
+
+
+def test_sizes_and_parities_that_go_together_are_found() -> None:
+    rng = np.random.default_rng(5)
+    sizes = np.repeat(rng.exponential(size=10_000), 2) * rng.choice([-1.0, 1.0], 20_000)
+    assert alike_runs(sizes[:, None]).p_value < 1e-6
+    turns = 2.0 * rng.integers(-9, 9, 20_000) + (np.arange(20_000) // 5) % 2
+    assert alike_runs(turns[:, None]).p_value < 1e-6

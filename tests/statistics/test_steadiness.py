@@ -47,3 +47,21 @@ def test_runs_of_one_law_are_rarely_blamed() -> None:
 
 def test_more_runs_show_less_drift() -> None:
     assert 1.0 >= smallest_unsteadiness(100, 0.01) > smallest_unsteadiness(10**6, 0.01) > 0.0
+
+
+def test_a_slow_drift_that_begins_anew_is_found() -> None:
+    """Half a percent more and less at the ends of a thousand runs: no single number of the run shows it."""
+    rng = np.random.default_rng(5)
+    values = (rng.random((200, 1000)) < np.linspace(0.47, 0.53, 1000)).ravel() * 1.0
+    assert p_value(values) < 1e-6
+
+
+@pytest.mark.parametrize("period", [3, 7.3, 61.7])
+def test_waves_of_any_length_are_found(period: float) -> None:
+    """In each thousand runs by themselves, at a phase of their own."""
+    rng = np.random.default_rng(6)
+    phases = 2.0 * np.pi * (np.arange(1000) / period + rng.random((60, 1)))
+    values = (rng.random((60, 1000)) < 0.3 + 0.06 * np.sin(phases)).ravel() * 1.0
+    assert p_value(values) < 1e-6
+    # The same outputs in another order have no waves.
+    assert p_value(rng.permutation(values)) > 1e-3

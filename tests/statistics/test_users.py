@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.users import quiet_users
+from dpverify.statistics.users import forgetful_users, quiet_users
 
 COIN = DiscreteLaw.of([0, 1], [0.75, 0.25])
 
@@ -51,3 +53,20 @@ def test_what_too_few_runs_cannot_see_is_said() -> None:
 def test_chance_passes() -> None:
     p_values = [quiet_users(pieces(seed, 100, 20), COIN, 0.01, 0.95).p_value for seed in range(200)]
     assert sum(p < 0.05 for p in p_values) < 29
+
+
+@pytest.mark.parametrize(("giver", "words"), [(5, "user 5 sends what she"), (6, "user 6 sends what the next user")])
+def test_who_uses_a_piece_again_is_named(giver: int, words: str) -> None:
+    """Of user 5 herself, or of the user after her: these go around, so 6 is the user before 5 among seven."""
+    drawn = pieces(5, runs=2_000, users=7)
+    taker = 5 if giver == 5 else 0
+    drawn[4::2, taker] = drawn[1:-3:2, giver]
+    check = forgetful_users(drawn)
+    assert check.p_value < 1e-6
+    assert words in check.evidence
+    assert "3 apart" in check.evidence
+
+
+def test_users_who_draw_anew_are_rarely_blamed() -> None:
+    alarms = sum(forgetful_users(pieces(seed, 200, 6)).p_value <= 0.1 for seed in range(100))
+    assert alarms <= stats.binom.isf(1e-6, 100, 0.1)
