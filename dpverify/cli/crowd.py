@@ -11,6 +11,7 @@ from dpverify.cli.density import check_kernel, kernels
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import AsJson, HonestFraction, Users, print_result, write_figure
+from dpverify.cli.progress import told
 
 __all__ = ["register"]
 
@@ -73,7 +74,8 @@ def crowd(
     else:
         assert instances is not None
         bitsums = _bitsums()[:-1] if bitsum == _ALL else (bitsum,)
-        found = crowds.crowd(budget, instances=instances, bitsums=bitsums, **common)
+        with told("plans and accounts") as progress:
+            found = crowds.crowd(budget, instances=instances, bitsums=bitsums, progress=progress, **common)
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
     print_result(found.to_dict(), crowd_table(found), as_json)

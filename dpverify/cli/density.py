@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import Users, print_result, write_files
+from dpverify.cli.progress import told
 from dpverify.guarantee import Budget
 
 _BITS = 1024
@@ -127,15 +128,17 @@ def plan_kernel(
     from dpverify.planning.density import plan_density
     from dpverify.report.densities import density_table
 
-    found = plan_density(
-        kernel,
-        dimension,
-        budget,
-        users=users,
-        bandwidth=bandwidth,
-        bitsums=bitsums,
-        max_messages_per_user=max_messages,
-        honest_fraction=honest_fraction,
-    )
+    with told("plans") as progress:
+        found = plan_density(
+            kernel,
+            dimension,
+            budget,
+            users=users,
+            bandwidth=bandwidth,
+            bitsums=bitsums,
+            max_messages_per_user=max_messages,
+            honest_fraction=honest_fraction,
+            progress=progress,
+        )
     print_result(found.to_dict(), density_table(found), as_json)
     write_files(plot, as_csv, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -120,6 +120,7 @@ def crowd(
     honest_fraction: Number | None = None,
     threat_model: ThreatModel | str | None = None,
     malicious: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Crowd:
     """Plan each bitsum with the least error, and account the plan for every fraction of honest users.
 
@@ -140,6 +141,8 @@ def crowd(
     malicious : int, optional
         m, from 0 to n: of how many users the manipulation of the estimate is shown too, with the least cap on messages
         that costs next to nothing.
+    progress : callable, optional
+        `progress(done, total)` after every plan and every account.
 
     Returns
     -------
@@ -167,11 +170,19 @@ def crowd(
         methods=["exact"],
         threat_model=threat_model,
         honest_fraction=honest_fraction,
+        progress=None if progress is None else lambda done, total: progress(done, 2 * total),
     )
-    return crowd_of(plans, fractions=fractions, malicious=malicious)
+    accounts = None if progress is None else lambda done, total: progress(total + done, 2 * total)
+    return crowd_of(plans, fractions=fractions, malicious=malicious, progress=accounts)
 
 
-def crowd_of(plans: Comparison, *, fractions: Iterable[Number] = FRACTIONS, malicious: int | None = None) -> Crowd:
+def crowd_of(
+    plans: Comparison,
+    *,
+    fractions: Iterable[Number] = FRACTIONS,
+    malicious: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Crowd:
     """Account plans that are there already for every fraction of honest users.
 
     Parameters
@@ -180,6 +191,8 @@ def crowd_of(plans: Comparison, *, fractions: Iterable[Number] = FRACTIONS, mali
         At most one row for each bitsum, at a budget with a positive delta, of changes in full.
     fractions, malicious
         As for `crowd`.
+    progress : callable, optional
+        `progress(done, total)` in rows, after every row.
 
     Raises
     ------
@@ -193,8 +206,12 @@ def crowd_of(plans: Comparison, *, fractions: Iterable[Number] = FRACTIONS, mali
         attacked = None if malicious is None else attack(row.protocol, malicious, budget, instances)
         return CrowdRow(row, *_epsilons(row.protocol, instances, row, budget, honest), attacked)
 
-    rows = tuple(row if isinstance(row, FailedPlan) else accounted(row) for row in plans.rows)
-    return Crowd(budget, users, plans.instances, honest, asked, rows)
+    rows: list[CrowdRow | FailedPlan] = []
+    for row in plans.rows:
+        rows.append(row if isinstance(row, FailedPlan) else accounted(row))
+        if progress is not None:
+            progress(len(rows), len(plans.rows))
+    return Crowd(budget, users, plans.instances, honest, asked, tuple(rows))
 
 
 def crowd_density(

@@ -8,7 +8,7 @@ rung of a ladder of bits, and only what is picked is planned and proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -271,6 +271,7 @@ def plan_density(
     bitsums: Iterable[str] = ("rr",),
     max_messages_per_user: float | None = None,
     honest_fraction: Number | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> DensityPlan:
     """Find density estimators of least error within a budget, for every number of messages.
 
@@ -294,6 +295,8 @@ def plan_density(
     honest_fraction : number, optional
         The budget is kept if at least this share of the users follows the protocol, as in `planning.plan.plan`;
         all of them when omitted. The error is that of all users' noise.
+    progress : callable, optional
+        `progress(done, total)` in plans, after every plan.
 
     Returns
     -------
@@ -329,7 +332,8 @@ def plan_density(
     # All users' noise is as much more than that of the honest ones.
     sigma = least_sigma(budget.epsilon, budget.delta) * math.sqrt(users / (honest or users))
     rows, failures = [], []
-    for candidates in _candidates(kernel, dimension, float(bandwidth)):
+    rungs, done = list(_candidates(kernel, dimension, float(bandwidth))), 0
+    for candidates in rungs:
         errors = [
             rmse_at_one_point(family, pairs, users, sigma * math.sqrt(change))
             for (family, pairs), change in zip(candidates, _changes(candidates), strict=True)
@@ -353,9 +357,12 @@ def plan_density(
                 )
             except (InfeasibleBudgetError, CapacityError) as error:
                 failures.append(error.reason if isinstance(error, CapacityError) else str(error))
-                continue
-            rmse = rmse_at_one_point(family, pairs, users, row.bitsum_rmse)
-            rows.append(DensityRow(family, pairs, bits, square, row, rmse))
+            else:
+                rmse = rmse_at_one_point(family, pairs, users, row.bitsum_rmse)
+                rows.append(DensityRow(family, pairs, bits, square, row, rmse))
+            done += 1
+            if progress is not None:
+                progress(done, len(rungs) * len(chosen))
     if not rows:
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(failures)))
     rows.sort(key=lambda row: (row.messages_per_user, row.rmse))

@@ -97,3 +97,13 @@ def test_what_makes_no_density_is_told_in_one_sentence(
     err = capsys.readouterr().err
     assert err.startswith(said)
     assert err.count("\n") == 1
+
+
+def test_plans_of_densities_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = plan("central-gaussian", ("1", "1e-6"), users=100, instances=4)
+    monkeypatch.setattr(density, "plan", lambda *words, **options: row)
+    heard: list[tuple[int, int]] = []
+    density.plan_density(
+        "gaussian", 2, ("1", "1e-6"), users=100, progress=lambda done, total: heard.append((done, total))
+    )
+    assert heard == [(done, 7) for done in range(1, 8)]

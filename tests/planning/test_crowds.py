@@ -327,3 +327,12 @@ def test_plans_that_are_there_are_accounted_as_they_are() -> None:
     found = crowd_of(plans, fractions=["1", "0.5"])
     again = crowd(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], fractions=["1", "0.5"])
     assert found == again
+
+
+def test_progress_counts_plans_and_accounts() -> None:
+    heard: list[tuple[int, int]] = []
+    crowd(
+        ("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], fractions=["1"],
+        progress=lambda done, total: heard.append((done, total)),
+    )  # fmt: skip
+    assert heard == [(done, 4) for done in range(1, 5)]
