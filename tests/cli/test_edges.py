@@ -76,7 +76,19 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
         # Those of files and servers have their own tests.
         if (
             path[0]
-            in ("demo", "audit", "canaries", "classify", "predict", "ledger", "report", "serve", "spend", "spent")
+            in (
+                "demo",
+                "audit",
+                "canaries",
+                "classify",
+                "predict",
+                "decode",
+                "ledger",
+                "report",
+                "serve",
+                "spend",
+                "spent",
+            )
             or path[-1] == "days"
             or (path[0] == "budget") != of_budget
         ):
