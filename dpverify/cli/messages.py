@@ -14,6 +14,7 @@ _OTHER_NAMES = {
     "max_messages_per_user": "max_messages",
     "threat_model": "adversary",
     "honest": "honest_users",
+    "public_scale": "scale",
     "checkpoint": "resume",
     "implementation": "target",
 }

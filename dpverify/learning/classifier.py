@@ -243,7 +243,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             In the order of `classes_`; entries may be negative.
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
         return self.protocol_.class_densities(self.scale_(queries))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -273,7 +273,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         """Randomize the labels of some users, and count the bits of those who report each."""
         self._check()
         one = clone(self)  # which scikit-learn's checks of the input may change
-        points, targets = validate_data(one, X, y, dtype=(np.float64, np.float32))
+        points, targets = validate_data(one, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
         check_classification_targets(targets)
         classes, labels = _labels(targets, self.classes)
         public, scale = self._public(one.n_features_in_)
@@ -285,7 +285,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         counts = [BitCounts.none(features) for _ in classes]
         for start in range(0, len(points), size):
             here = slice(start, start + size)
-            scaled, reported = scale(points[here], name=f"X[{start}:]"), labels[here]
+            scaled, reported = scale(points[here], name=f"X[{start}:]" if start else "X"), labels[here]
             for label in np.unique(reported):
                 counts[label] += count_bits(features, scaled[reported == label], rng, chunk_size=size, name="X")
         return PartialSums(

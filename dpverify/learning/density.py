@@ -132,16 +132,20 @@ class PrivateDensity(BudgetedEstimator):
         ndarray of float64, shape (queries,)
         """
         check_is_fitted(self)
-        return self.estimate_(self.scale_(validate_data(self, X, dtype=(np.float64, np.float32), reset=False)))
+        queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
+        return self.estimate_(self.scale_(queries))
 
     def _counted(self, X: Any, part: int, parts: frozenset[int]) -> PartialSums:
         self._budget()
         one = type(self)(**self.get_params(deep=False))
-        points = validate_data(one, X, dtype=(np.float64, np.float32))
+        points = validate_data(one, X, dtype=(np.float64, np.float32), ensure_all_finite=False)
         public, scale = self._public(one.n_features_in_)
         names = getattr(one, "feature_names_in_", None)
         size = self._rows_at_a_time(public)
-        scaled = (scale(points[start : start + size], name=f"X[{start}:]") for start in range(0, len(points), size))
+        scaled = (
+            scale(points[start : start + size], name=f"X[{start}:]" if start else "X")
+            for start in range(0, len(points), size)
+        )
         counts = count_bits(public.drawn, scaled, private_generator(self.random_state, part), chunk_size=size, name="X")
         labels = None if names is None else tuple(names.tolist())
         return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, labels)

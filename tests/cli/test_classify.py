@@ -70,6 +70,7 @@ def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["{data}", "--labels", "y", "--kernel", "x"], "--kernel='x' must be one of inner-product"),
         (["{data}", "--labels", "y", "--bandwidth", "2"], "--bandwidth=2.0 must be None for the inner product"),
         (["{data}", "--labels", "y", "--scale", "a"], "--scale='a' must be `unit`, a radius, or two numbers LOW,HIGH."),
+        (["{data}", "--labels", "y", "--scale", "0"], "--scale=0.0 must be a finite number in [1e-100, 1e+100]."),
         (["{data}", "--labels", "y", "--classes", "no"], "y[1]='yes' must be one of --classes=['no']."),
         (["{data}", "--labels", "y", "--holdout", "1"], "--holdout='1' must be a finite number in [0, 1)."),
         (["{data}", "--labels", "y", "--holdout", "0.5", "--test", "{data}"], "--holdout=0.5 must be omitted"),

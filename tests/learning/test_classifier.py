@@ -228,6 +228,14 @@ def test_parameters_are_checked(settings: dict[str, Any], error: type[Exception]
         PrivateDensityClassifier(**{"bits": 32, **settings}).fit(X, y)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_points_must_be_finite(value: float) -> None:
+    X, y = blobs(20, 2, 3, 10)
+    X[6, 2] = value
+    with pytest.raises(ValueError, match=rf"^X\[6, 2\]={value} must be a finite number, not NaN or infinity\.$"):
+        PrivateDensityClassifier(bits=32).fit(X, y)
+
+
 def test_parts_are_checked() -> None:
     X, y = blobs(20, 2, 3, 10)
     with pytest.raises(ValueError, match=r"^classes=None must be the public labels"):
