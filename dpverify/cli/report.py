@@ -57,10 +57,7 @@ def report(
     ] = 4_000,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same page.")] = 0,
 ) -> None:
-    """Write plans, privacy, errors, crowds, an audit and the claims behind them to one page.
-
-    Example: dpverify report report.html --epsilon 2 --delta 1e-6 --users 30000 --instances 768
-    """
+    """Write plans, privacy, errors, crowds, an audit and the claims behind them to one page."""
     from dpverify.report.html.page import check_report_path, write_report
 
     check_report_path(output, "OUTPUT")
