@@ -78,10 +78,7 @@ class Events:
             If the two datasets have different numbers of samples.
         """
         a, b = self.members(first), self.members(second)
-        if a.shape != b.shape or not a.size:
-            raise ValueError(
-                f"first and second have {len(a)} and {len(b)} samples, but must have as many, and at least one."
-            )
+        _check_as_many(len(a), len(b))
         return np.where(self.upward, a, b), np.where(self.upward, b, a)
 
     def counts(self, first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
@@ -93,8 +90,9 @@ class Events:
             If the two datasets have different numbers of samples.
         """
         a, b = np.asarray(first), np.asarray(second)
+        _check_as_many(len(a), len(b))
         likely, other = np.zeros(len(self), dtype=np.int64), np.zeros(len(self), dtype=np.int64)
-        for start in range(0, max(1, len(a), len(b)), _AT_ONCE):
+        for start in range(0, len(a), _AT_ONCE):
             for counted, members in zip(
                 (likely, other), self.pairs(a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]), strict=True
             ):
@@ -105,6 +103,13 @@ class Events:
         """Return the events of one direction."""
         keep = self.upward == upward
         return Events(self.score, self.thresholds[keep], self.upward[keep], self.expected[keep])
+
+
+def _check_as_many(first: int, second: int) -> None:
+    if first != second or not first:
+        raise ValueError(
+            f"first and second have {first} and {second} samples, but must have as many, and at least one."
+        )
 
 
 def likelihood_ratio_score(first: DiscreteLaw, second: DiscreteLaw) -> Score:

@@ -44,3 +44,14 @@ def test_datasets_are_put_together_one_at_a_time() -> None:
     numbers = PackedOutputs(1)
     numbers.update([np.arange(4.0)])
     assert numbers[0].shape == (4, 1)
+
+
+def test_parts_are_those_of_the_whole() -> None:
+    outputs = PackedOutputs(1)
+    for seed in range(3):
+        outputs.update([np.random.default_rng(seed).normal(size=(5, 4))])
+    whole = outputs[0]
+    np.testing.assert_array_equal(outputs.part(0, 2), whole[:, 2])
+    np.testing.assert_array_equal(outputs.part(0, slice(1, 3)), whole[:, 1:3])
+    for most in (3, 5, 8, 15, 99):
+        np.testing.assert_array_equal(outputs.part(0, slice(None), most), whole[:most])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.statistics import events
 from dpverify.statistics.events import (
     classifier_score,
     histogram_score,
@@ -75,3 +77,16 @@ def test_a_classifier_finds_what_one_coordinate_does_not_show() -> None:
     train, test = ([draw(0.9), draw(0.1)] for _ in range(2))
     (events,) = searched_events(*train, 1.0, 0.0, scores=[classifier_score(*train)])
     assert lower_curve(*test, events, 0.01).epsilon(0.0) > 1.8
+
+
+def test_counts_are_the_sums_of_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = binomial_neighbours(8, 0.3)
+    found = likelihood_ratio_events(first, second, 0.3, 1_000)
+    rng = np.random.default_rng(2)
+    samples = first.sample(1_000, rng), second.sample(1_000, rng)
+    likely, other = (members.sum(axis=0) for members in found.pairs(*samples))
+    monkeypatch.setattr(events, "_AT_ONCE", 300)
+    counts = found.counts(*samples)
+    assert [counts[0].tolist(), counts[1].tolist(), counts[2]] == [likely.tolist(), other.tolist(), 1_000]
+    with pytest.raises(ValueError, match="have 1000 and 10 samples"):
+        found.counts(samples[0], samples[1][:10])
