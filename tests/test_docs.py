@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import protocols.lsq
+from dpverify.cli import main
 from protocols.classifier import HighestDensityClassifier
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,33 +32,44 @@ def test_the_first_screen_has_the_two_commands() -> None:
     ]
 
 
-def test_the_five_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    code, *_ = blocks(README, "python")
-    assert len([line for line in code.splitlines() if line]) == 5
-    exec(compile(code, "README.md", "exec"), {})
-    plan, interval, verdict = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"5\.\d users \((1\.9\d+|2), 1e-06\)-DP, upper bound, replace-one, .*", plan)
-    assert re.fullmatch(r"\[1\.9\d+, (1\.9\d+|2)\]", interval)
-    assert verdict == "violates"
+def test_the_uses_of_the_readme_are_short_and_run(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = (
+        r"11\.\d users \((0\.9\d+|1), 1e-06\)-DP, upper bound, replace-one, .*\n\[0\.9\d+, (0\.9\d+|1)\]\n",
+        r"Violates: .*",
+        r"(.*: .*\n){2,}",
+        r"0\.[789]\d \(3\.9\d+, 0\.00001\)-DP where a user's point is replaced, \(8\.9\d+, 0\.00001\)-DP where .*",
+    )
+    for code, printed in zip(blocks(README, "python"), expected, strict=True):
+        # Sixth and seventh lines only import.
+        assert len([line for line in code.splitlines() if line and "import" not in line]) <= 5
+        exec(compile(code, "README.md", "exec"), {})
+        assert re.fullmatch(printed, capsys.readouterr().out, flags=re.DOTALL)
 
 
-def test_the_python_of_the_readme_runs() -> None:
-    _, code, _ = blocks(README, "python")
-    names: dict[str, object] = {}
-    lines: list[str] = []
-    exec(compile(code, "README.md", "exec"), {"print": lambda value: lines.append(str(value))}, names)
-    guarantee, interval, estimate = lines
-    assert guarantee.endswith("upper bound, replace-one, communication threat model")
-    assert re.fullmatch(r"\[1\.9\d+, (1\.9\d+|2)\]", interval)
-    # Two-sided geometric noise, with tails below e^(-30) at 30 standard deviations.
-    assert abs(float(estimate) - 250) < 30 * names["row"].bitsum_rmse  # type: ignore[attr-defined]
+def test_the_shell_lines_of_the_readme_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = load_digits(return_X_y=True)
+    monkeypatch.chdir(tmp_path)
+    np.savez("embeddings.npz", X=X, y=y)
+    _, _, *lines = blocks(README, "sh")
+    found = {}
+    for line in lines:
+        words = shlex.split(line)
+        assert len(line.splitlines()) == 1
+        found[words[1]] = main(words[1:])
+        assert capsys.readouterr().out
+    assert found == {"plan": 0, "audit": 0, "ledger": 0, "classify": 0}
+    assert (tmp_path / "model.npz").exists()
 
 
-def test_the_audit_of_the_readme_runs_and_finds_the_exchanged_convention(capsys: pytest.CaptureFixture[str]) -> None:
-    *_, code = blocks(README, "python")
-    exec(compile(code, "README.md", "exec"), {})
+def test_the_audit_of_the_documentation_runs_and_finds_the_exchanged_convention(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (code,) = blocks((ROOT / "docs/auditing.md").read_text(encoding="utf-8"), "python")
+    exec(compile(code, "auditing.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Consistent: nothing was found")
-    exec(compile(code.replace("1.0 / n, 1 - p", "1.0 / n, p"), "README.md", "exec"), {})
+    exec(compile(code.replace("1.0 / n, 1 - p", "1.0 / n, p"), "auditing.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Violates: ")
 
 
