@@ -140,3 +140,9 @@ def test_shares_add_up_to_one_exactly() -> None:
         shares = _shares(exponents)
         assert sum(shares) == 1.0
         assert min(shares) > 0.0
+
+
+def test_infinite_losses_of_all_parts_add_up() -> None:
+    rare = PrivacyLossDistribution(np.zeros(1), np.array([0.9]), 0.1)
+    parts = [AnyOf([rare], 1), AnyOf([rare], 2)]
+    assert Together(parts, (), 1e-3).delta(20.0).upper >= 1.0 - 0.9**3
