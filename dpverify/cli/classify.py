@@ -101,7 +101,7 @@ def classify(
     from dpverify.report.files import check_path, replaced
 
     if output is not None:
-        check_path(output, "--output", (_MODEL,))
+        check_path(output, "--output", (_MODEL,), _read(data, test, labels))
     from dpverify.learning.classifier import PrivateDensityClassifier
     from dpverify.learning.evaluate import learn
     from dpverify.learning.model import save_model
@@ -111,7 +111,6 @@ def classify(
     with readable():
         file = _opened(data, labels)
         tests = None if test is None else _opened(test, labels)
-        known = file.label_set() if classes is None else _typed(classes, file)
         classifier = PrivateDensityClassifier(
             epsilon=epsilon,
             delta=delta,
@@ -121,7 +120,7 @@ def classify(
             protocol=protocol,
             bits=bits,
             public_scale=public_scale,
-            classes=known.tolist(),
+            classes=None if classes is None else _typed(classes, file).tolist(),
             random_state=seed,
         )
         with told("rows") as progress, _said():
@@ -145,7 +144,7 @@ def predict(
     from dpverify.report.files import check_path, write_text
 
     if output is not None:
-        check_path(output, "--output")
+        check_path(output, "--output", read=_read(model, data, labels))
     from dpverify.learning.evaluate import right_among
     from dpverify.learning.model import load_model
 
@@ -156,7 +155,7 @@ def predict(
         file = _opened(data, labels)
         names = getattr(classifier, "feature_names_in_", None)
         file.check_alike(str(model), classifier.n_features_in_, None if names is None else tuple(names))
-        with told("rows") as progress:
+        with told("rows") as progress, _said():
             for points, truth in file.chunks():
                 predicted = classifier.predict(points)
                 found += predicted.tolist()
@@ -174,6 +173,11 @@ def predict(
         typer.echo(lines, nl=False)
     if accuracy is not None:
         typer.echo(f"Accuracy: {accuracy:.3f} on {len(found):,} rows.", err=True)
+
+
+def _read(*files: Path | str | None) -> list[Path]:
+    """Return the files that a command reads; labels may be in one of their own."""
+    return [Path(file) for file in files if file is not None]
 
 
 def _opened(path: Path, labels: str | None) -> DataFile:

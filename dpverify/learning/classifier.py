@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning, guarantee_of
+from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
 from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import PublicScale, Scale
@@ -273,9 +274,10 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         """Randomize the labels of some users, and count the bits of those who report each."""
         self._check()
         one = clone(self)  # which scikit-learn's checks of the input may change
+        check_kinds(y)
         points, targets = validate_data(one, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
         check_classification_targets(targets)
-        classes, labels = _labels(targets, self.classes)
+        classes, labels = indexed(targets, self.classes)
         public, scale = self._public(one.n_features_in_)
         names = getattr(one, "feature_names_in_", None)
         rng = private_generator(self.random_state, part)
@@ -353,7 +355,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         self.squared_norms_ = squared_norms(made) if nearest else np.zeros(len(users))
 
     def _notes(self) -> tuple[str, ...]:
-        taken = () if self.classes is not None else ("the set of labels was taken from y, and so is public",)
+        taken = () if self.classes is not None else (LABELS_TAKEN,)
         return (*taken, *super()._notes())
 
     def _warn(self) -> None:
@@ -378,17 +380,3 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         self._warn_of_noise(
             float(self.noise_[worst]), int(self.reported_counts_[worst]), f"Class {self.classes_[worst]}", share
         )
-
-
-def _labels(y: NDArray[Any], classes: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the public labels, sorted, and each user's index among them."""
-    if classes is None:
-        found, indices = np.unique(y, return_inverse=True)
-        return found, indices.astype(np.int64)
-    known = np.unique(np.asarray(classes))
-    indices = np.minimum(np.searchsorted(known, y), len(known) - 1)
-    same = known[indices] == y
-    if not np.all(same):
-        user = int(np.argmin(same))
-        raise ValueError(f"y[{user}]={np.asarray(y[user]).item()!r} must be one of classes={known.tolist()}.")
-    return known, indices.astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.data import DataFile
+from dpverify.learning.labels import LABELS_TAKEN
 from dpverify.shown import Drawn
 from dpverify.statistics.intervals import clopper_pearson
 from protocols.validation import check_real
@@ -98,7 +99,7 @@ def learn(
     Parameters
     ----------
     classifier : PrivateDensityClassifier
-        With its `classes`.
+        Where its `classes` are None, those of the file become public, its `classes`, and a note of `guarantee_`.
     data : DataFile
         With labels.
     holdout : float
@@ -122,7 +123,13 @@ def learn(
         raise ValueError(f"holdout={share!r} must be 0 where there is a file to test on.")
     if test is not None:
         test.check_alike(f"those of {data.path}", data.dimension, data.names)
+    taken = classifier.classes is None
+    if taken:
+        classifier.classes = data.label_set().tolist()
     classifier.fit_chunks(_split(data, share, False, lambda done: tell(done, rows)))
+    if taken:
+        promised = classifier.guarantee_
+        classifier.guarantee_ = replace(promised, notes=(LABELS_TAKEN, *promised.notes))
     users = int(classifier.reported_counts_.sum())
     file, held_out = (data, True) if test is None else (test, False)
     left = _split(file, share, held_out, lambda done: tell(data.rows + done, rows)) if tested_rows else iter(())

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["check_path", "csv_text", "replaced", "write_text"]
 
 
-def check_path(path: Path, name: str, endings: Collection[str] = ()) -> None:
+def check_path(path: Path, name: str, endings: Collection[str] = (), read: Iterable[Path] = ()) -> None:
     """Check, before the work for a file, that it can be written there.
 
     Parameters
@@ -25,11 +25,14 @@ def check_path(path: Path, name: str, endings: Collection[str] = ()) -> None:
         What asked for it, for the message.
     endings : collection of str
         What its name may end in; anything when empty.
+    read : iterable of Path
+        The files that the work reads, none of which it may replace.
 
     Raises
     ------
     ValueError
-        If the path ends in none of them, or its folder does not exist or cannot be written to, or it is no file.
+        If the path ends in none of them, or its folder does not exist or cannot be written to, or it is no file, or
+        one that is read.
     """
     said = f"{name}={str(path)!r}"
     if endings and path.suffix.lower() not in endings:
@@ -39,6 +42,8 @@ def check_path(path: Path, name: str, endings: Collection[str] = ()) -> None:
     try:
         if path.exists() and not path.is_file():
             raise ValueError(f"{said} must be a file, which what is there is not.")
+        if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+            raise ValueError(f"{said} must be another file than those that are read, which it would replace.")
         folder = path.resolve().parent
     except OSError as error:  # such as a name that is too long
         raise ValueError(f"{said} must be a file that can be written: {error.strerror}.") from None

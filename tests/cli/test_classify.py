@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pandas
 import pytest
 
 from dpverify.cli import main
+from dpverify.learning.labels import LABELS_TAKEN
+from dpverify.learning.model import load_model
 from tests.learning.points import blobs
 
 FAST = ["--bits", "32", "--seed", "1"]
@@ -99,3 +102,45 @@ def test_too_few_users_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert said.startswith("Note: Class ")
     assert "users are needed." in said
+
+
+def test_what_is_read_is_never_replaced(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, link = tmp_path / "model.npz", tmp_path / "link.npz"
+    link.symlink_to(data)
+    assert main(["classify", str(data), "--labels", "y", "--output", str(model), *FAST]) == 0
+    before = {path: path.read_bytes() for path in (data, model)}
+    capsys.readouterr()
+    for words in (
+        ["classify", str(data), "--labels", "y", "--output", str(data)],
+        ["classify", str(data), "--labels", "y", "--output", str(link)],
+        ["classify", str(data), "--labels", "y", "--test", str(model), "--output", str(model)],
+        ["predict", str(model), str(data), "--output", str(model)],
+        ["predict", str(model), str(data), "--output", str(data)],
+    ):
+        assert main(words) == 2
+        assert "must be another file than those that are read" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_labels_that_become_public_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = {}
+    for name, more in (("taken", []), ("typed", ["--classes", "no,yes"])):
+        path = tmp_path / f"{name}.npz"
+        assert main(["classify", str(data), "--labels", "y", "--json", "--output", str(path), *FAST, *more]) == 0
+        notes[name] = json.loads(capsys.readouterr().out)["guarantee"]["notes"]
+        assert list(load_model(path).guarantee_.notes) == notes[name]
+    assert LABELS_TAKEN in notes["taken"]
+    assert LABELS_TAKEN not in notes["typed"]
+
+
+def test_names_that_were_not_learned_are_one_line(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table = tmp_path / "model.npz", tmp_path / "points.parquet"
+    pandas.DataFrame(np.load(data)["X"], columns=list("abcd")).to_parquet(table)
+    assert main(["classify", str(data), "--labels", "y", "--output", str(model), *FAST]) == 0
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["predict", str(model), str(table)]) == 0
+    assert re.fullmatch(r"Note: X has feature names, [^\n]*\n", capsys.readouterr().err)

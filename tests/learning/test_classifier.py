@@ -247,3 +247,11 @@ def test_parts_are_checked() -> None:
     sums = PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=0)
     with pytest.raises(ValueError, match=r"^sums must be partial sums of an estimator with the same parameters\.$"):
         PrivateDensityClassifier(**{**SMALL, "bits": 64}).fit_sums(sums)
+
+
+def test_labels_of_several_kinds_are_said_in_one_sentence() -> None:
+    X, _ = blobs(4, 2, 4, 0)
+    with pytest.raises(ValueError, match=r"y\[1\]=1 must be a text"):
+        PrivateDensityClassifier().fit(X, np.array(["a", 1, "b", 2], dtype=object))
+    with pytest.raises(ValueError, match=r"classes=\[\] must be a list"):
+        PrivateDensityClassifier(classes=[]).fit(X, np.arange(4) % 2)
