@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range, larger, open_unit, positive
+from dpverify.formulas.contexts import Context, check_range, larger, open_unit, positive, smaller
 
 __all__ = [
     "expected_messages_per_user",
@@ -105,8 +105,13 @@ def flood_exponent(ctx: Context, slack: Any, flood_p: Any) -> Any:
         If an argument is out of range.
     """
     slack, flood_p = positive("slack", ctx.convert(slack)), open_unit("flood_p", ctx.convert(flood_p))
-    wide = 1 / flood_p * ctx.exp(slack)  # e^phi
-    return ctx.log((1 - 1 / wide) / (1 - flood_p)) - slack / (wide - 1)
+    phi = slack - ctx.log(flood_p)
+    exponent = ctx.log1p(-ctx.expm1(-slack) * flood_p / (1 - flood_p)) + slack * ctx.exp(-phi) / ctx.expm1(-phi)
+    # D is the integral from ln(1/p') to phi of (x - ln(1/p')) f(x), and f(x) = e^x / (e^x - 1)^2 falls: it is between
+    # the values of gamma^2/2 f at both ends. If the slack is small, these are close, while the two terms above cancel.
+    half = slack * slack / 2
+    least, most = half * ctx.exp(-phi) / ctx.expm1(-phi) ** 2, half * flood_p / (1 - flood_p) ** 2
+    return smaller(ctx, larger(ctx, exponent, least), most)
 
 
 def sufficient_flood_shape(ctx: Context, epsilon0: Any, delta0: Any, slack: Any, flood_p: Any) -> Any:
@@ -135,7 +140,8 @@ def sufficient_flood_shape(ctx: Context, epsilon0: Any, delta0: Any, slack: Any,
     slack = check_range("slack", ctx.convert(slack), low=0, high=epsilon0, low_open=True, high_open=True)
     p = ctx.exp(slack - epsilon0)
     flood_p = check_range("flood_p", ctx.convert(flood_p), low=p * p, high=1, high_open=True)
-    return larger(ctx, ctx.log((1 - p) / delta0) / flood_exponent(ctx, slack, flood_p), ctx.convert(1))
+    needed = ctx.log(-ctx.expm1(slack - epsilon0)) - ctx.log(delta0)
+    return larger(ctx, needed / positive("flood_exponent", flood_exponent(ctx, slack, flood_p)), ctx.convert(1))
 
 
 def rmse(ctx: Context, p: Any, shape: Any = 1) -> Any:

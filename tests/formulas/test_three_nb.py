@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from mpmath import fp
+from mpmath import fp, mp, mpf
 
-from dpverify.formulas import three_nb
+from dpverify.formulas import FormulaRangeError, three_nb
+from dpverify.formulas.contexts import FLOATS, arb_context
 from tests.formulas.agreement import assert_one_number, assert_refused
 
 EPSILON0, DELTA0 = 0.0134, 6.5e-10
@@ -21,6 +22,30 @@ def test_published_parameters() -> None:
     assert shape == pytest.approx(3 * (1 + math.log(2 * math.exp(0.99 * EPSILON0) / DELTA0)), rel=1e-14)
     p = assert_one_number(three_nb.flood_p, {**budget, "c": 0.2})
     assert -math.log(p) == pytest.approx(0.2 * EPSILON0 / (EPSILON0 - math.log(DELTA0)), rel=1e-9)
+
+
+def test_the_flood_exponent_keeps_its_digits_where_its_terms_cancel() -> None:
+    with mp.workdps(600):
+        for slack in (1e-100, 1e-30, 1e-15, 1e-10, 1e-8, 1e-5, 1e-2, 1.0, 90.0, 800.0):
+            for flood_p in (math.exp(-max(slack, 1e-14) / 2), 1e-80, 0.1, 0.9, 1.0 - 1e-9):
+                phi = mpf(slack) - mp.log(mpf(flood_p))
+                exact = mp.log(-mp.expm1(-phi) / (1 - mpf(flood_p))) - mpf(slack) / mp.expm1(phi)
+                found = three_nb.flood_exponent(FLOATS, slack, flood_p)
+                assert found == pytest.approx(float(exact), rel=1e-6, abs=0.0)
+                with arb_context(2000) as ctx:
+                    assert abs(three_nb.flood_exponent(ctx, slack, flood_p) / float(exact) - 1) < 1e-15
+
+
+def test_a_flood_for_a_tiny_slack_or_delta_is_not_too_small() -> None:
+    # With p' = e^(-slack/2), D hardly depends on a small slack.
+    sizes = [three_nb.sufficient_flood_shape(FLOATS, 1.0, 1e-6, slack, math.exp(-slack / 2)) for slack in (1e-6, 1e-12)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=1e-3)
+    # A flood that reaches far compared with the slack must be as large as 1/D, about 2 / slack^2.
+    assert three_nb.sufficient_flood_shape(FLOATS, 1.0, 1e-6, 1e-10, 0.9) > 1e18
+    assert math.isfinite(three_nb.sufficient_flood_shape(FLOATS, 1.0, 1e-320, 0.1, 0.99))
+    assert math.isfinite(three_nb.sufficient_flood_shape(FLOATS, 1000.0, 1e-6, 900.0, 0.9))
+    with pytest.raises(FormulaRangeError, match="flood_exponent"):
+        three_nb.sufficient_flood_shape(FLOATS, 1.0, 1e-6, 1e-300, 0.5)
 
 
 def test_error_and_messages_by_brute_force() -> None:
