@@ -44,12 +44,21 @@ from protocols.vector_sum import VectorSum
 
 __all__ = ["VectorSumClaims"]
 
-_TAIL = 1e-30
 _SHORTAGE = 1e-14
 """Probability that some sampled coordinate has fewer other users than is counted on."""
+_TAIL_SHARE = 1e-16
+"""Of that: the probability that a pair leaves out."""
+_TAIL = _TAIL_SHARE * _SHORTAGE
 _SHORTAGE_SHARE = 1e-8
 """Of delta, at most, whatever that is."""
+_LEAST_SHORTAGE = 1e-270
+"""Less leaves no room above the smallest floats for what a pair leaves out."""
 _LARGEST_GAMMA = 1.0 - 1e-6
+
+
+def _allowed(shortage: float) -> float:
+    """Return the shortage that is counted with where this one is small enough."""
+    return max(min(_SHORTAGE, shortage), _LEAST_SHORTAGE)
 
 
 class _ReportsCurve:
@@ -84,12 +93,11 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         """Return whether the reports are independent, so that the sampled coordinates need not be revealed."""
         return protocol.stratified or protocol.sampled in (1, protocol.dimension)
 
-    def _others(self, protocol: VectorSum, shortage: float | None = None) -> tuple[int, float]:
+    def _others(self, protocol: VectorSum, shortage: float = _SHORTAGE) -> tuple[int, float]:
         """Return how many others report along with one report, and the probability that some report has fewer."""
         if self._hidden(protocol):
             return protocol.users - 1, 0.0
-        tail = (_SHORTAGE if shortage is None else shortage) / protocol.sampled
-        reporting = laws.binomial(protocol.users - 1, self._alone(protocol), tail)
+        reporting = laws.binomial(protocol.users - 1, self._alone(protocol), shortage / protocol.sampled)
         return reporting.start, protocol.sampled * reporting.tail_below * (1.0 + 1e-15)
 
     @staticmethod
@@ -120,16 +128,16 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         """Return P(a report is neither of two given values): as what the others leave it would lose its digits."""
         return (protocol.levels - 1) * (protocol.blanket_probability / (protocol.levels + 1))
 
-    def dominating_pair(self, protocol: VectorSum, shortage: float | None = None) -> PrivacyLossDistribution:
+    def dominating_pair(self, protocol: VectorSum, shortage: float = _SHORTAGE) -> PrivacyLossDistribution:
         """Return a pair that dominates one report's, for every dataset and both directions.
 
         Parameters
         ----------
         protocol : VectorSum
             The protocol.
-        shortage : float, optional
+        shortage : float
             For a uniform subset: the probability, about, with which some report of a user may be hidden by fewer
-            others than the pair says.
+            others than the pair says. Far less than that is what the pair leaves out.
 
         Raises
         ------
@@ -138,7 +146,8 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         """
         check_real("blanket_probability", protocol.blanket_probability, low=0.0, low_open=True)
         others, _ = self._others(protocol, shortage)
-        return report_in_blanket(others, *self._report(protocol), _TAIL, elsewhere=self._elsewhere(protocol))
+        tail = _TAIL_SHARE * shortage
+        return report_in_blanket(others, *self._report(protocol), tail, elsewhere=self._elsewhere(protocol))
 
     def attained_pairs(self, protocol: VectorSum) -> tuple[PrivacyLossDistribution, ...]:
         """Return pairs of one report that some dataset attains, the same in every report; empty where none is known.
@@ -173,7 +182,7 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         runs = self.in_full(changes)
 
         def exact() -> PrivacyCurve:
-            most = min(_SHORTAGE, _SHORTAGE_SHARE * reference_delta / runs)
+            most = _allowed(_SHORTAGE_SHARE * reference_delta / runs)
             pair, attained = self.dominating_pair(protocol, most), self.attained_pairs(protocol)
             reports = FamilyComposition(
                 [pair],
@@ -195,7 +204,7 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         s. Each of t reports is charged `s (1 + s) / t` of it: all together meet it with at least s, as
         `1 - e^-x >= x - x^2 / 2` and `(1 + s)^2 <= 2`.
         """
-        least = min(_SHORTAGE, tail)
+        least = _allowed(tail)
         pair, (_, shortage) = self.dominating_pair(protocol, least), self._others(protocol, least)
         share = shortage * (1.0 + shortage) / protocol.sampled * (1.0 + 1e-15)
         family = ((replace(pair, missing_mass=pair.missing_mass + share),), self.attained_pairs(protocol))
@@ -234,10 +243,11 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
 
     def delta_upper(self, protocol: VectorSum, epsilon: float, reference_delta: float = 1e-6) -> float:
         """Return only the upper end of `delta`, with the numerical accuracy that calibration needs."""
-        pair = self.dominating_pair(protocol)
+        most = _allowed(_SHORTAGE_SHARE * reference_delta)
+        pair = self.dominating_pair(protocol, most)
         if protocol.sampled == 1:
             return pair.delta(epsilon).upper
-        _, shortage = self._others(protocol)
+        _, shortage = self._others(protocol, most)
         family = FamilyComposition([pair], protocol.sampled, relative_width=1e-3, reference_delta=reference_delta)
         return family.delta(epsilon).upper + shortage * (1.0 + 1e-15)
 

@@ -322,6 +322,13 @@ def test_a_run_is_as_many_reports_and_what_hides_too_few_of_them() -> None:
         assert composed.delta(epsilon).upper == pytest.approx(curve.delta(epsilon).upper, rel=1e-3)
 
 
+@pytest.mark.parametrize(("delta", "sampled"), [(1e-12, 2), (1e-15, 2), (1e-40, 2), (1e-40, 1)])
+def test_the_least_blanket_spends_tiny_deltas_and_the_curve_agrees(delta: float, sampled: int) -> None:
+    found = CLAIMS.least_blanket(10**6, 10, 3, (1.0, delta), sampled=sampled)
+    curve = CLAIMS.curve(found, Full(1), ThreatModel.COMMUNICATION, reference_delta=delta)
+    assert 0.9 * delta < curve.delta(1.0).upper <= delta
+
+
 @pytest.mark.parametrize(("dimension", "sampled"), [(3, 2), (4, 2), (5, 3), (7, 2), (9, 4), (10, 9)])
 def test_who_reports_one_coordinate_of_a_block_is_counted_exactly(dimension: int, sampled: int) -> None:
     sets = list(itertools.combinations(range(dimension), sampled))
