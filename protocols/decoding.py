@@ -9,6 +9,7 @@ the public vocabulary enter, so it costs no privacy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +32,8 @@ Score = Literal["distinctive", "density"]
 SCORES: tuple[Score, ...] = ("distinctive", "density")
 
 _CHUNK = 4096
+_LARGEST = 1e300
+"""Of squared norms of features: sums and differences of a few of them stay finite."""
 _SAME = 1e-12
 """Features whose squared distance from the centre is less than this, relative to the squares, are at the centre."""
 
@@ -89,11 +92,18 @@ def _distinctive(
 ) -> NDArray[np.float64]:
     """Return `w . (g - c) / |g - c|` for every vector and column w of the weights; 0 where g is the centre c."""
     size = default_chunk_size(features)
-    squares = np.concatenate(
-        [features.squared_norms(chunk, name=name) for name, chunk in chunked("vocabulary", vectors, size)]
-    )
+    with np.errstate(over="ignore"):
+        squares = np.concatenate(
+            [features.squared_norms(chunk, name=name) for name, chunk in chunked("vocabulary", vectors, size)]
+        )
+        own = float(centre @ centre)
+    if not (np.all(squares <= _LARGEST) and own <= _LARGEST):
+        raise ValueError(
+            f"vocabulary has features of norm {math.sqrt(max(own, squares.max())):.3g}, but it must be in "
+            f'[0, {math.sqrt(_LARGEST):.0e}] for score="distinctive".'
+        )
     found = evaluate(features, np.column_stack([weights, centre]), vectors)
-    across, own = found[:, -1], float(centre @ centre)
+    across = found[:, -1]
     distances = squares - 2.0 * across + own
     away = distances > _SAME * (squares + own)
     lengths = np.sqrt(np.where(away, distances, 1.0))
@@ -153,8 +163,8 @@ def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10, *, sc
     Raises
     ------
     ValueError
-        If the vocabulary has fewer than k words, a chunk has other numbers of words and vectors, or an iterator cannot
-        be read twice.
+        If the vocabulary has fewer than k words, a chunk has other numbers of words and vectors, an iterator cannot be
+        read twice, or features are so long that their squares overflow.
     """
     return _decode(density.features, density.weights[:, np.newaxis], vocabulary, k, score)[0]
 

@@ -126,3 +126,13 @@ def test_what_can_be_read_only_once_is_refused_where_twice_is_needed() -> None:
         top_words(density([1.0]), once, 2, score="distinctive")
     with pytest.raises(ValueError, match="score='best' must be one of"):
         top_words(density([1.0]), (WORDS, np.ones((50, 1))), 2, score="best")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e308])
+def test_vectors_whose_squares_overflow_are_refused(size: float) -> None:
+    vectors = np.array([[size, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match=r"^vocabulary has features of norm .* must be in \[0, 1e\+150\]"):
+        top_words(density([1.0, 2.0]), (WORDS[:3], vectors), 1, score="distinctive")
+    assert np.isfinite(
+        top_words(density([1.0, 2.0]), (WORDS[:3], vectors / size * 1e140), 1, score="distinctive")[0].score
+    )
