@@ -16,10 +16,16 @@ divergence, which is linear in each factor:
 
 - Sets of H or more instances in all: some H of them meet such a loss, with a probability of at most
   `C(I, H) (q + r)^H`.
-- All N pairs of sets of b and c instances, h = b + c < H: at most their mass, `N q^b r^c`, times the divergence of the
-  others at x less the largest such losses (`Others`); and by a contour of their own, of tilt t, with
+- No or one such instance: each loss of the one by itself, with the others' divergence beside it (`OneRare`). That is
+  linear in the pair of the one, the sum of moduli without rare losses is a geometric mean over the instances, and no
+  mean exceeds that of arithmetic: their sum is at most an average over the instances of what each pair has in all of
+  them, and so is at most that of the worst pair. A pair with more rare losses, but lower ones, is not both.
+- All N pairs of sets of b and c instances, 2 <= h = b + c < H: at most their mass, `N q^b r^c`, times the divergence of
+  the others at x less the largest such losses (`Others`); and by a contour of their own, of tilt t, with
   `|phi_B| <= B = max over k of E[e^(t L); B_k]`, and C likewise, at most
   `N B^b C^c max over k of sum_z w_z |phi_A_k(z)|^(I - h)`.
+
+All terms are of the same pairs, one for each instance: what a branch is split into is so for all of them.
 
 Two classes, as with few flips the very largest loss is that of a report by itself, some four times the next one: on
 one line the moduli of both together hardly fall. H, q and r, which may be 0, are free, and chosen by one pair that
@@ -38,12 +44,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, Others, log_moments
+from dpverify.privacy_loss.rare_losses import Classes, Floats, OneRare, Others, Sums
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import crossing
@@ -70,6 +75,8 @@ _LEFT_OUT, _NOTHING = 3e-4, 1e-4
 _SAMPLE, _NEAREST = 1.4, 12
 """The pairs that have a say in H and q: the first ones, and each in a place so many times as far as the last one."""
 _FINALISTS = 3
+_STEP = 5e-4
+"""What single rare losses are rounded up to, as a share of epsilon."""
 _SPLIT = 2e-4
 """By which share of epsilon a pair may be worse than the worst one before it is split, if it stands for many."""
 _MOST_SPLITS = 300
@@ -100,8 +107,29 @@ class _Term:
         return min(self.log_mass + share, self.log_integral - reached + rounding)
 
 
-_Bound = tuple[list[_Term], float]
-"""The terms, and what is left of H or more rare losses."""
+@dataclass(frozen=True)
+class _Bound:
+    """`H_x <= max over k of (e^(log_sums_k - tilt x) + G(k)) + the terms + rest`, for no or one rare loss and more.
+
+    G is None where such sets are among the terms.
+    """
+
+    tilt: float
+    log_sums: Floats
+    one: OneRare | None
+    terms: list[_Term]
+    rest: float
+
+    def common(self, epsilon: float, log_growth: float) -> Floats:
+        """Return the part that depends on k, with the masses so much larger."""
+        reached = self.tilt * epsilon
+        rounding = 8.0 * UNIT * (np.abs(self.log_sums) + abs(reached) + 1.0)
+        found = np.exp(np.minimum(self.log_sums - reached + rounding + log_growth, 0.0))
+        if self.one is not None:
+            found += self.one.at(epsilon) * math.exp(log_growth)
+        return np.asarray(found)
+
+
 Counts = tuple[int, ...]
 """How many instances have a loss of each class."""
 
@@ -147,8 +175,7 @@ class AnyMix:
         self._losses_off = self._masses_off = self._missing = 0.0
         branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
         self._admit([Branch(worst), *branches])
-        self._terms: list[_Term] = []
-        self._rest = 1.0
+        self._found: _Bound | None = None
         if worst.losses.size == 0 or self._log_growth == math.inf:
             return
         guess = [Branch(worst)]
@@ -165,7 +192,7 @@ class AnyMix:
             for margin in (_MARGINS if layout.most > 1 else (1.0,))
         ]
         chosen = min(finalists, key=lambda layout: self._cost(self._bound(sample, layout)))
-        self._terms, self._rest = self._bound(branches, chosen, worst)
+        self._found = self._bound(branches, chosen, worst)
 
     def _admit(self, branches: Sequence[Branch]) -> None:
         """Charge what these pairs are off by, from now on."""
@@ -190,24 +217,25 @@ class AnyMix:
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the divergence of every mix."""
-        return self._delta_of((self._terms, self._rest), epsilon)
+        return 1.0 if self._found is None else self._delta_of(self._found, epsilon)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the epsilon >= 0 of every mix; inf where there is none."""
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        return self._epsilon_of((self._terms, self._rest), delta)
+        return math.inf if self._found is None else self._epsilon_of(self._found, delta)
 
     def _delta_of(self, bound: _Bound, epsilon: float) -> float:
-        terms, rest = bound
+        if self._log_growth > -_LEAST_LOG_MASS:
+            return 1.0
         at = epsilon - self._loss_error - 4.0 * UNIT * abs(epsilon)
-        finite = sum(math.exp(min(term.log_delta(at) + self._log_growth, 0.0)) for term in terms)
-        return min((finite + rest + self._unbounded) * (1.0 + 32.0 * UNIT) + SUBNORMAL, 1.0)
+        finite = sum(math.exp(min(term.log_delta(at) + self._log_growth, 0.0)) for term in bound.terms)
+        finite += float(bound.common(at, self._log_growth).max())
+        return min((finite + bound.rest + self._unbounded) * (1.0 + 32.0 * UNIT) + SUBNORMAL, 1.0)
 
     def _epsilon_of(self, bound: _Bound, delta: float | None = None) -> float:
-        terms, rest = bound
         delta = self._delta if delta is None else delta
-        steepest = max((term.tilt for term in terms), default=0.0)
-        if steepest == 0.0 or rest + self._unbounded >= delta:
+        steepest = max(bound.tilt, *(term.tilt for term in bound.terms), 0.0)
+        if bound.tilt == 0.0 or bound.rest + self._unbounded >= delta:
             return math.inf
         return crossing(
             lambda epsilon: self._delta_of(bound, epsilon),
@@ -219,7 +247,7 @@ class AnyMix:
         )
 
     def _cost(self, bound: _Bound) -> float:
-        looked_at = sum(term.tilt > 0.0 for term in bound[0])
+        looked_at = 1 + sum(term.tilt > 0.0 for term in bound.terms)
         return self._epsilon_of(bound) * (1.0 + _PER_TERM * looked_at)
 
     def _log_sets(self, counts: Counts) -> float:
@@ -290,39 +318,60 @@ class AnyMix:
         With `worst`, branches that say more than it are split.
         """
         classes = Classes(layout.masses, _SMALLEST / self._instances)
-        seen, terms = list(branches), list[_Term]()
-        for rare, contour in layout.contours.items():
+        (none, contour), *sets = layout.contours.items()
+        if contour is None:
+            return _Bound(0.0, np.zeros(1), None, [], 1.0)
+        sums = Sums(contour, self._instances, classes)
+        enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
+        _, leaves, log_sums = self._largest(sums, branches, none, enough)
+        terms, lines, places = list[_Term](), list[tuple[float, float]](), list[int]()
+        for rare, along in sets:
             log_mass = self._log_mass(rare, layout.masses)
-            if contour is None:
+            if along is None:
                 terms.append(_Term(0.0, log_mass, log_mass))
                 continue
-            sums = _Sums(contour, self._instances - sum(rare), classes)
-            least = math.log(_NOTHING) + math.log(self._delta) + contour.tilt * self._epsilon
-            least -= self._log_factor(rare, seen, sums)
-            enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
-            largest = self._largest(sums, branches, least, enough, seen)
-            # Of all that was looked at: what a part of a branch lists may be more than what the branch does.
-            others = sums.others(seen, rare) if any(rare) else None
-            terms.append(_Term(contour.tilt, self._log_factor(rare, seen, sums) + largest, log_mass, others))
+            beside = Sums(along, self._instances - sum(rare), classes)
+            # All terms are of the same pairs: nothing more is split.
+            largest, *_ = self._largest(beside, leaves, rare)
+            if sum(rare) == 1:
+                lines.append((along.tilt, largest))
+                places.append(1 + rare.index(1))
+            else:
+                log_factor = self._log_factor(rare, leaves, beside)
+                terms.append(_Term(along.tilt, log_factor + largest, log_mass, beside.others(leaves, rare)))
+        one = None
+        if places:
+            own = [[classes.of(branch.pair)[place] for place in places] for branch in leaves]
+            others = Sums(contour, self._instances - 1, classes).others(leaves, none)
+            one = OneRare.of(own, self._instances, _STEP * self._epsilon, others, lines)
         log_rest = self._log_mass((layout.most,), [math.fsum(layout.masses) * (1.0 + UNIT)])
-        return terms, math.exp(min(log_rest + self._log_growth, 0.0))
+        rest = math.exp(min(log_rest + self._log_growth, 0.0))
+        found = _Bound(contour.tilt, log_sums, one, terms, rest)
+        # Until the pair that looks the worst is known.
+        known = set[int]()
+        while (place := int(found.common(self._epsilon, 0.0).argmax())) not in known:
+            known.add(place)
+            log_sums[place] = min(sums.of(leaves[place].pair), log_sums[place])
+        return found
 
-    def _log_factor(self, rare: Counts, seen: Sequence[Branch], sums: _Sums) -> float:
+    def _log_factor(self, rare: Counts, branches: Sequence[Branch], sums: Sums) -> float:
         """Return an upper bound on the logarithm of the number of sets, times the product of the b."""
         if not any(rare):
             return 0.0
-        powers = [count * sums.largest_rare(seen, place) for place, count in enumerate(rare) if count]
+        powers = [count * sums.largest_rare(branches, place) for place, count in enumerate(rare) if count]
         found = self._log_sets(rare) + math.fsum(powers)
         return found + 8.0 * UNIT * (1.0 + abs(found) + math.fsum(map(abs, powers)))
 
     def _largest(
-        self, sums: _Sums, branches: Sequence[Branch], least: float, enough: float, seen: list[Branch]
-    ) -> float:
-        """Return an upper bound on the largest of the sums of all these, and on `least`.
+        self, sums: Sums, branches: Sequence[Branch], rare: Counts, enough: float = math.inf
+    ) -> tuple[float, list[Branch], Floats]:
+        """Return an upper bound on the largest of these sums, the branches or their parts, and one on each of theirs.
 
         Branch and bound: the largest of what is known of each is looked at first, and split if it is more than
-        `enough`; its parts are added to `seen`. No modulus exceeds the first, which is quick to compute.
+        `enough`. No modulus exceeds the first, which is quick to compute.
         """
+        least = math.log(_NOTHING) + math.log(self._delta) + sums.contour.tilt * self._epsilon
+        least -= self._log_factor(rare, branches, sums)
         number, splits = itertools.count(), 0
         queue = [
             (-high, next(number), branch, False) for high, branch in zip(sums.above(branches), branches, strict=True)
@@ -335,49 +384,17 @@ class AnyMix:
                 continue
             parts = branch.split() if -high > enough and splits < _MOST_SPLITS else ()
             if not parts:
-                return -high
+                heapq.heappush(queue, (high, next(number), branch, True))
+                least = -high
+                break
             splits += 1
             self._admit(parts)
-            seen += parts
             for part, above in zip(parts, sums.above(parts), strict=True):
                 heapq.heappush(queue, (max(high, -above), next(number), part, False))
-        return least
+        return least, [branch for _, _, branch, _ in queue], -np.array([high for high, *_ in queue])
 
 
-def _classes(rarest: NDArray[np.float64], most: int) -> list[list[float]]:
+def _classes(rarest: Floats, most: int) -> list[list[float]]:
     """Return the masses of one class of some atoms, and of two, given the sums of the atoms' masses."""
     firsts = range(1, min(_FIRST_ATOMS + 1, rarest.size)) if most <= _MOST_OF_CLASSES else ()
     return [[float(rarest[-1])], *([float(rarest[i - 1]), float(rarest[-1] - rarest[i - 1])] for i in firsts)]
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """The sums of moduli of a pair in `count` instances along a contour, its rare losses apart, as logarithms."""
-
-    contour: Contour
-    count: int
-    classes: Classes
-
-    def largest_rare(self, branches: Sequence[Branch], place: int) -> float:
-        """Return an upper bound on the largest moment of a class of rare losses at the first node, as a logarithm."""
-        rare = [self.classes.of(branch.pair)[1 + place] for branch in branches]
-        return float(log_moments(rare, self.contour.tilt).max())
-
-    def others(self, branches: Sequence[Branch], rare: Counts) -> Others:
-        """Return what bounds the divergence of the common losses beside so many rare ones."""
-        every = [self.classes.of(branch.pair) for branch in branches]
-        largest = [max(float(atoms[1 + place].losses.max()) for atoms in every) for place in range(len(rare))]
-        total = math.fsum(count * loss for count, loss in zip(rare, largest, strict=True))
-        return Others.of([atoms[0] for atoms in every], self.count, total)
-
-    def of(self, pair: PrivacyLossDistribution) -> float:
-        """Return an upper bound on the sum."""
-        moduli = self.classes.of(pair)[0].along(self.contour.nodes).log_moduli
-        return float(self.contour.log_integral(self.count * moduli))
-
-    def above(self, branches: Sequence[Branch]) -> list[float]:
-        """Return a coarser bound for each."""
-        whole = float(self.contour.log_integral(np.zeros(self.contour.count)))
-        common = [self.classes.of(branch.pair)[0] for branch in branches]
-        highest = self.count * log_moments(common, self.contour.tilt)
-        return [whole + float(high) + 8.0 * UNIT * (abs(whole) + abs(float(high))) for high in highest]

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.characteristic import LossAtoms
+from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 
-__all__ = ["Classes", "Others", "log_moments"]
+__all__ = ["Classes", "Floats", "OneRare", "Others", "Sums", "log_moments"]
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +88,62 @@ def _log_moments(every: Sequence[LossAtoms], tilt: float) -> tuple[Floats, Float
     return shifts + np.log(sums), UNIT * (16.0 * steepest + np.diff(ends, prepend=0) + 64.0)
 
 
+@dataclass(frozen=True, eq=False)
+class OneRare:
+    """What any mix has where one instance has a rare loss: `sum over i of E[h(x - L); B_k(i)]`, h that of the others.
+
+    It is linear in the one pair, with `h(y) = min(1, Others, J e^(-t y))` for all mixes of the others: the average over
+    the instances of `G(k) = I E[h(x - L); B_k]`. Each loss counts by itself, and so does each pair: one with more mass
+    at a lower loss is not both.
+
+    Parameters
+    ----------
+    losses : ndarray, shape (losses,)
+        Those of all pairs, rounded up.
+    masses : ndarray, shape (pairs, losses)
+        Upper bounds on theirs, times the number of instances.
+    others : Others
+        Of the common losses in all instances but one.
+    lines : tuple of (float, float)
+        t, and an upper bound on ln J.
+    """
+
+    losses: Floats
+    masses: Floats
+    others: Others
+    lines: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(
+        cls,
+        rare: Sequence[Sequence[LossAtoms]],
+        instances: int,
+        step: float,
+        others: Others,
+        lines: Sequence[tuple[float, float]],
+    ) -> OneRare:
+        """Return it for the rare losses of each pair, rounded up to about the next multiple of a step."""
+        every = [atoms for own in rare for atoms in own]
+        losses = np.concatenate([atoms.losses for atoms in every])
+        places, columns = np.unique(np.ceil(losses / step), return_inverse=True)
+        pairs = np.repeat(np.arange(len(rare)), [sum(atoms.losses.size for atoms in own) for own in rare])
+        masses = np.zeros((len(rare), places.size))
+        np.add.at(masses, (pairs, columns), np.exp(np.concatenate([atoms.log_masses for atoms in every])))
+        rounded = places * step
+        # exp and a sum of so many parts; the quotient and the product may each be off by a unit.
+        masses *= instances * (1.0 + UNIT * (losses.size + 800.0))
+        return cls(rounded + 8.0 * UNIT * np.abs(rounded), masses, others, tuple(lines))
+
+    def at(self, x: float) -> Floats:
+        """Return an upper bound on G of each pair, shape (pairs,)."""
+        y = x - self.losses
+        off = 8.0 * UNIT * (abs(x) + np.abs(self.losses))
+        logs = [log_sum - t * y + t * off + 8.0 * UNIT * (abs(log_sum) + np.abs(t * y)) for t, log_sum in self.lines]
+        along = np.exp(np.min(logs, axis=0).clip(max=0.0))
+        shares = np.minimum(self.others.shares(y - off), along)
+        return np.asarray(self.masses @ shares * (1.0 + UNIT * (shares.size + 64.0)))
+
+
 @dataclass(frozen=True)
 class Others:
     """The divergence of any mix of common losses at `y = x - largest < 0`, where it is nearly their mass.
@@ -121,12 +179,52 @@ class Others:
         log_mass = count * float(log_moments(common, 0.0).max())
         return cls(largest, log_mass, count * float((other - errors).min()), tuple(powers))
 
+    def shares(self, y: Floats) -> Floats:
+        """Return upper bounds on the divergence at y, without `largest`, or 1 if that is less."""
+        y = y - 8.0 * UNIT * np.abs(y)
+        below = np.minimum(y, 0.0)
+        # No more than 1, as E[e^-L] is a mass under the other law.
+        above = np.exp(np.min([log_factor + s * below for s, log_factor in self.powers], axis=0).clip(max=0.0))
+        other = np.exp(np.minimum(self.log_other + below, 0.0))
+        # A few units of each part, none of which matters above 1, as the exponents' errors are less than this.
+        found = math.exp(min(self.log_mass, 1.0)) - other + above + _ROUNDED
+        return np.asarray(np.where(y < 0.0, np.minimum(found, 1.0), 1.0))
+
     def log_share(self, x: float) -> float:
         """Return an upper bound on the logarithm of the divergence at `y = x - largest`, or 0 if that is less."""
         y = x - self.largest - 8.0 * UNIT * (abs(x) + abs(self.largest))
-        if y >= 0.0:
-            return 0.0
-        above = min(math.exp(min(log_factor + s * y, 0.0)) for s, log_factor in self.powers)
-        # A few units of each part, none of which matters above 1, as the exponents' errors are less than this.
-        share = math.exp(min(self.log_mass, 1.0)) - math.exp(min(self.log_other + y, 0.0)) + above + _ROUNDED
+        share = float(self.shares(np.array([y]))[0])
         return math.log(share) if share < 1.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of moduli of a pair in `count` instances along a contour, its rare losses apart, as logarithms."""
+
+    contour: Contour
+    count: int
+    classes: Classes
+
+    def largest_rare(self, branches: Sequence[Branch], place: int) -> float:
+        """Return an upper bound on the largest moment of a class of rare losses at the first node, as a logarithm."""
+        rare = [self.classes.of(branch.pair)[1 + place] for branch in branches]
+        return float(log_moments(rare, self.contour.tilt).max())
+
+    def others(self, branches: Sequence[Branch], rare: Sequence[int]) -> Others:
+        """Return what bounds the divergence of the common losses beside so many rare ones."""
+        every = [self.classes.of(branch.pair) for branch in branches]
+        largest = [max(float(atoms[1 + place].losses.max()) for atoms in every) for place in range(len(rare))]
+        total = math.fsum(count * loss for count, loss in zip(rare, largest, strict=True))
+        return Others.of([atoms[0] for atoms in every], self.count, total)
+
+    def of(self, pair: PrivacyLossDistribution) -> float:
+        """Return an upper bound on the sum."""
+        moduli = self.classes.of(pair)[0].along(self.contour.nodes).log_moduli
+        return float(self.contour.log_integral(self.count * moduli))
+
+    def above(self, branches: Sequence[Branch]) -> list[float]:
+        """Return a coarser bound for each."""
+        whole = float(self.contour.log_integral(np.zeros(self.contour.count)))
+        common = [self.classes.of(branch.pair)[0] for branch in branches]
+        highest = self.count * log_moments(common, self.contour.tilt)
+        return [whole + float(high) + 8.0 * UNIT * (abs(whole) + abs(float(high))) for high in highest]

@@ -144,7 +144,7 @@ def test_sets_of_two_classes_are_counted(monkeypatch: pytest.MonkeyPatch, most: 
     monkeypatch.setattr(any_mix, "_MARGINS", (1.0,))
     found, exact = AnyMix([pair], pair, 4, epsilon=25.0, delta=2e-5), mixed([pair] * 4, 25.0)
     assert exact <= found.delta(25.0) <= (1.4 if most == 2 else 1.05) * exact
-    sums = any_mix._Sums(Contour(0.3, 0.1, 50, 1e-3), 2, Classes((1e-3, 1e-3), 0.0))
+    sums = any_mix.Sums(Contour(0.3, 0.1, 50, 1e-3), 2, Classes((1e-3, 1e-3), 0.0))
     moments = math.log(12.0) + 2.0 * math.log(1e-3) + 0.3 * (10.0 + 20.0)
     assert moments <= found._log_factor((1, 1), [Branch(pair)], sums) <= moments + 1e-9
 

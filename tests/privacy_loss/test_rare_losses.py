@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.privacy_loss.characteristic import LossAtoms
+from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, Others, log_moments
+from dpverify.privacy_loss.rare_losses import Classes, OneRare, Others, Sums, log_moments
 
 
 def pair(*masses: float) -> PrivacyLossDistribution:
@@ -103,3 +105,56 @@ def test_what_others_have_is_sharp_where_few_losses_are_below() -> None:
     for y in (-1.5, -3.0):
         exact, found = divergence((NARROW,) * 3, y), math.exp(Others.of([NARROW], 3, 5.0).log_share(5.0 + y))
         assert exact < found <= 0.7 * exact + 0.3
+
+
+# Common losses, and those of an instance with a rare one: more mass is at lower losses.
+BESIDE = [
+    (NARROW, LossAtoms.of(np.array([5.0, 6.0]), np.array([1e-3, 2e-3]))),
+    (OTHERS[1], LossAtoms.of(np.array([4.0, 4.5]), np.array([6e-3, 2e-3]))),
+    (OTHERS[2], LossAtoms.of(np.array([2.0, 7.3]), np.array([2e-2, 1e-4]))),
+]
+
+
+def with_one(mix: tuple[tuple[LossAtoms, LossAtoms], ...], x: float) -> float:
+    """Return the divergence of the sets of one instance with a rare loss."""
+    pairs = [[common for common, _ in mix] for _ in mix]
+    for place, (_, rare) in enumerate(mix):
+        pairs[place][place] = rare
+    return sum(divergence(tuple(one), x) for one in pairs)
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0, 4.2, 5.5, 7.0])
+@pytest.mark.parametrize("step", [1e-6, 0.3])
+def test_one_rare_loss_in_a_mix_is_an_average_over_its_pairs(x: float, step: float) -> None:
+    instances = 4
+    common = [one for one, _ in BESIDE]
+    lines = []
+    for contour in (Contour(0.8, 0.1, 200, 1e-3), Contour(4.0, 0.1, 200, 1e-3)):
+        moduli = [atoms.along(contour.nodes).log_moduli for atoms in common]
+        lines.append((contour.tilt, max(float(contour.log_integral((instances - 1) * one)) for one in moduli)))
+    others = Others.of(common, instances - 1, 0.0)
+    found = OneRare.of([[rare] for _, rare in BESIDE], instances, step, others, lines).at(x)
+    for mix in itertools.combinations_with_replacement(range(3), instances):
+        exact = with_one(tuple(BESIDE[place] for place in mix), x)
+        assert exact <= np.mean(found[list(mix)])
+
+
+def test_a_pair_has_the_losses_of_its_classes_only() -> None:
+    others = Others.of([LossAtoms.of(np.zeros(1), np.ones(1))], 2, 0.0)
+    one, other = LossAtoms.of(np.array([5.0]), np.array([0.01])), LossAtoms.of(np.array([3.0]), np.array([0.02]))
+    found = OneRare.of([[one], [other], [one, other]], 3, 0.5, others, [(1.0, 100.0)])
+    first, second, both = found.at(-30.0)
+    # Nearly their masses, in each of three instances.
+    assert 0.03 * (1.0 - math.exp(-35.0)) <= first
+    assert first == pytest.approx(0.03, rel=1e-6)
+    assert second == pytest.approx(0.06, rel=1e-6)
+    assert both == pytest.approx(first + second, rel=1e-12)
+    # Along the line e^(100 - y) is next to nothing.
+    assert found.at(160.0)[0] == pytest.approx(0.03 * math.exp(100.0 - 155.0), rel=1e-9)
+
+
+def test_a_coarser_bound_of_a_sum_is_not_below_it() -> None:
+    members = [pair(0.5, 0.3, 0.19, 0.01), pair(0.2, 0.79, 0.005, 0.005)]
+    sums = Sums(Contour(0.7, 0.2, 60, 1e-3), 5, Classes((0.01,), 0.0))
+    for one, above in zip(members, sums.above([Branch(one) for one in members]), strict=True):
+        assert sums.of(one) <= above
