@@ -132,7 +132,7 @@ def test_vector_sum_charges_the_chance_of_too_few_reports(
     monkeypatch.setattr(vector_sum, "_SHORTAGE_SHARE", math.inf)
     protocol, claims = VectorSum(users, dimension, 1, 0.6, sampled=sampled), VectorSumClaims()
     # At this epsilon whoever is hidden by the others at all is hidden well: what is left is their absence.
-    counted_on, charged = claims._others(protocol)
+    counted_on, charged = claims._others(protocol, shortage)
     fewer = float(stats.binom.cdf(counted_on - 1, users - 1, claims._alone(protocol))) * (1.0 - 1e-12)  # scipy rounds
     assert charged >= sampled * fewer
     assert counted_on > 0
