@@ -1,13 +1,13 @@
 """The power of audits over the fault library, their false alarms on correct implementations, and what these pass.
 
-    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART] [--age third]
+    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART] [--age fourth]
     python -m benchmarks.audit_faults correct [--audits 2000] [--draws 1000]
     python -m benchmarks.audit_faults slack [--audits 100] [--draws 200000]
 
 Each with `--store FILE` to go on where a run stopped, one JSON line per audit, and `--quick` for a look. `faults`
 counts what is found, missed and undecided by kind, and whether it can be found at all (`tests/faults/oracle.py`, and
 `BlackBox.power`): "early" faults were there while the tests were built, "late" ones were written afterwards, and the
-"third" ones after the next freeze.
+"third" and "fourth" ones after the next freezes.
 `correct` counts false alarms exactly at the boundary, with the bound that they should keep; `slack` the passes of
 correct mechanisms that are claimed 10 % more than they need.
 """
@@ -55,6 +55,8 @@ from tests.faults import (
     CORRECT_BOXES,
     CORRECT_OTHERS,
     FAULTS,
+    FOURTH_BOXES,
+    FOURTH_FAULTS,
     LATE_FAULTS,
     THIRD_BOXES,
     THIRD_FAULTS,
@@ -68,7 +70,7 @@ LEVEL = 0.01
 SLACK = 1.1
 POWER = 0.95
 """What can be found: by a test of one event that knows the sign, as often as this."""
-AGES = ("early", "late", "third")
+AGES = ("early", "late", "third", "fourth")
 Record = dict[str, Any]
 
 CORRECT: tuple[BitsumProtocol, ...] = (
@@ -129,8 +131,8 @@ def of_subject(build: Callable[[], Subject], draws: int, seed: int = 0) -> Calla
 
 def fault_works(draws: int, messages: int, only: str, ages: tuple[str, ...] = AGES) -> Iterator[Work]:
     """Yield an audit of each fault; last, and with fewer draws, of what runs message by message."""
-    known = {"early": FAULTS, "late": LATE_FAULTS, "third": THIRD_FAULTS}
-    boxes = {"early": (), "late": BOXES, "third": THIRD_BOXES}
+    known = {"early": FAULTS, "late": LATE_FAULTS, "third": THIRD_FAULTS, "fourth": FOURTH_FAULTS}
+    boxes = {"early": (), "late": BOXES, "third": THIRD_BOXES, "fourth": FOURTH_BOXES}
     chosen = [(age, fault) for age in ages for fault in known[age] if only in fault.name]
     batch = {fault.name: fault.build().target.batch for _, fault in chosen}
     for age, fault in chosen:

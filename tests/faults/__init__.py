@@ -3,7 +3,7 @@
 `FAULTS` were there while the tests were built; `LATE_FAULTS` and `BOXES`, the black boxes, were written after those
 were frozen, by someone who had not read them, and none was taken out, or a test mended for it, before they were
 counted: see `benchmarks/audit_faults.py`. `THIRD_FAULTS` and `THIRD_BOXES` were written the same way against the tests
-that were frozen after these.
+that were frozen after these; `FOURTH_FAULTS` and `FOURTH_BOXES` once more.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tests.faults.box_vectors import VECTOR_BOXES
 from tests.faults.counts import CORRECT_COUNTS, COUNT_FAULTS
 from tests.faults.densities import CORRECT_DENSITIES, DENSITY_FAULTS
 from tests.faults.fault import Fault
+from tests.faults.fourth import FOURTH_BOXES, FOURTH_FAULTS
 from tests.faults.late_bitsums import LATE_BITSUM_FAULTS
 from tests.faults.late_local import LATE_LOCAL_FAULTS
 from tests.faults.learners import CORRECT_LEARNERS, LEARNER_FAULTS
@@ -30,6 +31,8 @@ __all__ = [
     "CORRECT_BOXES",
     "CORRECT_OTHERS",
     "FAULTS",
+    "FOURTH_BOXES",
+    "FOURTH_FAULTS",
     "LATE_FAULTS",
     "THIRD_BOXES",
     "THIRD_FAULTS",
