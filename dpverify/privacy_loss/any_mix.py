@@ -48,7 +48,8 @@ import numpy as np
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, Floats, OneRare, Others, Sums
+from dpverify.privacy_loss.mix_bound import MixBound, Term
+from dpverify.privacy_loss.rare_losses import Classes, Floats, OneRare, Sums
 from dpverify.privacy_loss.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import crossing
@@ -89,45 +90,6 @@ _LEAST_LOG_MASS = -650.0
 _LEAST_TILT = 0.7
 """In units of one per standard deviation: a smaller one needs more nodes, and is no better than the mass."""
 _MOST_NODES = 2**12
-
-
-@dataclass(frozen=True)
-class _Term:
-    """Sets of `rare` instances: `H_x <= min(e^log_mass share(x), e^(log_integral - tilt x))`."""
-
-    tilt: float
-    log_integral: float
-    log_mass: float
-    others: Others | None = None
-
-    def log_delta(self, epsilon: float) -> float:
-        reached = self.tilt * epsilon
-        rounding = 8.0 * UNIT * (abs(self.log_integral) + abs(reached) + 1.0)
-        share = 0.0 if self.others is None else self.others.log_share(epsilon)
-        return min(self.log_mass + share, self.log_integral - reached + rounding)
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """`H_x <= max over k of (e^(log_sums_k - tilt x) + G(k)) + the terms + rest`, for no or one rare loss and more.
-
-    G is None where such sets are among the terms.
-    """
-
-    tilt: float
-    log_sums: Floats
-    one: OneRare | None
-    terms: list[_Term]
-    rest: float
-
-    def common(self, epsilon: float, log_growth: float) -> Floats:
-        """Return the part that depends on k, with the masses so much larger."""
-        reached = self.tilt * epsilon
-        rounding = 8.0 * UNIT * (np.abs(self.log_sums) + abs(reached) + 1.0)
-        found = np.exp(np.minimum(self.log_sums - reached + rounding + log_growth, 0.0))
-        if self.one is not None:
-            found += self.one.at(epsilon) * math.exp(log_growth)
-        return np.asarray(found)
 
 
 Counts = tuple[int, ...]
@@ -175,7 +137,7 @@ class AnyMix:
         self._losses_off = self._masses_off = self._missing = 0.0
         branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
         self._admit([Branch(worst), *branches])
-        self._found: _Bound | None = None
+        self._found: MixBound | None = None
         if worst.losses.size == 0 or self._log_growth == math.inf:
             return
         guess = [Branch(worst)]
@@ -224,7 +186,7 @@ class AnyMix:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         return math.inf if self._found is None else self._epsilon_of(self._found, delta)
 
-    def _delta_of(self, bound: _Bound, epsilon: float) -> float:
+    def _delta_of(self, bound: MixBound, epsilon: float) -> float:
         if self._log_growth > -_LEAST_LOG_MASS:
             return 1.0
         at = epsilon - self._loss_error - 4.0 * UNIT * abs(epsilon)
@@ -232,7 +194,7 @@ class AnyMix:
         finite += float(bound.common(at, self._log_growth).max())
         return min((finite + bound.rest + self._unbounded) * (1.0 + 32.0 * UNIT) + SUBNORMAL, 1.0)
 
-    def _epsilon_of(self, bound: _Bound, delta: float | None = None) -> float:
+    def _epsilon_of(self, bound: MixBound, delta: float | None = None) -> float:
         delta = self._delta if delta is None else delta
         steepest = max(bound.tilt, *(term.tilt for term in bound.terms), 0.0)
         if bound.tilt == 0.0 or bound.rest + self._unbounded >= delta:
@@ -246,7 +208,7 @@ class AnyMix:
             scale=1e-9 * self._epsilon,
         )
 
-    def _cost(self, bound: _Bound) -> float:
+    def _cost(self, bound: MixBound) -> float:
         looked_at = 1 + sum(term.tilt > 0.0 for term in bound.terms)
         return self._epsilon_of(bound) * (1.0 + _PER_TERM * looked_at)
 
@@ -312,7 +274,7 @@ class AnyMix:
 
     def _bound(
         self, branches: Sequence[Branch], layout: _Layout, worst: PrivacyLossDistribution | None = None
-    ) -> _Bound:
+    ) -> MixBound:
         """Return what bounds every mix of these: the terms, and what is left of H or more rare losses.
 
         With `worst`, branches that say more than it are split.
@@ -320,15 +282,15 @@ class AnyMix:
         classes = Classes(layout.masses, _SMALLEST / self._instances)
         (none, contour), *sets = layout.contours.items()
         if contour is None:
-            return _Bound(0.0, np.zeros(1), None, [], 1.0)
+            return MixBound(0.0, np.zeros(1), None, [], 1.0)
         sums = Sums(contour, self._instances, classes)
         enough = math.inf if worst is None else sums.of(worst) + _SPLIT * contour.tilt * self._epsilon
         _, leaves, log_sums = self._largest(sums, branches, none, enough)
-        terms, lines, places = list[_Term](), list[tuple[float, float]](), list[int]()
+        terms, lines, places = list[Term](), list[tuple[float, float]](), list[int]()
         for rare, along in sets:
             log_mass = self._log_mass(rare, layout.masses)
             if along is None:
-                terms.append(_Term(0.0, log_mass, log_mass))
+                terms.append(Term(0.0, log_mass, log_mass))
                 continue
             beside = Sums(along, self._instances - sum(rare), classes)
             # All terms are of the same pairs: nothing more is split.
@@ -338,7 +300,7 @@ class AnyMix:
                 places.append(1 + rare.index(1))
             else:
                 log_factor = self._log_factor(rare, leaves, beside)
-                terms.append(_Term(along.tilt, log_factor + largest, log_mass, beside.others(leaves, rare)))
+                terms.append(Term(along.tilt, log_factor + largest, log_mass, beside.others(leaves, rare)))
         one = None
         if places:
             own = [[classes.of(branch.pair)[place] for place in places] for branch in leaves]
@@ -346,7 +308,7 @@ class AnyMix:
             one = OneRare.of(own, self._instances, _STEP * self._epsilon, others, lines)
         log_rest = self._log_mass((layout.most,), [math.fsum(layout.masses) * (1.0 + UNIT)])
         rest = math.exp(min(log_rest + self._log_growth, 0.0))
-        found = _Bound(contour.tilt, log_sums, one, terms, rest)
+        found = MixBound(contour.tilt, log_sums, one, terms, rest)
         # Until the pair that looks the worst is known.
         known = set[int]()
         while (place := int(found.common(self._epsilon, 0.0).argmax())) not in known:
