@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -54,7 +55,8 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
     """Return a notebook as Markdown, and its pictures by name: outputs are those that it stores."""
     parts, pictures = [], {}
     for cell in nbformat.read(path, as_version=4).cells:
-        parts.append(cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```")
+        source = re.sub(r"^%.*\n", "", cell.source)  # what only a notebook understands
+        parts.append(source if cell.cell_type == "markdown" else f"```python\n{source}\n```")
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if "image/png" in data:
@@ -136,12 +138,37 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def cited(markdown: str, here: Path) -> str:
+    """Return a page that leads to each cite key's work where it first occurs in a text, and to pages that are named."""
+    keys = re.findall(r"^\| ([a-z]\w+) \|", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = re.compile(rf"(?<![\w/-])(?:docs/\w+\.md(?:#[\w-]+)?|(?:{'|'.join(keys)})(?![\w/-]))")
+    docs, seen = os.path.relpath(ROOT / "docs", here), set()
+
+    def linked(match: re.Match[str]) -> str:
+        name = match[0]
+        if name.startswith("docs/"):
+            return f"[{name.partition('#')[0]}]({docs}/{name.removeprefix('docs/')})"
+        if name in seen:
+            return name
+        seen.add(name)
+        return f"[{name}]({docs}/references.md#{name})"
+
+    # Blocks of code, headings, comments, code within a line and links stay as they are.
+    kept = re.compile(r"(^```.*?^```$|^#.*?$|<!--.*?-->|`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\))", re.MULTILINE | re.DOTALL)
+    parts = kept.split(markdown)
+    return "".join(part if index % 2 else wanted.sub(linked, part) for index, part in enumerate(parts))
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links between files of the repository into links between pages of the site, named by their titles."""
     here = page.file.src_uri
     origin = next((source for source, where in COPIED.items() if where == here), f"docs/{here}")
     if here.startswith("notebooks/") and here not in COPIED.values():
         origin = here
+    if here == "references.md":
+        markdown = re.sub(r"^\| ([a-z]\w+) \|", r"| \1 {: #\1} |", markdown, flags=re.MULTILINE)
+    elif not here.startswith("reference/"):
+        markdown = cited(markdown, (ROOT / origin).parent)
 
     def moved(match: re.Match[str]) -> str:
         text, target, anchor = match[1], match[2], match[3] or ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -85,6 +86,18 @@ def test_every_link_leads_somewhere() -> None:
 def test_every_page_is_in_the_menu_of_the_site() -> None:
     shown = re.findall(r": (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     assert sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in shown) == []
+
+
+def test_the_site_leads_from_a_cite_key_to_its_work() -> None:
+    pytest.importorskip("mkdocs")
+    site = runpy.run_path(str(ROOT / "docs/site.py"))
+    page = "# By cheu2019\n\nIn `wagner2025-a3`, wagner2025 and wagner2025 (docs/floods.md#all).\n\n```\nghazi2021\n```\n"
+    expected = page.replace(", wagner2025", ", [wagner2025](../docs/references.md#wagner2025)")
+    expected = expected.replace("(docs/floods.md#all)", "([docs/floods.md](../docs/floods.md#all))")
+    assert site["cited"](page, ROOT / "notebooks") == expected
+    text, _ = site["as_page"](ROOT / "notebooks/01_quickstart.ipynb")
+    assert "```python\nimport" in text
+    assert "%matplotlib" not in text
 
 
 def tree() -> list[str]:
