@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flint import arb, ctx
 
-from dpverify.claims.bitsum.base import noise_tail as cut_for
+from dpverify.claims.bitsum_pairs import noise_tail as cut_for
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval, PrivacyCurve
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dpverify.claims.bitsum.base import LARGEST_LOSS, ComposedEpsilon, normal_deviation
+from dpverify.claims.bitsum_pairs import LARGEST_LOSS, ComposedEpsilon, normal_deviation
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError
 from dpverify.privacy_loss.cells import Enclosure
 from dpverify.privacy_loss.pairs import MOST_COUNTS, discrete_laplace, three_nb

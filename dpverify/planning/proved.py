@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.changes import Change, Full
-from dpverify.claims.bitsum.base import LARGEST_LOSS, BitsumClaims
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum_pairs import LARGEST_LOSS
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.privacy_loss.bounds import largest_loss_within
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -24,7 +25,7 @@ _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 
 @dataclass(frozen=True)
 class TargetEpsilon:
-    """See `dpverify.claims.bitsum.base.ComposedEpsilon`."""
+    """See `dpverify.claims.bitsum_pairs.ComposedEpsilon`."""
 
     change: Change
     target: Budget

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum_pairs import ComposedEpsilon, Pairs
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.lsq.inner_product import IdentityClaims
 from dpverify.formulas import FormulaRangeError

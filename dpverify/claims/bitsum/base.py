@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
-from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.claims.bitsum_pairs import CoinPairs, ComposedEpsilon, Pairs, negligible
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw
-from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
@@ -21,125 +20,12 @@ from dpverify.privacy_loss.joint_change import JointChange
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = [
-    "DATA_INDEPENDENT",
-    "LARGEST_LOSS",
-    "LEFT_OUT",
-    "BitsumClaims",
-    "CoinPairs",
-    "ComposedEpsilon",
-    "Pairs",
-    "negligible",
-    "noise_tail",
-    "normal_deviation",
-    "tail_for",
-]
+__all__ = ["BitsumClaims"]
 
-DATA_INDEPENDENT = "the noise does not depend on the data: one pair for every dataset"
-"""The note of a protocol whose one pair, of noise and its shift, covers all."""
-LARGEST_LOSS = 700.0
-"""What searches take for a larger loss of the noise, which would leave the floats: its exponential is nothing."""
-LEFT_OUT = 1e-40
-"""The P-mass that an instance's pairs leave out, about, unless told otherwise."""
-_CUT = 1e-10
-"""The share of delta that cut tails may take, over all instances."""
-_LEAST_CUT = 1e-260
-"""So that the tails of what a view is made of, cut further out, stay within floats."""
 _LOOSE = 1e-3
-"""The share that they may take where a bound need not be sharp."""
+"""The share of delta0 that cut tails may take where a bound need not be sharp."""
 
 P = TypeVar("P", bound=BitsumProtocol)
-
-
-class ComposedEpsilon(Hashable, Protocol):
-    """Maps the pairs of one instance to the epsilon of the whole composition at the budget's delta: an upper bound."""
-
-    @property
-    def change(self) -> Change:
-        """What one user's replacement changes in the instances that are composed."""
-
-    @property
-    def mechanisms(self) -> int:
-        """How many instances are composed."""
-
-    @property
-    def delta(self) -> float:
-        """The budget's delta. At 0 the call is not allowed: cut tails have no finite loss, and `pure_epsilon` is."""
-
-    @property
-    def threat_model(self) -> ThreatModel:
-        """Whose view the pairs must be: one of the claims' `threat_models`."""
-
-    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
-        """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound."""
-        ...
-
-
-def negligible(delta: float, instances: int) -> float:
-    """Return a P-mass that each of many instances may leave out without notice at this delta."""
-    return max(_CUT * delta / instances, _LEAST_CUT)
-
-
-def noise_tail(left_out: float) -> float:
-    """Return where to cut noise for a shift by one to leave out no more than this, with room to spare."""
-    return min(1e-3 * left_out, DEFAULT_TAIL)
-
-
-def tail_for(composed_epsilon: ComposedEpsilon) -> float:
-    """Return where a search cuts noise, so that what is left out of all instances is little at the budget's delta.
-
-    Raises
-    ------
-    InfeasibleBudgetError
-        If such tails leave the floats.
-    """
-    if composed_epsilon.delta / composed_epsilon.mechanisms < 10.0 * _LEAST_CUT:
-        raise InfeasibleBudgetError(
-            f"delta={composed_epsilon.delta:.6g} for instances={composed_epsilon.mechanisms} is too small to account "
-            "unbounded noise for: so rare outcomes leave the floats."
-        )
-    return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """The pairs of neighbouring views of one instance of a protocol.
-
-    Parameters
-    ----------
-    every : tuple of PrivacyLossDistribution, or of groups of them
-        Together they dominate the pair of every dataset, in both directions; see `FamilyComposition`.
-    attained : tuple of PrivacyLossDistribution
-        Pairs that some dataset attains exactly: the lower bound.
-    note : str
-        Which datasets attain them, and how `every` covers the rest.
-    """
-
-    every: tuple[Entry, ...]
-    attained: tuple[PrivacyLossDistribution, ...]
-    note: str = field(default="")
-
-    def delta_upper(self, epsilon: float) -> float:
-        """Return an upper bound on the delta of one instance at an epsilon."""
-        groups = [(entry,) if isinstance(entry, PrivacyLossDistribution) else entry for entry in self.every]
-        return max(pair.delta(epsilon).upper for group in groups for pair in group)
-
-
-@dataclass(frozen=True)
-class CoinPairs:
-    """Pairs of one user's full change in two bitsums, where every other user's bit is a fair coin in one or both.
-
-    Parameters
-    ----------
-    every : iterable of (pairs, pairs)
-        For the first bitsum, and for the second; one entry dominates for every division of the other users. Made one by
-        one, once: there are many.
-    attained : (pair, pair)
-        Where the others' bits are all sure in the first bitsum, and coins in the second.
-    """
-
-    every: Iterable[tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]]
-    attained: tuple[PrivacyLossDistribution, PrivacyLossDistribution]
 
 
 class BitsumClaims(MechanismClaims[P]):
@@ -404,8 +290,3 @@ class BitsumClaims(MechanismClaims[P]):
 def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> tuple[int, int]:
     taking_part = protocol.users if participants is None else check_integer("participants", participants, low=0)
     return check_integer("ones", ones, low=0, high=taking_part), taking_part
-
-
-def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
-    """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
-    return math.sqrt(-2.0 * composed_epsilon.change.full * math.log(composed_epsilon.delta)) / target

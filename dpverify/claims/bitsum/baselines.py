@@ -17,17 +17,17 @@ from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import (
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum.randomized_response import reports_law
+from dpverify.claims.bitsum_pairs import (
     LARGEST_LOSS,
     LEFT_OUT,
-    BitsumClaims,
     ComposedEpsilon,
     Pairs,
     noise_tail,
     normal_deviation,
     tail_for,
 )
-from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import baselines as formulas
 from dpverify.formulas import randomized_response, three_nb

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import (
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum_pairs import (
     DATA_INDEPENDENT,
     LEFT_OUT,
-    BitsumClaims,
     ComposedEpsilon,
     Pairs,
     noise_tail,

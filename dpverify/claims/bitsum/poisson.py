@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import DATA_INDEPENDENT, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs, noise_tail
+from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.negative_binomial import counted, least_poisson_mean
+from dpverify.claims.bitsum_pairs import DATA_INDEPENDENT, LEFT_OUT, ComposedEpsilon, Pairs, noise_tail
 from dpverify.claims.theorem import Theorem
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel

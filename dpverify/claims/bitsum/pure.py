@@ -33,8 +33,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import LARGEST_LOSS, LEFT_OUT, BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
+from dpverify.claims.bitsum_pairs import LARGEST_LOSS, LEFT_OUT, ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE

@@ -28,15 +28,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import (
-    LEFT_OUT,
-    BitsumClaims,
-    CoinPairs,
-    ComposedEpsilon,
-    Pairs,
-    negligible,
-    normal_deviation,
-)
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum_pairs import LEFT_OUT, CoinPairs, ComposedEpsilon, Pairs, negligible, normal_deviation
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.formulas import randomized_response as formulas

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import BitsumClaims, ComposedEpsilon, Pairs
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum_pairs import ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.bitsum.base import negligible
+from dpverify.claims.bitsum_pairs import negligible
 from dpverify.claims.kde.attained import opposite_curve, opposite_parts
 from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
