@@ -12,17 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protocols.bitsum import BitsumProtocol, ExactSum
-from protocols.kde import (
-    BitCounts,
-    KernelDensity,
-    KernelDensityProtocol,
-    chunked,
-    count_bits,
-    default_chunk_size,
-    evaluate,
-)
+from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
+from protocols.streaming import BitCounts, chunked, count_bits, default_chunk_size, evaluate
 from protocols.validation import check_integer, check_vectors
 
 __all__ = ["HighestDensityClassifier", "public_generator"]
@@ -78,7 +71,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         Whether users' points off the unit sphere are refused where the features need them on it, or every point and
         query is divided by its norm (each user can do that alone, so it costs no privacy).
     chunk_size : int, optional
-        Users, or queries, handled at a time; see `protocols.kde.memory_needed`.
+        Users, or queries, handled at a time; see `protocols.streaming.memory_needed`.
     random_state : int, numpy.random.Generator or None
         The users' and the shuffler's private randomness; None takes it from the operating system.
     public_random_state : int, numpy.random.Generator or None

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.classifier import HighestDensityClassifier
-from protocols.kde import KernelDensity, chunked, default_chunk_size, evaluate
+from protocols.kde import KernelDensity
 from protocols.lsq import LSQFeatures
+from protocols.streaming import chunked, default_chunk_size, evaluate
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["SCORES", "Score", "Vocabulary", "Word", "decode_classes", "top_words"]

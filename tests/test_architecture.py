@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-UNPAIRED = {"__init__", "base", "entropy", "exact", "shuffler", "validation"}
+UNPAIRED = {"__init__", "base", "entropy", "exact", "shuffler", "streaming", "validation"}
 """No protocol of their own: what several share, and the reference without any privacy."""
 
 LAYERS = (

@@ -91,7 +91,9 @@ def test_every_page_is_in_the_menu_of_the_site() -> None:
 def test_the_site_leads_from_a_cite_key_to_its_work() -> None:
     pytest.importorskip("mkdocs")
     site = runpy.run_path(str(ROOT / "docs/site.py"))
-    page = "# By cheu2019\n\nIn `wagner2025-a3`, wagner2025 and wagner2025 (docs/floods.md#all).\n\n```\nghazi2021\n```\n"
+    page = (
+        "# By cheu2019\n\nIn `wagner2025-a3`, wagner2025 and wagner2025 (docs/floods.md#all).\n\n```\nghazi2021\n```\n"
+    )
     expected = page.replace(", wagner2025", ", [wagner2025](../docs/references.md#wagner2025)")
     expected = expected.replace("(docs/floods.md#all)", "([docs/floods.md](../docs/floods.md#all))")
     assert site["cited"](page, ROOT / "notebooks") == expected

@@ -20,7 +20,8 @@ from dpverify.learning.planner import PROTOCOLS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
 from dpverify.learning.sums import PartialSums
 from protocols.bitsum import BitsumProtocol, ExactSum
-from protocols.kde import KernelDensityProtocol, default_chunk_size
+from protocols.kde import KernelDensityProtocol
+from protocols.streaming import default_chunk_size
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["BudgetedEstimator", "PlannedBitsums", "private_generator", "rmse_of"]

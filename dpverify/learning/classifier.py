@@ -22,8 +22,8 @@ from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import PublicScale, Scale
 from dpverify.learning.sums import PartialSums
 from protocols.classifier import HighestDensityClassifier
-from protocols.kde import BitCounts, count_bits
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.streaming import BitCounts, count_bits
 from protocols.validation import check_choice, check_real
 
 __all__ = ["PrivateDensityClassifier"]

@@ -16,7 +16,8 @@ from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
 from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import Scale
 from dpverify.learning.sums import PartialSums
-from protocols.kde import KernelDensityProtocol, count_bits
+from protocols.kde import KernelDensityProtocol
+from protocols.streaming import count_bits
 
 __all__ = ["PrivateDensity"]
 

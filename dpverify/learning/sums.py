@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.learning.features import PublicFeatures
 from dpverify.learning.scale import PublicScale
-from protocols.kde import BitCounts
+from protocols.streaming import BitCounts
 
 __all__ = ["PartialSums"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from protocols.bitsum import ExactSum, RandomizedResponse, ThreeNB
-from protocols.kde import BitCounts, KernelDensity, KernelDensityProtocol, count_bits, default_chunk_size, memory_needed
+from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.lsq import (
     ExponentialTessellation,
     GaussianFeatures,
@@ -19,6 +19,7 @@ from protocols.lsq import (
     RandomSigns,
 )
 from protocols.shuffler import shuffle
+from protocols.streaming import count_bits
 from tests.samples import assert_law, assert_mean, assert_same_law
 
 
@@ -163,12 +164,6 @@ def test_memory_does_not_grow_with_the_users(
     assert peak <= protocol.memory_needed(chunk_size) <= 4 * peak
 
 
-def test_default_chunk_fills_64_mebibytes() -> None:
-    features = GaussianFeatures(768).sample(768, np.random.default_rng(20))
-    size = default_chunk_size(features)
-    assert memory_needed(features, size) <= 64 * 2**20 < memory_needed(features, size + 1)
-
-
 def test_clipped_fraction_is_reported() -> None:
     features = Identity(2, limit=0.5).sample(1, np.random.default_rng(21))
     protocol = KernelDensityProtocol(ExactSum(2), features)
@@ -222,19 +217,6 @@ def test_bad_inputs() -> None:
         protocol.analyze([[2, 0]])
     with pytest.raises(ValueError, match=r"^queries\[0, 1\]=nan must be a finite number"):
         KernelDensity(np.ones((3, 1)), 4, features)(np.array([[0.0, math.nan]]))
-
-
-@pytest.mark.parametrize("family", [GaussianFeatures(3), LaplacianBinning(3, 1.0, 4)], ids=["dense", "sparse"])
-def test_counts_of_groups_add_up_to_those_of_all(family: GaussianFeatures | LaplacianBinning) -> None:
-    features = family.sample(6, np.random.default_rng(0))
-    points = sphere(60, 3, 1)
-    protocol = KernelDensityProtocol(RandomizedResponse(60, 0.1), features)
-    rng, other = np.random.default_rng(2), np.random.default_rng(2)
-    groups = (count_bits(features, points[start : start + 20], rng) for start in (0, 20, 40))
-    total = sum(groups, BitCounts.none(features))
-    assert total.users == 60
-    published = protocol.publish(total, rng).published
-    np.testing.assert_array_equal(published, protocol.simulate(points, other, chunk_size=20).published)
 
 
 def test_counts_must_fit_the_protocol() -> None:

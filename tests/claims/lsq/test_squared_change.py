@@ -27,6 +27,7 @@ from protocols.lsq import (
     RandomSigns,
     ScaledFeatures,
 )
+from protocols.streaming import rounded_bits
 
 BALL = {"radius": 1.0, "outside": "scale"}
 LINEAR = [
@@ -159,7 +160,7 @@ def chances(features: LSQFeatures, x: np.ndarray) -> list[list[Fraction]]:
     protocol, below = KernelDensityProtocol(RandomizedResponse(len(x), 0.2), features), 0
     for place in range(-reach, reach):
         uniform = SimpleNamespace(random=lambda shape, place=place: np.full(shape, 0.5 + place * unit))
-        below = below + protocol._round(x, uniform).astype(int)  # type: ignore[arg-type]
+        below = below + rounded_bits(protocol.features, x, uniform).astype(int)  # type: ignore[arg-type]
     return [[Fraction(1, 2) + (int(count) - reach) * Fraction(unit) for count in row] for row in np.asarray(below)]
 
 

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from protocols.bitsum import RandomizedResponse
+from protocols.kde import KernelDensityProtocol
+from protocols.lsq import GaussianFeatures, LaplacianBinning
+from protocols.streaming import BitCounts, count_bits, default_chunk_size, memory_needed, rounded_bits
+
+
+def test_default_chunk_fills_64_mebibytes() -> None:
+    features = GaussianFeatures(768).sample(768, np.random.default_rng(20))
+    size = default_chunk_size(features)
+    assert memory_needed(features, size) <= 64 * 2**20 < memory_needed(features, size + 1)
+
+
+@pytest.mark.parametrize("family", [GaussianFeatures(3), LaplacianBinning(3, 1.0, 4)], ids=["dense", "sparse"])
+def test_counts_of_groups_add_up_to_those_of_all(family: GaussianFeatures | LaplacianBinning) -> None:
+    features = family.sample(6, np.random.default_rng(0))
+    points = np.random.default_rng(1).normal(size=(60, 3))
+    protocol = KernelDensityProtocol(RandomizedResponse(60, 0.1), features)
+    rng, other = np.random.default_rng(2), np.random.default_rng(2)
+    groups = (count_bits(features, points[start : start + 20], rng) for start in (0, 20, 40))
+    total = sum(groups, BitCounts.none(features))
+    assert total.users == 60
+    published = protocol.publish(total, rng).published
+    np.testing.assert_array_equal(published, protocol.simulate(points, other, chunk_size=20).published)
+
+
+def test_sparse_bits_are_those_of_dense_ones_and_coins() -> None:
+    features = LaplacianBinning(3, 1.0, 4).sample(5, np.random.default_rng(3))
+    rng, points, trials = np.random.default_rng(4), np.random.default_rng(5).normal(size=(2, 3)), 20_000
+    dense = np.mean([rounded_bits(features, points, rng).sum(axis=0) for _ in range(trials)], axis=0)
+    expected = (0.5 * (1.0 + features.f(points) / features.family.R)).reshape(2, -1).sum(axis=0)
+    counts = [count_bits(features, points, rng) for _ in range(200)]
+    assert {counted.users for counted in counts} == {2}
+    coins = counts[0].coins
+    sparse = np.mean([counted.ones for counted in counts], axis=0) + coins / 2.0
+    assert coins.any()
+    assert coins.max() <= 2
+    # A sum of two bits has variance at most 1/2; 20 bitsums, each with a false alarm below 1e-8.
+    assert np.abs(dense - expected).max() < 6.0 * np.sqrt(0.5 / trials)
+    assert np.abs(sparse - expected).max() < 6.0 * np.sqrt(0.5 / 200)
