@@ -98,11 +98,15 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Layout:
-    """H, the classes' masses, and for the counts below H their contours, or None where the mass alone will do."""
+    """H, the classes' masses, and for the counts below H their contours, or None where the mass alone will do.
+
+    And a contour for the common losses of all instances but one, backwards, beside the largest loss in that one.
+    """
 
     most: int
     masses: tuple[float, ...]
     contours: Mapping[Counts, Contour | None]
+    back: Contour | None
 
 
 class AnyMix:
@@ -250,6 +254,7 @@ class AnyMix:
         """Return contours that suit one pair."""
         classes = Classes(tuple(masses), _SMALLEST / self._instances)
         parts = [LossMoments(atoms.losses, atoms.log_masses) for atoms in classes.of(worst)]
+        finest = max(worst.largest_loss, 1e-9) / 2.0**14
         found = dict[Counts, Contour | None]()
         for rare in itertools.product(range(most), repeat=len(masses)):
             if sum(rare) >= most:
@@ -258,19 +263,12 @@ class AnyMix:
                 found[rare] = None
                 continue
             counts = (self._instances - sum(rare), *rare)
-            total = TotalLoss(
-                [(part, count) for part, count in zip(parts, counts, strict=True) if count],
-                max(worst.largest_loss, 1e-9) / 2.0**14,
-            )
-            spread = max(total.moments(0.0)[2], 1e-20 * self._epsilon**2)
-            # As `ContourComposition.contour_at`: where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
-            right = 1.0 / max(total.tilt_at(self._epsilon), 1.0 / math.sqrt(spread))
-            near = total.tilt_at(self._epsilon + right)
-            tilt = max(total.least_sum(self._epsilon, near), _LEAST_TILT / math.sqrt(spread))
-            variance = max(counts[0] * parts[0].at(tilt)[2], 1e-20 * self._epsilon**2)
-            contour = Contour.at(tilt, math.sqrt(variance), _SMOOTHING * spread, period=_PERIOD)
-            found[rare] = contour if contour.count <= _MOST_NODES else None
-        return _Layout(most, tuple(masses), found)
+            found[rare] = _contour(list(zip(parts, counts, strict=True)), self._epsilon, finest)
+        away, back = worst.largest_loss - self._epsilon, None
+        if most > 1 and away > 0.0:
+            # Backwards, under the other law, a nearly normal loss has nearly the law it has under its own.
+            back = _contour([(parts[0], self._instances - 1)], away, finest)
+        return _Layout(most, tuple(masses), found, back)
 
     def _bound(
         self, branches: Sequence[Branch], layout: _Layout, worst: PrivacyLossDistribution | None = None
@@ -304,7 +302,7 @@ class AnyMix:
         one = None
         if places:
             own = [[classes.of(branch.pair)[place] for place in places] for branch in leaves]
-            others = Sums(contour, self._instances - 1, classes).others(leaves, none)
+            others = Sums(contour, self._instances - 1, classes).others(leaves, none, layout.back)
             one = OneRare.of(own, self._instances, _STEP * self._epsilon, others, lines)
         log_rest = self._log_mass((layout.most,), [math.fsum(layout.masses) * (1.0 + UNIT)])
         rest = math.exp(min(log_rest + self._log_growth, 0.0))
@@ -354,6 +352,20 @@ class AnyMix:
             for part, above in zip(parts, sums.above(parts), strict=True):
                 heapq.heappush(queue, (max(high, -above), next(number), part, False))
         return least, [branch for _, _, branch, _ in queue], -np.array([high for high, *_ in queue])
+
+
+def _contour(parts: Sequence[tuple[LossMoments, int]], epsilon: float, finest: float) -> Contour | None:
+    """Return a contour for the first of these losses beside the others, sharp at an epsilon; None if it is too long."""
+    total = TotalLoss([(part, count) for part, count in parts if count], finest)
+    spread = max(total.moments(0.0)[2], 1e-20 * epsilon**2)
+    # As `ContourComposition.contour_at`: where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
+    right = 1.0 / max(total.tilt_at(epsilon), 1.0 / math.sqrt(spread))
+    near = total.tilt_at(epsilon + right)
+    tilt = max(total.least_sum(epsilon, near), _LEAST_TILT / math.sqrt(spread))
+    first, count = parts[0]
+    variance = max(count * first.at(tilt)[2], 1e-20 * epsilon**2)
+    contour = Contour.at(tilt, math.sqrt(variance), _SMOOTHING * spread, period=_PERIOD)
+    return contour if contour.count <= _MOST_NODES else None
 
 
 def _classes(rarest: Floats, most: int) -> list[list[float]]:

@@ -15,7 +15,7 @@ from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 
-__all__ = ["Classes", "Floats", "OneRare", "Others", "Sums", "log_moments"]
+__all__ = ["Classes", "Floats", "OneRare", "Others", "Sums", "backwards", "log_moments"]
 
 Floats = NDArray[np.float64]
 
@@ -88,6 +88,33 @@ def _log_moments(every: Sequence[LossAtoms], tilt: float) -> tuple[Floats, Float
     return shifts + np.log(sums), UNIT * (16.0 * steepest + np.diff(ends, prepend=0) + 64.0)
 
 
+def backwards(atoms: LossAtoms) -> LossAtoms:
+    """Return the loss -L as the other law has it, of masses m e^(-L), which are rounded up."""
+    off = 8.0 * UNIT * (np.abs(atoms.log_masses) + np.abs(atoms.losses))
+    return LossAtoms(-atoms.losses, atoms.log_masses - atoms.losses + off)
+
+
+def _above(contour: Contour, every: Sequence[LossAtoms], count: int) -> Floats:
+    """Return a coarse upper bound on each sum of moduli, as a logarithm: no modulus exceeds the first."""
+    whole = float(contour.log_integral(np.zeros(contour.count)))
+    highest = count * log_moments(every, contour.tilt)
+    return np.asarray(whole + highest + 8.0 * UNIT * (abs(whole) + np.abs(highest)))
+
+
+def _sum(contour: Contour, atoms: LossAtoms, count: int) -> float:
+    return float(contour.log_integral(count * atoms.along(contour.nodes).log_moduli))
+
+
+def _largest_sum(contour: Contour, every: Sequence[LossAtoms], count: int) -> float:
+    """Return an upper bound on the largest sum of moduli of these, as a logarithm."""
+    above, largest = _above(contour, every, count), -math.inf
+    for place in np.argsort(-above):
+        if above[place] <= largest:
+            break
+        largest = max(largest, _sum(contour, every[place], count))
+    return largest
+
+
 @dataclass(frozen=True, eq=False)
 class OneRare:
     """What any mix has where one instance has a rare loss: `sum over i of E[h(x - L); B_k(i)]`, h that of the others.
@@ -153,6 +180,11 @@ class Others:
     measure. Each is a product over the instances, at most (at least) a power of the largest (least) of all pairs. The
     divergence falls as y grows, so that the largest of the rare losses stands for all.
 
+    A contour is sharper than these moments where it is needed, and is one more of them: under E' = E[e^-L ...], the
+    other law's measure, and with L' = -L, `E[(u - 1)+] = e^y E'[(1 - e^(-y-L'))+]`. That is e^y times a divergence at
+    -y, which is at most J' e^(t y) along a contour of tilt t: s = 1 + t. Its moduli are those of a product, too, so
+    that the largest J' of one pair in all instances bounds every mix.
+
     Parameters
     ----------
     largest : float
@@ -169,13 +201,18 @@ class Others:
     powers: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, common: Sequence[LossAtoms], count: int, largest: float) -> Others:
-        """Return them for `count` instances, each of which has any of these losses."""
+    def of(cls, common: Sequence[LossAtoms], count: int, largest: float, back: Contour | None = None) -> Others:
+        """Return them for `count` instances, each of which has any of these losses; with a contour of these backwards.
+
+        Any contour gives a bound.
+        """
         other, errors = _log_moments(common, -1.0)
         powers = [
             (s, count * float(log_moments(common, -s).max()) + (s - 1.0) * math.log(s - 1.0) - s * math.log(s))
             for s in _POWERS
         ]
+        if back is not None:
+            powers.append((1.0 + back.tilt, _largest_sum(back, [backwards(atoms) for atoms in common], count)))
         log_mass = count * float(log_moments(common, 0.0).max())
         return cls(largest, log_mass, count * float((other - errors).min()), tuple(powers))
 
@@ -184,7 +221,8 @@ class Others:
         y = y - 8.0 * UNIT * np.abs(y)
         below = np.minimum(y, 0.0)
         # No more than 1, as E[e^-L] is a mass under the other law.
-        above = np.exp(np.min([log_factor + s * below for s, log_factor in self.powers], axis=0).clip(max=0.0))
+        lines = [log_factor + s * below + 8.0 * UNIT * (abs(log_factor) - s * below) for s, log_factor in self.powers]
+        above = np.exp(np.min(lines, axis=0).clip(max=0.0))
         other = np.exp(np.minimum(self.log_other + below, 0.0))
         # A few units of each part, none of which matters above 1, as the exponents' errors are less than this.
         found = math.exp(min(self.log_mass, 1.0)) - other + above + _ROUNDED
@@ -210,21 +248,18 @@ class Sums:
         rare = [self.classes.of(branch.pair)[1 + place] for branch in branches]
         return float(log_moments(rare, self.contour.tilt).max())
 
-    def others(self, branches: Sequence[Branch], rare: Sequence[int]) -> Others:
-        """Return what bounds the divergence of the common losses beside so many rare ones."""
+    def others(self, branches: Sequence[Branch], rare: Sequence[int], back: Contour | None = None) -> Others:
+        """Return what bounds the divergence of the common losses beside so many rare ones; see `Others.of`."""
         every = [self.classes.of(branch.pair) for branch in branches]
         largest = [max(float(atoms[1 + place].losses.max()) for atoms in every) for place in range(len(rare))]
         total = math.fsum(count * loss for count, loss in zip(rare, largest, strict=True))
-        return Others.of([atoms[0] for atoms in every], self.count, total)
+        return Others.of([atoms[0] for atoms in every], self.count, total, back)
 
     def of(self, pair: PrivacyLossDistribution) -> float:
         """Return an upper bound on the sum."""
-        moduli = self.classes.of(pair)[0].along(self.contour.nodes).log_moduli
-        return float(self.contour.log_integral(self.count * moduli))
+        return _sum(self.contour, self.classes.of(pair)[0], self.count)
 
     def above(self, branches: Sequence[Branch]) -> list[float]:
         """Return a coarser bound for each."""
-        whole = float(self.contour.log_integral(np.zeros(self.contour.count)))
         common = [self.classes.of(branch.pair)[0] for branch in branches]
-        highest = self.count * log_moments(common, self.contour.tilt)
-        return [whole + float(high) + 8.0 * UNIT * (abs(whole) + abs(float(high))) for high in highest]
+        return [float(high) for high in _above(self.contour, common, self.count)]

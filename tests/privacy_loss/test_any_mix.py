@@ -111,7 +111,10 @@ def test_rare_large_losses_have_terms_of_their_own(monkeypatch: pytest.MonkeyPat
     assert AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA) > epsilon * (1.0 + 2e-3)
 
 
-@pytest.mark.parametrize(("flips", "instances"), [(19.0, 40), (20.0, 16), (20.0, 32), (22.0, 16), (28.0, 40)])
+@pytest.mark.parametrize(
+    ("flips", "instances"),
+    [(18.5, 48), (18.5, 50), (19.0, 40), (19.0, 50), (20.0, 16), (20.0, 32), (22.0, 16), (28.0, 40)],
+)
 def test_the_next_losses_have_terms_of_their_own(flips: float, instances: int) -> None:
     # A loss of 11 and one of 3 together are a comb, too; the worst members are next to the end.
     pairs = [mixed_reports(10**6, ones, flips / 10**6) for ones in (0, 1, 31, 62, 125, 500, 10**4)]
@@ -119,7 +122,7 @@ def test_the_next_losses_have_terms_of_their_own(flips: float, instances: int) -
     epsilon = truth_of(worst, instances)
     members = [one for both in pairs for one in both]
     found = AnyMix(members, worst, instances, epsilon=epsilon, delta=DELTA).epsilon(DELTA)
-    assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 9e-4)
+    assert epsilon <= found * (1.0 + 1e-5) <= epsilon * (1.0 + 4e-4)
 
 
 @pytest.mark.parametrize("most", [2, 3])

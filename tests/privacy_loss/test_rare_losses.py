@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from dpverify.privacy_loss.characteristic import LossAtoms
 from dpverify.privacy_loss.contour import Contour
 from dpverify.privacy_loss.covers import Branch
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.rare_losses import Classes, OneRare, Others, Sums, log_moments
+from dpverify.privacy_loss.rare_losses import Classes, OneRare, Others, Sums, backwards, log_moments
+from dpverify.rounding import UNIT
 
 
 def pair(*masses: float) -> PrivacyLossDistribution:
@@ -96,8 +98,11 @@ OTHERS = [NARROW, LossAtoms.of(np.array([-1.5, 0.3]), np.array([0.2, 0.79])), Lo
 @pytest.mark.parametrize("y", [-6.0, -3.0, -1.5, -0.5, -0.01, 0.5])
 @pytest.mark.parametrize("largest", [0.0, 7.0])
 @pytest.mark.parametrize("every", [OTHERS, OTHERS[:1], OTHERS[1:2], [FLAT, OTHERS[2]]])
-def test_what_others_have_is_above_that_of_every_mix(y: float, largest: float, every: list[LossAtoms]) -> None:
-    found = math.exp(Others.of(every, 3, largest).log_share(y + largest))
+@pytest.mark.parametrize("back", [None, Contour(0.8, 0.1, 200, 1e-3), Contour(3.0, 0.4, 60, 0.02)])
+def test_what_others_have_is_above_that_of_every_mix(
+    y: float, largest: float, every: list[LossAtoms], back: Contour | None
+) -> None:
+    found = math.exp(Others.of(every, 3, largest, back).log_share(y + largest))
     assert max(divergence(mix, y) for mix in itertools.combinations_with_replacement(every, 3)) <= found <= 1.0
 
 
@@ -105,6 +110,56 @@ def test_what_others_have_is_sharp_where_few_losses_are_below() -> None:
     for y in (-1.5, -3.0):
         exact, found = divergence((NARROW,) * 3, y), math.exp(Others.of([NARROW], 3, 5.0).log_share(5.0 + y))
         assert exact < found <= 0.7 * exact + 0.3
+
+
+def test_a_contour_backwards_is_sharp_where_moments_are_not() -> None:
+    # 60 coins of a loss of .2 or -.2, of mass 1 under either law.
+    up, count, y = 1.0 / (1.0 + math.exp(-0.2)), 60, -1.5
+    coin = LossAtoms.of(np.array([-0.2, 0.2]), np.array([1.0 - up, up]))
+    exact = 0.0
+    for heads in range(count + 1):
+        mass = math.comb(count, heads) * up**heads * (1.0 - up) ** (count - heads)
+        exact += mass * max(-math.expm1(y - 0.2 * (2 * heads - count)), 0.0)
+    back = Contour.at(0.7, 0.2 * math.sqrt(count), 1e-4, period=7.0)
+    rough, sharp = (math.exp(Others.of([coin], count, 0.0, one).log_share(y)) - exact for one in (None, back))
+    assert 0.0 < sharp < 0.015 * (1.0 - exact)
+    assert rough > 0.25 * (1.0 - exact)
+
+
+def test_the_largest_sum_need_not_be_that_of_the_largest_moment() -> None:
+    # The moduli of the second hardly fall off: its sum is the largest, and the last two stand before and after it.
+    narrow = LossAtoms.of(np.array([-0.05, 0.05]), np.array([0.4, 0.51]))
+    wide, next_to_narrow = (LossAtoms.of(np.array([-0.5, 0.5]), share * np.array([0.3, 0.6])) for share in (1.0, 0.981))
+    back = Contour(0.5, 0.1, 400, 1e-3)
+
+    def moment(atoms: LossAtoms) -> float:
+        return float(log_moments([backwards(atoms)], 0.5)[0])
+
+    def largest(*every: LossAtoms) -> float:
+        return dict(Others.of(every, 20, 0.0, back).powers)[1.5]
+
+    assert moment(wide) > moment(narrow) > moment(next_to_narrow)
+    assert max(largest(wide), largest(next_to_narrow)) < largest(narrow)
+    assert largest(wide, narrow, next_to_narrow) == largest(next_to_narrow, wide, narrow) == largest(narrow)
+
+
+@given(st.floats(-700.0, 700.0), st.floats(-700.0, -1e-16))
+def test_masses_of_the_other_law_are_rounded_up(loss: float, log_mass: float) -> None:
+    found = backwards(LossAtoms(np.array([loss]), np.array([log_mass])))
+    assert found.losses[0] == -loss
+    # Of which the logarithm of a mass is rounded already.
+    exact = Fraction(log_mass) + 2 * Fraction(UNIT) * abs(Fraction(log_mass)) - Fraction(loss)
+    assert exact <= Fraction(float(found.log_masses[0])) <= exact + 16 * Fraction(UNIT) * (abs(Fraction(loss)) + 800)
+
+
+@given(st.floats(-20.0, -10.0), st.floats(-3.0, -0.01))
+def test_digits_that_a_steep_line_loses_are_charged(y: float, above: float) -> None:
+    steep = 3e7
+    moved = y - 8.0 * UNIT * abs(y)
+    factor = above - steep * moved
+    found = float(Others(0.0, -800.0, -800.0, ((steep, factor),)).shares(np.array([y]))[0])
+    exact = float(Fraction(factor) + Fraction(steep) * Fraction(moved))
+    assert math.exp(exact) * (1.0 + 3.0 * UNIT * steep * abs(y)) <= found
 
 
 # Common losses, and those of an instance with a rare one: more mass is at lower losses.
