@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,20 +71,26 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
                 if len(chosen) < _TESTED or off > chosen[-1].off:
                     at = np.arange(cell, cell + long) % period
                     named = when.format(cell if long == 1 else f"{cell} to {at[-1]}", period)
-                    one = _Odd(off, named, np.isin(times % period, at), what, happened)
+                    one = _Odd(off, named, functools.partial(_within, times, period, at), what, happened)
                     chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
         waves = sorted([*waves, *_waves(happened, lots, share, what)], key=lambda one: -one.off)[:_WAVES]
     chosen += waves
-    best, found = 1.0, steady
+    best, found, tested = 1.0, steady, ~lots
+    runs = int(np.count_nonzero(tested))
     for odd in chosen:
-        tested = ~lots
-        runs, having, inside = (int(np.count_nonzero(x & tested)) for x in (tested, odd.happened, odd.at))
-        both = int(np.count_nonzero(odd.happened & odd.at & tested))
-        p_value = fisher(both, inside, having, runs)
+        then, having = odd.at() & tested, odd.happened & tested
+        inside, all_hits, both = (int(np.count_nonzero(x)) for x in (then, having, then & having))
+        p_value = fisher(both, inside, all_hits, runs)
         if p_value < best:
             best = p_value
-            found = f"of {inside} runs {odd.when} {both} have {odd.what}; {inside * having / max(1, runs):.4g} expected"
+            found = (
+                f"of {inside} runs {odd.when} {both} have {odd.what}; {inside * all_hits / max(1, runs):.4g} expected"
+            )
     return StructureCheck(name, min(1.0, best * max(1, len(chosen))), found)
+
+
+def _within(times: NDArray[np.int32], period: int, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray(np.isin(np.arange(period), at)[times % period])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +99,7 @@ class _Odd:
 
     off: float
     when: str
-    at: NDArray[np.bool_]
+    at: Callable[[], NDArray[np.bool_]]
     what: str
     happened: NDArray[np.bool_]
 
@@ -130,27 +136,33 @@ def _waves(happened: NDArray[np.bool_], lots: NDArray[np.bool_], share: float, w
         if length != len(signal) and count < _FEWEST_SEGMENTS:
             continue
         parts = np.fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
-        power = np.square(np.abs(parts)).mean(axis=0) / (length * 0.5 * share * (1.0 - share))
+        power = (np.square(parts.real) + np.square(parts.imag)).mean(axis=0) / (length * 0.5 * share * (1.0 - share))
         best = int(np.argmax(power)) + 1
         # The power has mean 1, and over stretches about a gamma law: in standard deviations of a normal one.
         off = float(stats.norm.isf(max(1e-300, float(stats.gamma.sf(power[best - 1], count, scale=1.0 / count)))))
-        turned = np.exp(2j * np.pi * best / length * np.arange(length))
-        expected = (parts[:, best - 1][:, np.newaxis] * turned).real
-        at = np.zeros(len(signal), dtype=np.bool_)
-        at[: count * length] = (expected > np.quantile(expected, 0.7)).ravel()
         where = "" if length == len(signal) else f", in each {length:,} runs by themselves"
-        yield _Odd(off, f"at the crest of a wave of {length / best:.4g} runs{where},", at, what, happened)
+        crest = functools.partial(_crest, len(signal), length, best, parts[:, best - 1].copy())
+        yield _Odd(off, f"at the crest of a wave of {length / best:.4g} runs{where},", crest, what, happened)
 
 
-def _times(runs: int) -> Iterator[tuple[str, NDArray[np.int64], int]]:
+def _crest(runs: int, length: int, frequency: int, phases: NDArray[np.complex128]) -> NDArray[np.bool_]:
+    """Return the three tenths of the runs where waves of one frequency are highest, one in each stretch of a length."""
+    turned = np.exp(2j * np.pi * frequency / length * np.arange(length))
+    expected = (phases[:, np.newaxis] * turned).real
+    at = np.zeros(runs, dtype=np.bool_)
+    at[: expected.size] = (expected > np.quantile(expected, 0.7)).ravel()
+    return at
+
+
+def _times(runs: int) -> Iterator[tuple[str, NDArray[np.int32], int]]:
     """Yield partitions of the runs by time: what a part is called, the part of every run, and how many there are."""
-    at = np.arange(runs)
+    at = np.arange(runs, dtype=np.int32)
     for cycle in _CYCLES:
         yield "number {} of every {}", at % cycle, cycle
-    yield f"in part {{}} of {_STRETCHES}", at * _STRETCHES // runs, _STRETCHES
+    yield f"in part {{}} of {_STRETCHES}", (np.arange(runs) * _STRETCHES // runs).astype(np.int32), _STRETCHES
     # Part k begins at run 2^k - 1, or ends so many before the last.
     for name, distance in (("from the first", at), ("before the last", runs - 1 - at)):
-        place = np.log2(distance + 1.0).astype(np.int64)
+        place = np.log2(distance + 1.0).astype(np.int32)
         yield f"2^{{}} {name}", place, int(place.max()) + 1
 
 
