@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Protocol, Unpack
+from typing import Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.calls import COMPARED, Calls
-from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.counted import CountedDataset, CountedOutputs, CountedPair
+from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.packed import PackedOutputs
 from dpverify.audit.results import POWER, checked, conforms, independent, with_fault
 from dpverify.audit.runner import block_generator
 from dpverify.audit.scope import scope
-from dpverify.audit.subject import Dataset, Neighbours, Subject, narrowed
+from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.audit.watching import WATCHED, watched
 from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.tally import Tally
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.dependence import serial_dependence, smallest_replay
-from dpverify.statistics.events import likelihood_ratio_events
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
-from dpverify.statistics.lower_bound import privacy_test
+from dpverify.statistics.lower_bound import counted_privacy
 from dpverify.statistics.power import g_test_power, trials_for
 from dpverify.statistics.structure import repeated_outputs
 from protocols.validation import check_real
@@ -91,13 +91,13 @@ def audit(
     how = AuditOptions(**options)
     level, detect, seed = how.level, how.detect, how.seed
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
-    outputs = PackedOutputs(len(subject.datasets))
+    further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
+    seen = CountedOutputs(subject, None if claim is None else claim[0], how.trials, all_kept=bool(further))
     with closing(how.rounds(subject.target, [dataset.inputs for dataset in subject.datasets])) as drawn:
-        for blocks in drawn:
-            outputs.update(blocks)
+        for outputs in batched(drawn):
+            seen.update(outputs)
     # Each test has a level of its own; Holm's first step gives each at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
-    further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
     tests = (
         len(beforehand)
         + 2 * len(laws)
@@ -112,19 +112,19 @@ def audit(
     each = level / tests
     generators = (block_generator(seed, _STREAM, index) for index in itertools.count())
     results = list(beforehand)
-    for place, dataset in enumerate(subject.datasets):
-        results += _conformance(dataset, functools.partial(outputs.part, place), generators, each, detect)
-        if dataset.independent is not None:
-            where, single = dataset.independent
-            results += independent(outputs.part(place, where), single, dataset.name, each)
-    results += _dependence(subject.datasets, outputs, how.block_size, each, seed)
+    for counted in seen.datasets:
+        results += _conformance(counted, generators, each, detect)
+        if counted.independent is not None:
+            results += independent(counted.independent, counted.dataset.name, each)
+    results += _dependence(subject.datasets, seen.kept, how.block_size, each, seed)
     if claim is not None:
-        for pair in subject.neighbours:
-            results += _privacy(subject.datasets, pair, outputs, claim, generators, each, detect)
+        for pair, compared in seen.pairs:
+            where = f"{subject.datasets[pair.first].name} against {subject.datasets[pair.second].name}"
+            results += _privacy(where, compared, claim, generators, each, detect)
     if subject.messages is not None:
         results += watched(subject.messages, next(generators), how.trials, each)
     for test in further.values():
-        for dataset, columns in zip(subject.datasets, outputs, strict=True):
+        for dataset, columns in zip(subject.datasets, seen.kept, strict=True):
             results += test(dataset, columns, next(generators), level=each, detect=detect)
     decided = decide(results, level, power=POWER)
     violated = any(result.verdict is Verdict.VIOLATES for result in decided)
@@ -135,11 +135,11 @@ def audit(
         level,
         how.trials,
         seed,
-        tuple(_loss_rows(subject, outputs, level)),
+        tuple(_loss_rows(seen, level)),
         limits=scope(subject, decided, how.trials),
         diagnosis=(
             *(sentence for result in decided if (sentence := result.details.get("diagnosis"))),
-            *(subject.diagnose(outputs) if violated and subject.diagnose is not None else ()),
+            *(subject.diagnose(seen.kept) if violated and subject.diagnose is not None else ()),
         ),
     )
 
@@ -171,28 +171,17 @@ class AuditTest(Protocol):
 Generators = Iterator[np.random.Generator]
 
 
-def _conformance(
-    dataset: Dataset, part: Callable[..., NDArray[np.float64]], generators: Generators, level: float, detect: float
-) -> list[AuditResult]:
-    """Hold each column against its law, one at a time: `part(columns)` unpacks some."""
-    results = [
-        conforms(f"conformance of {name}, {dataset.name}", law, part(column), next(generators), level, detect)
-        for column, (name, law) in dataset.laws.items()
-    ]
-    if dataset.view is not None and dataset.view[1].points.ndim > 1:
-        where, law = dataset.view
-        centre = np.rint(law.pmf @ law.points / law.pmf.sum()) + 0.5
-
-        def product(rows: NDArray[Any]) -> NDArray[np.float64]:
-            """Return how far the coordinates are from their centres, multiplied: whether they go together."""
-            return np.asarray(np.prod(rows - centre, axis=1))
-
-        check = f"columns of the view together, {dataset.name}"
-        sample = product(part(where))
+def _conformance(counted: CountedDataset, generators: Generators, level: float, detect: float) -> Iterator[AuditResult]:
+    """Hold each column against its law, one at a time, and the product of the view's columns."""
+    name = counted.dataset.name
+    for column, tally in counted.columns.items():
+        check = f"conformance of {counted.dataset.laws[column][0]}, {name}"
+        yield conforms(check, tally.law, tally, next(generators), level, detect)
+    if counted.product is not None:
+        check = f"columns of the view together, {name}"
         # A product has heavier tails than what it is of: it answers for a larger fault.
         larger = min(0.9, _LARGER * detect)
-        results.append(conforms(check, law.image(product), sample, next(generators), level, larger))
-    return results
+        yield conforms(check, counted.product.law, counted.product, next(generators), level, larger)
 
 
 def _dependence(
@@ -243,48 +232,39 @@ def _dependence(
 
 
 def _privacy(
-    datasets: Sequence[Dataset],
-    pair: Neighbours,
-    outputs: PackedOutputs,
+    where: str,
+    compared: Sequence[CountedPair],
     claim: tuple[float, float],
     generators: Generators,
     level: float,
     detect: float,
-) -> list[AuditResult]:
+) -> Iterator[AuditResult]:
     epsilon, delta = claim
-    first, second = datasets[pair.first], datasets[pair.second]
-    results = []
-    for name, columns, laws in _observed(first, second):
-        a, b = (outputs.part(place, columns) for place in (pair.first, pair.second))
-        try:
-            events = likelihood_ratio_events(*laws, epsilon, len(a))
-        except ValueError:
-            continue  # the same law for both: nothing to tell them apart by
-        result = privacy_test(
-            a,
-            b,
-            events,
+    for one in compared:
+        if one.counts is None:
+            continue
+        result = counted_privacy(
+            one.counts,
             [claim],
             level=level,
             fault_epsilon=(1.0 + detect) * epsilon,
             power=POWER,
-            check=f"privacy of {name}, {first.name} against {second.name}",
+            check=f"privacy of {one.name}, {where}",
         )
-        where = f"privacy loss of {name}, {first.name} against {second.name}"
-        results.append(_loss_conforms(where, LossLaw(*laws), a, next(generators), level, detect))
+        loss = f"privacy loss of {one.name}, {where}"
+        yield _loss_conforms(loss, LossLaw(*one.laws), one.losses, next(generators), level, detect)
         smallest = result.details["smallest_detectable_epsilon"]
         if smallest is not None:
             # Conformance answers for what is smaller: outputs of the claimed law have the claimed privacy.
-            results.append(with_fault(result, f"epsilon {smallest:.4g} at delta {delta:.3g}", POWER))
-    return results
+            yield with_fault(result, f"epsilon {smallest:.4g} at delta {delta:.3g}", POWER)
 
 
 def _loss_conforms(
-    check: str, loss: LossLaw, sample: NDArray[Any], rng: np.random.Generator, level: float, detect: float
+    check: str, loss: LossLaw, tally: Tally, rng: np.random.Generator, level: float, detect: float
 ) -> AuditResult:
     """Test the distribution of the privacy loss, with the power against a finite loss that varies less."""
-    bins = loss.bins(len(sample))
-    result = g_test(sample, bins, rng, simulations=int(3.0 / level), check=check)
+    bins = loss.bins(tally.trials)
+    result = g_test(tally, bins, rng, simulations=int(3.0 / level), check=check)
     finite = np.isfinite(loss.losses)
     if not finite.any():
         return with_fault(result, "a loss that is finite", 1.0)
@@ -297,20 +277,12 @@ def _loss_conforms(
     weights[finite] = other[0].probabilities(loss.losses[finite]) / own.probabilities(loss.losses[finite])
     masses = loss.first.pmf * weights
     alternative = DiscreteLaw.of(loss.first.points, masses / masses.sum())
-    power = g_test_power(bins.probabilities, bins.probabilities_under(alternative), len(sample), level)
+    power = g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level)
     return with_fault(result, f"loss with {other[1]}", power)
 
 
-def _observed(first: Dataset, second: Dataset) -> list[tuple[str, Any, tuple[DiscreteLaw, DiscreteLaw]]]:
-    """Return what the claim is tested on, as (name, columns, laws): the view if its law is known, else each column."""
-    if first.view is not None and second.view is not None:
-        return [("the view", first.view[0], (first.view[1], second.view[1]))]
-    common = [column for column in first.laws if column in second.laws]
-    return [(first.laws[at][0], at, (first.laws[at][1], second.laws[at][1])) for at in common]
-
-
-def _loss_rows(subject: Subject, outputs: PackedOutputs, level: float) -> Iterator[Mapping[str, float]]:
-    for pair in subject.neighbours[:1]:
-        for _, columns, laws in _observed(subject.datasets[pair.first], subject.datasets[pair.second])[:1]:
-            rows = LossLaw(*laws).rows(outputs.part(pair.first, columns), level)
+def _loss_rows(seen: CountedOutputs, level: float) -> Iterator[Mapping[str, float]]:
+    for _, compared in seen.pairs[:1]:
+        for one in compared[:1]:
+            rows = LossLaw(*one.laws).rows(one.losses, level)
             yield from (row for row in rows if math.isfinite(row["loss"]))

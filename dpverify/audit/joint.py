@@ -7,25 +7,26 @@ exact. Noise that instances share is seen in it, and in their pairs, though each
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.limits import Limits, Look
-from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.results import POWER, conforms, with_fault
 from dpverify.audit.runner import block_generator
 from dpverify.audit.target import Target
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.events import likelihood_ratio_events
+from dpverify.laws.tally import Tally
+from dpverify.statistics.events import EventCounts, likelihood_ratio_events
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.instances import Sides, SummedLoss
-from dpverify.statistics.lower_bound import privacy_test
+from dpverify.statistics.instances import SideCounts, Sides, SummedLoss
+from dpverify.statistics.lower_bound import counted_privacy
 from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["Whole", "audit_joint"]
@@ -105,20 +106,25 @@ def audit_joint(
     how = AuditOptions(**options)
     level, detect = how.level, how.detect
     budget = None if claim is None else Budget.of(claim, "claim")
-    names = list(whole.neighbours)
-    drawn = how.draw(whole.target, [whole.inputs, *(inputs for inputs, _ in whole.neighbours.values())])
-    each = level / (len(beforehand) + 2 + 5 * len(names))
-    results = [*beforehand, *_instances("", whole.laws, drawn[0], each)]
-    inferred = []
-    for at, (name, sample) in enumerate(zip(names, drawn[1:], strict=True)):
-        laws = whole.neighbours[name][1]
-        results += _instances(f", {name}", laws, sample, each)
-        loss = SummedLoss(whole.laws, laws)
-        if loss.informative:
-            rng = block_generator(how.seed, _STREAM, at)
-            direction = _Direction(name, loss, (drawn[0], sample))
-            results += direction.results(budget, rng, each, detect)
-            inferred.append(direction.membership)
+    epsilon = None if budget is None else budget.epsilon
+    sides = [SideCounts(Sides(laws)) for laws in (whole.laws, *(laws for _, laws in whole.neighbours.values()))]
+    directions = [
+        _Direction(name, SummedLoss(whole.laws, laws), epsilon, how.trials)
+        for name, (_, laws) in whole.neighbours.items()
+    ]
+    inputs = [whole.inputs, *(inputs for inputs, _ in whole.neighbours.values())]
+    with closing(how.rounds(whole.target, inputs)) as drawn:
+        for outputs in batched(drawn):
+            for counts, sample in zip(sides, outputs, strict=True):
+                counts.update(sample)
+            for direction, sample in zip(directions, outputs[1:], strict=True):
+                direction.update(outputs[0], sample)
+    each = level / (len(beforehand) + 2 + 5 * len(directions))
+    results = [*beforehand, *_instances("", sides[0], each)]
+    for at, (direction, counts) in enumerate(zip(directions, sides[1:], strict=True)):
+        results += _instances(f", {direction.name}", counts, each)
+        results += direction.results(budget, block_generator(how.seed, _STREAM, at), each, detect)
+    inferred = [direction.membership for direction in directions if direction.informative]
     decided = decide(results, level, power=POWER)
     return AuditReport(
         whole.name,
@@ -139,49 +145,56 @@ def audit_joint(
 _SINGLE, _TIED = "each instance", "pairs of instances"
 
 
-def _instances(
-    where: str, laws: Sequence[DiscreteLaw], outputs: NDArray[np.float64], level: float
-) -> Iterator[AuditResult]:
+def _instances(where: str, counts: SideCounts, level: float) -> Iterator[AuditResult]:
     """Yield the tests of each instance and of each pair, whose faults make some event happen in all runs or in none."""
-    sides, count = Sides(laws), len(laws)
+    sides, count = counts.sides, len(counts.sides.laws)
 
     def result(check: StructureCheck, fault: str, chance: float, tests: int) -> AuditResult:
-        power = 1.0 if 2.0 * tests * chance ** len(outputs) <= level else 0.0
+        power = 1.0 if 2.0 * tests * chance**counts.runs <= level else 0.0
         method = f"exact two-sided binomial tests of {tests:,} counts, union bound"
         name = f"{check.name}{where}"
-        return AuditResult(name, check.p_value, len(outputs), method, check.evidence, fault, power)
+        return AuditResult(name, check.p_value, counts.runs, method, check.evidence, fault, power)
 
     quiet = f"one of {count:,} instances without its noise"
-    yield result(sides.single(outputs), quiet, sides.constant, 2 * count)
+    yield result(sides.single(counts), quiet, sides.constant, 2 * count)
     if count > 1:
         tied = f"two of {count:,} instances whose noise always has one sign, or opposite ones"
-        yield result(sides.tied(outputs), tied, sides.agreement, sides.pairs)
+        yield result(sides.tied(counts), tied, sides.agreement, sides.pairs)
 
 
-@dataclass(frozen=True, eq=False)
 class _Direction:
-    """The dataset against one neighbour, with the outputs of both."""
+    """The dataset against one neighbour: the summed losses of the outputs on both, counted as they come."""
 
-    name: str
-    loss: SummedLoss
-    outputs: tuple[NDArray[np.float64], NDArray[np.float64]]
+    def __init__(self, name: str, loss: SummedLoss, epsilon: float | None, trials: int) -> None:
+        self.name, self._loss = name, loss
+        self.informative = loss.informative > 0
+        """Whether any instance has another law on the neighbour."""
+        self._tallies: list[Tally] = []
+        self._events: EventCounts | None = None
+        if self.informative:
+            laws = loss.law(loss.first), loss.law(loss.second)
+            self._tallies = [Tally(law) for law in laws]
+            if epsilon is not None:
+                self._events = EventCounts(likelihood_ratio_events(*laws, epsilon, trials))
+        self._right = 0
 
-    @cached_property
-    def laws(self) -> tuple[DiscreteLaw, DiscreteLaw]:
-        """The exact laws of the summed loss."""
-        return self.loss.law(self.loss.first), self.loss.law(self.loss.second)
-
-    @cached_property
-    def scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The summed losses of the outputs."""
-        return self.loss.scores(self.outputs[0]), self.loss.scores(self.outputs[1])
+    def update(self, here: NDArray[np.float64], there: NDArray[np.float64]) -> None:
+        """Count more outputs on the dataset and on the neighbour, shape (runs, instances)."""
+        if not self.informative:
+            return
+        scores = self._loss.scores(here), self._loss.scores(there)
+        for tally, score in zip(self._tallies, scores, strict=True):
+            tally.update(score)
+        if self._events is not None:
+            self._events.update(*scores)
+        self._right += int(np.count_nonzero(scores[0] > 0) + np.count_nonzero(scores[1] <= 0))
 
     @property
     def membership(self) -> Look:
         """How often the best guess which of the two datasets it was is right: here, and by the laws."""
-        here, there = self.laws
+        here, there = (tally.law for tally in self._tallies)
         exact = 0.5 * float(here.pmf[here.points > 0].sum() + there.pmf[there.points <= 0].sum())
-        seen = 0.5 * float((self.scores[0] > 0).mean() + (self.scores[1] <= 0).mean())
+        seen = 0.5 * self._right / self._tallies[0].trials
         return Look(
             "membership",
             f"the likelihood ratio guesses the dataset or {self.name} rightly in {100 * seen:.1f} % of the runs, "
@@ -192,14 +205,12 @@ class _Direction:
         self, budget: Budget | None, rng: np.random.Generator, level: float, detect: float
     ) -> Iterator[AuditResult]:
         """Yield the tests of the summed loss against its law on both datasets, and of the claim."""
-        places = ("against", "on")
-        for place, law, scores in zip(places, self.laws, self.scores, strict=True):
-            yield conforms(f"summed privacy loss {place} {self.name}", law, scores, rng, level, detect)
-        if budget is None:
+        for place, tally in zip(("against", "on"), self._tallies, strict=False):
+            yield conforms(f"summed privacy loss {place} {self.name}", tally.law, tally, rng, level, detect)
+        if budget is None or self._events is None:
             return
-        found = privacy_test(
-            *self.scores,
-            likelihood_ratio_events(*self.laws, budget.epsilon, len(self.scores[0])),
+        found = counted_privacy(
+            self._events,
             [(budget.epsilon, budget.delta)],
             level=level,
             power=POWER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,10 @@ from dpverify.audit.runner import Progress, Trials, rounds
 from dpverify.audit.target import Target
 from protocols.validation import check_integer, check_real
 
-__all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions"]
+__all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions", "batched"]
+
+_ENTRIES = 2**20
+"""Numbers in outputs that are looked at together: few to hold, and enough for what each look costs by itself."""
 
 SMALLEST_LEVEL = 1e-4
 """The smallest family-wise error rate: tests are simulated some 100 / level times."""
@@ -34,6 +37,24 @@ class AuditKeywords(TypedDict, total=False):
     checkpoint: str | Path | None
     progress: Progress | None
     block_size: int
+
+
+def batched(blocks: Iterable[Sequence[NDArray[np.float64]]]) -> Iterator[list[NDArray[np.float64]]]:
+    """Yield the outputs of several blocks together, in order, as soon as they have about a million numbers.
+
+    Parameters
+    ----------
+    blocks : iterable
+        One array per dataset at a time, shape (trials, ...): see `AuditOptions.rounds`.
+    """
+    held: list[Sequence[NDArray[np.float64]]] = []
+    for block in blocks:
+        held.append(block)
+        if len(held) * sum(array.size for array in block) >= _ENTRIES:
+            yield [np.concatenate(arrays) for arrays in zip(*held, strict=True)]
+            held = []
+    if held:
+        yield [np.concatenate(arrays) for arrays in zip(*held, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,18 +1,16 @@
-"""Outputs in little memory, exact to the last bit: columns of few different numbers as bytes."""
+"""Outputs in little memory, exact to the last bit: columns of few different numbers as places among these."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Packed", "PackedOutputs", "Unpacked"]
-
-_CODED = 256
 
 Key = TypeVar("Key")
 
@@ -31,7 +29,7 @@ class Packed:
     """
 
     shape: tuple[int, ...]
-    columns: tuple[tuple[NDArray[np.float64], NDArray[np.uint8] | None], ...]
+    columns: tuple[tuple[NDArray[np.float64], NDArray[Any] | None], ...]
 
     @classmethod
     def of(cls, outputs: NDArray[np.float64]) -> Packed:
@@ -52,9 +50,10 @@ class Packed:
         return rows
 
 
-def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]:
+def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
     bits, places = np.unique(column.view(np.int64), return_inverse=True)  # 0 and -0 differ
-    return (column, None) if bits.size > _CODED else (bits.view(np.float64), places.astype(np.uint8))
+    short = places.astype(np.min_scalar_type(max(0, bits.size - 1)))
+    return (column, None) if bits.nbytes + short.nbytes >= column.nbytes else (bits.view(np.float64), short)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +78,22 @@ class PackedOutputs(Sequence[NDArray[np.float64]]):
     Parameters
     ----------
     datasets : int
+    most : int, optional
+        Of each dataset only so many are kept, the first ones; all when omitted.
     """
 
-    def __init__(self, datasets: int) -> None:
+    def __init__(self, datasets: int, most: int | None = None) -> None:
         self._packed: list[list[Packed]] = [[] for _ in range(datasets)]
+        self._left = math.inf if most is None else most
 
     def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
         """Add as many outputs on every dataset, one array of shape (trials, ...) each."""
+        if self._left <= 0:
+            return
+        kept = int(min(self._left, max(map(len, outputs))))
+        self._left -= kept
         for packed, array in zip(self._packed, outputs, strict=True):
-            packed.append(Packed.of(array))
+            packed.append(Packed.of(array[:kept]))
 
     def __len__(self) -> int:
         return len(self._packed)

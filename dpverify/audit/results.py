@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,10 @@ from scipy import stats
 
 from dpverify.audit.subject import narrowed
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.tally import Tally
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.instances import Sides
+from dpverify.statistics.instances import SideCounts
 from dpverify.statistics.power import g_test_power
 from dpverify.statistics.rare import rare_events
 from dpverify.statistics.structure import StructureCheck
@@ -32,18 +33,19 @@ _CONTROL_LEVEL = 4.0 / (CONTROL + 1)
 
 
 def conforms(
-    check: str, law: DiscreteLaw, sample: NDArray[Any], rng: np.random.Generator, level: float, detect: float
+    check: str, law: DiscreteLaw, sample: NDArray[Any] | Tally, rng: np.random.Generator, level: float, detect: float
 ) -> AuditResult:
-    """Test whether a sample follows its law, with the power against one that is narrower by a share.
+    """Test whether a sample, or its tally, follows its law, with the power against one that is narrower by a share.
 
     The G-test on cells has most of the level. Single outcomes and far tails, which cells hide, have the rest: the sum
     of both tests' levels bounds the chance that either refutes a correct sample. Outcomes that the law excludes are
     judged with the cells.
     """
-    bins, share = choose_bins(law, len(sample)), 1.0 - _RARE
-    result = g_test(sample, bins, rng, simulations=int(4.0 / level), check=check)
-    rare, event = rare_events(law, sample)
-    rare = min(1.0, (rare + len(sample) * law.outside) / _RARE)
+    tally = Tally.of(law, sample)
+    bins, share = choose_bins(law, tally.trials), 1.0 - _RARE
+    result = g_test(tally, bins, rng, simulations=int(4.0 / level), check=check)
+    rare, event = rare_events(law, tally)
+    rare = min(1.0, (rare + tally.trials * law.outside) / _RARE)
     p_value = min(1.0, result.p_value / share, rare)
     shown = f"{result.evidence}; {event}" if rare <= level < result.p_value / share else result.evidence
     result = replace(result, p_value=p_value, evidence=shown)
@@ -51,36 +53,35 @@ def conforms(
     other = narrowed(law, detect)
     if other is None:
         return with_fault(result, "an outcome other than the only one", 1.0)
-    power = g_test_power(bins.probabilities, bins.probabilities_under(other[0]), len(sample), level)
-    found = sample.mean() - law.mean, sample.std() / law.variance**0.5
+    power = g_test_power(bins.probabilities, bins.probabilities_under(other[0]), tally.trials, level)
+    found = tally.mean - law.mean, tally.deviation / law.variance**0.5
     evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
     return replace(with_fault(result, other[1], power), evidence=evidence)
 
 
-def independent(outputs: NDArray[Any], laws: Sequence[DiscreteLaw], where: str, level: float) -> Iterator[AuditResult]:
+def independent(counts: SideCounts, where: str, level: float) -> Iterator[AuditResult]:
     """Test columns that are too many to test one by one: each, and each pair, at the level of a single test.
 
     Parameters
     ----------
-    outputs : ndarray, shape (runs, columns)
-    laws : sequence of DiscreteLaw
-        One for each column; the columns are independent of each other.
+    counts : SideCounts
+        Of columns that are independent of each other.
     where : str
         What the columns are of.
     level : float
         Of each of the two tests.
     """
-    sides = Sides(laws)
-    looks = [(sides.single(outputs), 4 * len(laws), "a column that is above its median")]
-    if len(laws) > 1:
-        looks.append((sides.tied(outputs), 2 * sides.pairs, "a pair that is on the same side of the medians"))
+    sides, columns = counts.sides, len(counts.sides.laws)
+    looks = [(sides.single(counts), 4 * columns, "a column that is above its median")]
+    if columns > 1:
+        looks.append((sides.tied(counts), 2 * sides.pairs, "a pair that is on the same side of the medians"))
     for check, comparisons, what in looks:
         wide = float(stats.norm.isf(level / comparisons) + stats.norm.isf(1.0 - POWER))
-        off = wide * math.sqrt(0.25 / len(outputs))
+        off = wide * math.sqrt(0.25 / counts.runs)
         yield AuditResult(
             f"{check.name}, {where}",
             check.p_value,
-            len(outputs),
+            counts.runs,
             "binomial tails, union bound; exact level",
             check.evidence,
             f"{what} in {100 * min(1.0, off):.2g} % of the runs more or less",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpverify.audit.calls import COMPARED
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.subject import Subject
 from dpverify.statistics.family import AuditResult
@@ -72,6 +73,8 @@ def scope(subject: Subject, results: Sequence[AuditResult], trials: int) -> Limi
         "several calls on the same users together, time, memory and other side channels",
         *subject.silent_on,
     ]
+    if trials > COMPARED:
+        missing.append(f"what the runs after the first {COMPARED:,} on a dataset tell of each other")
     if subject.messages is None:
         missing.append("single messages: their order, and whether users share their randomness")
     if not subject.neighbours or not any(result.check.startswith("privacy of") for result in results):

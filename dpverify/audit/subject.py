@@ -104,8 +104,8 @@ class Subject:
     messages : Messages, optional
         Where users and shuffler can be watched.
     diagnose : callable, optional
-        Maps the outputs, one array of shape (trials, columns) per dataset, to sentences on what they look like; called
-        where something was found.
+        Maps the outputs, one array of shape (runs, columns) per dataset, to sentences on what they look like; called
+        where something was found, with the first 500,000 runs on each dataset.
     silent_on : sequence of str
         What of this subject no test looks at, in plain words.
     """

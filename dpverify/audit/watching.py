@@ -12,6 +12,7 @@ from dpverify.audit.results import CONTROL, POWER, checked, conforms, independen
 from dpverify.audit.subject import Messages
 from dpverify.audit.target import TargetError, happened
 from dpverify.statistics.family import AuditResult
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.places import message_places
 from dpverify.statistics.positions import PositionCounts
 from dpverify.statistics.structure import common_randomness, message_count, message_order
@@ -176,7 +177,7 @@ def _users(
         control = forgetful_users(np.repeat(pieces[: (len(pieces) + 3) // 4], 4, axis=0))
         yield checked(memory, control, len(pieces), level, "between runs", "noise for four runs in a row")
     if messages.piece is not None and users <= _PAIRED_USERS:
-        yield from independent(pieces, [messages.piece] * users, "users", level)
+        yield from independent(Sides([messages.piece] * users).counted(pieces), "users", level)
     if messages.piece is not None:
         yield quiet_users(pieces, messages.piece, level, POWER)
         # One user per run at random would waste the others; they are independent if the check before holds.

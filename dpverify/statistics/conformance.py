@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.tally import Tally
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.lattice import LatticeSum, lattice_scores
 from protocols.validation import check_generator, check_integer, check_real
@@ -45,9 +46,9 @@ class Bins:
         masses = np.bincount(self.cells, weights=other.probabilities(self.law.points))
         return np.asarray(masses / masses.sum())
 
-    def counts(self, samples: ArrayLike) -> tuple[NDArray[np.int64], int]:
+    def counts(self, samples: ArrayLike | Tally) -> tuple[NDArray[np.int64], int]:
         """Return how many samples fall into each cell, shape (cells,), and how many are not listed in the law."""
-        counts = self.law.counts(samples)
+        counts = Tally.of(self.law, samples).counts
         return np.bincount(self.cells, weights=counts[:-1]).astype(np.int64), int(counts[-1])
 
 
@@ -99,7 +100,12 @@ def g_statistic(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -
 
 
 def g_test(
-    samples: ArrayLike, bins: Bins, rng: np.random.Generator, *, simulations: int = 9999, check: str = "conformance"
+    samples: ArrayLike | Tally,
+    bins: Bins,
+    rng: np.random.Generator,
+    *,
+    simulations: int = 9999,
+    check: str = "conformance",
 ) -> AuditResult:
     """Test whether independent samples follow the bins' law, by G against its simulated null law.
 
@@ -108,7 +114,8 @@ def g_test(
 
     Parameters
     ----------
-    samples : array_like, shape (trials,) or (trials, coordinates)
+    samples : array_like, shape (trials,) or (trials, coordinates); or Tally
+        A tally of the bins' law.
     bins : Bins
         Chosen without looking at the samples.
     rng : numpy.random.Generator

@@ -14,6 +14,7 @@ from dpverify.optional import needing
 from protocols.validation import check_integer, check_real
 
 __all__ = [
+    "EventCounts",
     "Events",
     "Score",
     "classifier_score",
@@ -89,20 +90,52 @@ class Events:
         ValueError
             If the two datasets have different numbers of samples.
         """
-        a, b = np.asarray(first), np.asarray(second)
-        _check_as_many(len(a), len(b))
-        likely, other = np.zeros(len(self), dtype=np.int64), np.zeros(len(self), dtype=np.int64)
-        for start in range(0, len(a), _AT_ONCE):
-            for counted, members in zip(
-                (likely, other), self.pairs(a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]), strict=True
-            ):
-                counted += members.sum(axis=0)
-        return likely, other, len(a)
+        counts = EventCounts(self)
+        counts.update(first, second)
+        return counts.likely, counts.other, counts.trials
 
     def only(self, *, upward: bool) -> Events:
         """Return the events of one direction."""
         keep = self.upward == upward
         return Events(self.score, self.thresholds[keep], self.upward[keep], self.expected[keep])
+
+
+class EventCounts:
+    """How many samples of two datasets are in each of some events, counted as they come.
+
+    Parameters
+    ----------
+    events : Events
+        Fixed without looking at the samples.
+
+    Attributes
+    ----------
+    likely, other : ndarray of int64, shape (events,)
+        Of the dataset where an event is likelier, and of the other one.
+    trials : int
+        Samples of each dataset so far.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self.events, self.trials = events, 0
+        self.likely: NDArray[np.int64] = np.zeros(len(events), dtype=np.int64)
+        self.other: NDArray[np.int64] = np.zeros(len(events), dtype=np.int64)
+
+    def update(self, first: ArrayLike, second: ArrayLike) -> None:
+        """Count more samples, shape (trials,) or (trials, coordinates) of either dataset.
+
+        Raises
+        ------
+        ValueError
+            If the two datasets have different numbers of samples.
+        """
+        a, b = np.asarray(first), np.asarray(second)
+        _check_as_many(len(a), len(b))
+        self.trials += len(a)
+        for start in range(0, len(a), _AT_ONCE):
+            likely, other = self.events.pairs(a[start : start + _AT_ONCE], b[start : start + _AT_ONCE])
+            self.likely += likely.sum(axis=0)
+            self.other += other.sum(axis=0)
 
 
 def _check_as_many(first: int, second: int) -> None:

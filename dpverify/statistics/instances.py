@@ -19,7 +19,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.events import likelihood_ratio_score
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["Sides", "SummedLoss"]
+__all__ = ["SideCounts", "Sides", "SummedLoss"]
 
 _FINENESS = 200
 """Steps of the lattice in a standard deviation of the sum."""
@@ -122,8 +122,8 @@ class Sides:
     laws: Sequence[DiscreteLaw]
 
     @cached_property
-    def _cuts(self) -> NDArray[np.float64]:
-        """Return, per instance, three cuts between outcomes: the median, and one standard deviation to either side."""
+    def cuts(self) -> NDArray[np.float64]:
+        """Per instance three cuts between outcomes: the median, and one standard deviation to either side."""
         return np.array(
             [
                 [_median(law), *(_between(law, law.mean + side * law.variance**0.5) for side in (-1, 1))]
@@ -135,7 +135,7 @@ class Sides:
     def _chances(self) -> NDArray[np.float64]:
         """Return, per instance, the probabilities to be above the median's cut and beyond the others."""
         found = []
-        for law, (middle, low, high) in zip(self.laws, self._cuts, strict=True):
+        for law, (middle, low, high) in zip(self.laws, self.cuts, strict=True):
             far = (law.points < low) | (law.points > high)
             found.append([law.pmf[law.points > middle].sum(), law.pmf[far].sum()])
         return np.clip(np.array(found), 0.0, 1.0)
@@ -161,46 +161,86 @@ class Sides:
         first, second = np.triu_indices(len(self.laws), 1)
         return np.asarray(above[first] * above[second] + (1.0 - above[first]) * (1.0 - above[second]))
 
-    def single(self, outputs: NDArray[Any]) -> StructureCheck:
+    def single(self, outputs: NDArray[Any] | SideCounts) -> StructureCheck:
         """Test each instance by itself: how often it is above its median, and how often far from its mean.
 
         Parameters
         ----------
-        outputs : ndarray, shape (runs, instances)
+        outputs : ndarray, shape (runs, instances); or SideCounts
         """
-        middle, low, high = self._cuts.T
-        seen = np.stack([outputs > middle, (outputs < low) | (outputs > high)], axis=2).sum(axis=0)
-        p_values = _binomial(seen, len(outputs), self._chances)
+        counts = self.counted(outputs)
+        p_values = _binomial(counts.seen, counts.runs, self._chances)
         at = int(np.argmin(p_values.min(axis=1)))
         kind = int(np.argmin(p_values[at]))
         where = ("above the median", "farther than a standard deviation from the mean")[kind]
         return StructureCheck(
             "each instance",
             min(1.0, p_values.size * float(p_values.min())),
-            f"instance {at} is {where} in {seen[at, kind]:,} of {len(outputs):,} runs, "
-            f"{len(outputs) * self._chances[at, kind]:,.1f} expected",
+            f"instance {at} is {where} in {counts.seen[at, kind]:,} of {counts.runs:,} runs, "
+            f"{counts.runs * self._chances[at, kind]:,.1f} expected",
         )
 
-    def tied(self, outputs: NDArray[Any]) -> StructureCheck:
+    def tied(self, outputs: NDArray[Any] | SideCounts) -> StructureCheck:
         """Test each pair of instances: how often both are on the same side of their medians.
 
         Parameters
         ----------
-        outputs : ndarray, shape (runs, instances), at least two instances
+        outputs : ndarray, shape (runs, instances), at least two instances; or SideCounts
         """
-        above = (outputs > self._cuts[:, 0]).astype(np.float64)
-        both = above.T @ above
-        ones = above.sum(axis=0)
+        counts = self.counted(outputs)
+        ones = counts.seen[:, 0]
         first, second = np.triu_indices(len(self.laws), 1)
-        same = np.rint(len(outputs) - ones[first] - ones[second] + 2.0 * both[first, second])
-        p_values = _binomial(same, len(outputs), self._agree())
+        same = counts.runs - ones[first] - ones[second] + 2 * counts.together[first, second]
+        p_values = _binomial(same, counts.runs, self._agree())
         at = int(np.argmin(p_values))
         return StructureCheck(
             "pairs of instances",
             min(1.0, p_values.size * float(p_values.min())),
-            f"instances {first[at]} and {second[at]} are on the same side of their medians in {same[at]:,.0f} of "
-            f"{len(outputs):,} runs, {len(outputs) * self._agree()[at]:,.1f} expected",
+            f"instances {first[at]} and {second[at]} are on the same side of their medians in {same[at]:,} of "
+            f"{counts.runs:,} runs, {counts.runs * self._agree()[at]:,.1f} expected",
         )
+
+    def counted(self, outputs: NDArray[Any] | SideCounts) -> SideCounts:
+        """Return the counts of some outputs, shape (runs, instances); counts as they are."""
+        if isinstance(outputs, SideCounts):
+            return outputs
+        counts = SideCounts(self)
+        counts.update(outputs)
+        return counts
+
+
+class SideCounts:
+    """How often each instance was above its median and far from its mean, and how often two were above together.
+
+    Counted as the outputs come, in memory that does not grow with them.
+
+    Parameters
+    ----------
+    sides : Sides
+
+    Attributes
+    ----------
+    runs : int
+        How many runs were counted.
+    seen : ndarray of int64, shape (instances, 2)
+        Runs above the median, and runs farther than a standard deviation from the mean.
+    together : ndarray of int64, shape (instances, instances)
+        Runs in which both were above.
+    """
+
+    def __init__(self, sides: Sides) -> None:
+        self.sides, self.runs, count = sides, 0, len(sides.laws)
+        self.seen: NDArray[np.int64] = np.zeros((count, 2), dtype=np.int64)
+        self.together: NDArray[np.int64] = np.zeros((count, count), dtype=np.int64)
+
+    def update(self, outputs: NDArray[Any]) -> None:
+        """Count more outputs, shape (runs, instances)."""
+        middle, low, high = self.sides.cuts.T
+        above, far = outputs > middle, (outputs < low) | (outputs > high)
+        self.runs += len(outputs)
+        self.seen += np.stack([above, far], axis=2).sum(axis=0)
+        ones = above.astype(np.float64)  # products of whole numbers below 2^53 are exact
+        self.together += np.rint(ones.T @ ones).astype(np.int64)
 
 
 def _median(law: DiscreteLaw) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.tally import Tally
 from dpverify.statistics.conformance import Bins, choose_bins, g_test
 from dpverify.statistics.events import likelihood_ratio_score
 from dpverify.statistics.family import AuditResult
@@ -41,19 +42,24 @@ class LossLaw:
         return choose_bins(self.first, trials, most=most, order=self.losses)
 
     def test(
-        self, samples: ArrayLike, rng: np.random.Generator, *, simulations: int = 9999, check: str = "privacy loss"
+        self,
+        samples: ArrayLike | Tally,
+        rng: np.random.Generator,
+        *,
+        simulations: int = 9999,
+        check: str = "privacy loss",
     ) -> AuditResult:
         """Test whether the losses of outputs on the first dataset follow the exact distribution: `g_test` on losses."""
-        trials = len(np.asarray(samples))
-        return g_test(samples, self.bins(max(1, trials)), rng, simulations=simulations, check=check)
+        tally = Tally.of(self.first, samples)
+        return g_test(tally, self.bins(max(1, tally.trials)), rng, simulations=simulations, check=check)
 
-    def rows(self, samples: ArrayLike, level: float, *, most: int = 40) -> list[dict[str, float]]:
+    def rows(self, samples: ArrayLike | Tally, level: float, *, most: int = 40) -> list[dict[str, float]]:
         """Return rows for a plot: at some losses, how likely an output has at least that loss.
 
         Parameters
         ----------
-        samples : array_like, shape (trials,) or (trials, coordinates)
-            Outputs on the first dataset.
+        samples : array_like, shape (trials,) or (trials, coordinates); or Tally
+            Outputs on the first dataset, as they are or counted by its law.
         level : float
             The probability that not all intervals `lower` to `upper` cover the truth.
         most : int
@@ -70,7 +76,7 @@ class LossLaw:
         survival = np.cumsum(mass[::-1])[::-1]
         quantiles = np.searchsorted(np.cumsum(mass), np.linspace(0.0, 1.0, most + 1)[:-1], side="right")
         shown = np.unique(sorted_losses[np.minimum(quantiles, order.size - 1)])
-        hits = self.first.counts(samples)
+        hits = Tally.of(self.first, samples).counts
         drawn = np.append(np.cumsum(hits[:-1][order][::-1])[::-1], 0)  # with this loss or a larger one
         counts, trials = drawn[np.searchsorted(sorted_losses, shown, side="left")], int(hits.sum())
         lower, upper = simultaneous_intervals(counts, trials, level)

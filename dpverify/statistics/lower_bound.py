@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dpverify.statistics.events import Events
+from dpverify.statistics.events import EventCounts, Events
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.intervals import lower_limit, upper_limit
 from dpverify.statistics.power import event_power, faulty_event, smallest_detectable_epsilon
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["LowerCurve", "claim_p_value", "lower_curve", "privacy_test"]
+__all__ = ["LowerCurve", "claim_p_value", "counted_privacy", "lower_curve", "privacy_test"]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def privacy_test(
     power: float = 0.95,
     check: str = "privacy",
 ) -> AuditResult:
-    """Test a claimed privacy curve on samples of two neighbouring datasets, both directions.
+    """Test a claimed privacy curve on samples of two neighbouring datasets, both directions: see `counted_privacy`.
 
     Parameters
     ----------
@@ -155,6 +155,29 @@ def privacy_test(
         Independent outputs on the two datasets, as many of each.
     events : Events
         Fixed without looking at these samples.
+    claims, level, fault_epsilon, power, check
+        See `counted_privacy`.
+    """
+    counts = EventCounts(events)
+    counts.update(first, second)
+    return counted_privacy(counts, claims, level=level, fault_epsilon=fault_epsilon, power=power, check=check)
+
+
+def counted_privacy(
+    counts: EventCounts,
+    claims: Sequence[tuple[float, float]],
+    *,
+    level: float,
+    fault_epsilon: float | None = None,
+    power: float = 0.95,
+    check: str = "privacy",
+) -> AuditResult:
+    """Test a claimed privacy curve on counted samples of two neighbouring datasets, both directions.
+
+    Parameters
+    ----------
+    counts : EventCounts
+        Of independent outputs on the two datasets.
     claims : sequence of (epsilon, delta)
         One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
     level : float
@@ -167,7 +190,7 @@ def privacy_test(
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
-    likely, other, trials = events.counts(first, second)
+    events, likely, other, trials = counts.events, counts.likely, counts.other, counts.trials
     count = events.distinct
     values = np.array([claim_p_value(likely, other, trials, *claim) for claim in claims])
     each = level / (2 * count)

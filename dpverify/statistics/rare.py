@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.tally import Tally
 
 __all__ = ["rare_events"]
 
@@ -14,7 +15,7 @@ _LEAST_EXPECTED = 1.0
 """Tails are halved until so few samples are expected there."""
 
 
-def rare_events(law: DiscreteLaw, samples: ArrayLike) -> tuple[float, str]:
+def rare_events(law: DiscreteLaw, samples: ArrayLike | Tally) -> tuple[float, str]:
     """Test every single outcome and, of a law of numbers, ever farther tails; return a p-value and what it saw.
 
     Each event has a binomial number of hits under the law, and both its tails are tested: the smallest p-value times
@@ -25,14 +26,14 @@ def rare_events(law: DiscreteLaw, samples: ArrayLike) -> tuple[float, str]:
     Parameters
     ----------
     law : DiscreteLaw
-    samples : array_like, shape (trials,) or (trials, coordinates)
+    samples : array_like, shape (trials,) or (trials, coordinates); or Tally
 
     Returns
     -------
     (float, str)
         The p-value in [0, 1], and the most extreme event in words.
     """
-    counts = law.counts(samples)
+    counts = Tally.of(law, samples).counts
     trials = int(counts.sum())
     hits, masses = [counts[:-1]], [law.pmf]
     tails: list[str] = []

@@ -45,3 +45,10 @@ def test_a_weak_test_would_have_shown_nothing() -> None:
         "order: trend, common order and equal neighbours",
         "smell: by a test of another package (would have shown an odd one)",
     ]
+
+
+def test_runs_beyond_those_that_are_compared_are_named() -> None:
+    subject = Subject("x", Target(print), (Dataset("one", np.zeros(1)),))
+    few, many = (" ".join(scope(subject, (), trials).not_tested) for trials in (500_000, 500_001))
+    assert "after the first 500,000" in many
+    assert "after the first" not in few
