@@ -44,7 +44,7 @@ def report(
         choice(
             known=_bitsums,
             help=f"{', '.join(BITSUMS)}: which the report is about; by default the one with the fewest messages of "
-            "those with a shuffler and an error within 5 % of the least.",
+            "those with a shuffler, a finite epsilon with half of the users honest, and nearly the least error.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The page's title.")] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from dpverify.changes import Change, Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.ledger import ledger
 from dpverify.claims.theorem import Theorem
+from dpverify.dossier.advice import recommended
 from dpverify.dossier.contents import Curve, Curves, Dossier, Evidence
 from dpverify.dossier.curves import (
     Planned,
@@ -24,28 +26,27 @@ from dpverify.dossier.curves import (
     profile,
     published_profile,
 )
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, Number
 from dpverify.planning.answers import change_of
 from dpverify.planning.comparison import BITSUMS, Comparison, compare
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
+from dpverify.statistics.family import Verdict
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["Progress", "applying", "checked_audit", "full_report", "recommended"]
+__all__ = ["Progress", "applying", "checked_audit", "full_report"]
 
 Progress = Callable[[int, int, str], object]
 """Told how many steps are done, of how many, and which is next."""
 
-_CLOSE = 1.05
-"""Protocols with errors up to so many times the least are told apart by their messages."""
-_SAME = 1.001
-"""Messages that are as few, so that the better known protocol, the first of the table, is taken."""
 _CURATOR, _LOCAL = "central-discrete-gaussian", "local-rr"
 """The most accurate and the least: with a trusted curator, and without a shuffler."""
 _SHARES = ("1/10", "3/10", "1", "3", "10")
 _EPSILONS = ("1/4", "1/2", "1", "2", "4")
 _AUDITED_USERS = 300
 _TRIALS, _FEWEST_TRIALS = 4_000, 100
+_FAULT, _SMALLEST_FAULT, _LARGEST_FAULT = 0.2, 0.1, 0.5
+"""The relative size of the faults that `_TRIALS` runs are to find, and the least and the largest of any number."""
 _COMPOSITION = (
     "wagner2025-section-4-delta-split",
     "wagner2025-theorem-3.2-composition",
@@ -107,8 +108,7 @@ def full_report(
     squared_change : number, optional
         T^2, as in `dpverify.planning.plan.plan`: shows joint changes beside full ones.
     bitsum : str, optional
-        The protocol that the report is about; when omitted, of the shuffled ones with errors within 5 % of the least
-        the one with the fewest messages.
+        The protocol that the report is about; when omitted, see `dpverify.dossier.advice.recommended`.
     title : str, optional
         What the reader calls it.
     audit : mapping, optional
@@ -211,46 +211,6 @@ def full_report(
     )
 
 
-def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, str]:
-    """Return the plan to take, and why in a sentence.
-
-    Parameters
-    ----------
-    plans : Comparison
-        Of one budget.
-    bitsum : str, optional
-        The protocol, if that is settled.
-
-    Raises
-    ------
-    InfeasibleBudgetError
-        If there is none.
-    """
-    exact = [row for row in plans.plans if row.method == "exact"]
-    if bitsum is not None:
-        named = [row for row in exact if row.bitsum == bitsum]
-        if not named:
-            errors = [row.error for row in plans.failures if row.bitsum == bitsum]
-            raise InfeasibleBudgetError(errors[-1] if errors else f"bitsum={bitsum!r} has no plan for this budget.")
-        return named[0], "It was asked for."
-    shuffled = [row for row in exact if row.guarantee.threat_model is ThreatModel.COMMUNICATION]
-    if not exact:
-        raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in plans.failures)))
-    if not shuffled:
-        best = min(exact, key=lambda row: row.bitsum_rmse)
-        return best, "No protocol meets this budget with a shuffler; of the others it has the least error."
-    least = min(row.bitsum_rmse for row in shuffled)
-    close = [row for row in shuffled if row.bitsum_rmse <= _CLOSE * least]
-    fewest = min(row.messages_per_user for row in close)
-    best = next(row for row in close if row.messages_per_user <= _SAME * fewest)
-    if len(close) == 1:
-        return best, "Of the protocols with a shuffler it has the least error by more than 5 %."
-    return best, (
-        f"Of the {len(close)} protocols with a shuffler whose error is within 5 % of the least, {least:.4g} users, it "
-        "sends the fewest messages."
-    )
-
-
 def applying(plans: Comparison) -> tuple[Theorem, ...]:
     """Return the claims that plans rest on: those about their protocols, and about splitting a budget."""
     modules = {type(row.protocol).__module__ for row in plans.plans}
@@ -337,13 +297,23 @@ def _crowd(plans: Comparison, chosen: PlanRow) -> Crowd | None:
 
 
 def _own_audit(row: PlanRow, trials: int, seed: int) -> Evidence:
-    """Audit this project's own implementation, with the plan's randomizer among few users."""
-    claims = claims_of(row.protocol)
+    """Audit this project's own implementation, with all the noise of the plan, among few users."""
     users = min(row.protocol.users, _AUDITED_USERS)
-    protocol = claims.with_users(row.protocol, users, more_private=True)
-    report = audit_protocol(protocol, trials=trials, seed=seed)
+    # The noise is not divided by the number of users: of a small share of it next to nothing could be said.
+    protocol = replace(row.protocol, users=users)
+    report = audit_protocol(protocol, trials=trials, detect=_fault(trials), seed=seed)
     about = (
-        f"This project's own simulation of {row.bitsum}, with the plan's randomizer, run by {users:,} users: "
-        "no evidence about another implementation."
+        f"This project's own simulation of {row.bitsum}, with the plan's noise among {users:,} users: no evidence "
+        "about another implementation."
     )
+    if report.verdict is Verdict.UNDECIDED:
+        about += (
+            f" It could not decide: some faults are too rare to show in {trials:,} runs of so few users, as the power "
+            "of its tests says."
+        )
     return Evidence(about, report.to_dict())
+
+
+def _fault(trials: int) -> float:
+    """Return the relative size of the faults that so many runs are asked to find: it takes a fourth for twice that."""
+    return min(max(_FAULT * math.sqrt(_TRIALS / trials), _SMALLEST_FAULT), _LARGEST_FAULT)

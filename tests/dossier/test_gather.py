@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dpverify.claims.ledger import ledger
-from dpverify.dossier.gather import applying, checked_audit, full_report, recommended
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
 from dpverify.planning.comparison import compare
+from dpverify.planning.plan import plan
 from tests.dossier.small import audit, small
 
 
@@ -54,23 +52,6 @@ def test_curves_meet_at_the_budget() -> None:
     assert rmse.upper == found.chosen.bitsum_rmse
 
 
-def test_the_fewest_messages_among_the_best_are_recommended() -> None:
-    plans = compare(("1", "1e-4"), users=60, instances=2, methods=["exact"])
-    row, reason = recommended(plans)
-    shuffled = [each for each in plans.plans if each.guarantee.threat_model.value == "communication"]
-    least = min(each.bitsum_rmse for each in shuffled)
-    close = [each for each in shuffled if each.bitsum_rmse <= 1.05 * least]
-    assert row in close
-    assert row.messages_per_user <= 1.001 * min(each.messages_per_user for each in close)
-    assert "5 %" in reason
-    alone = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum in {"rr", "3nb"}))
-    assert recommended(alone)[1].startswith("Of the protocols with a shuffler it has the least error by more")
-    central = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum == "local-rr"))
-    assert recommended(central)[0].bitsum == "local-rr"
-    with pytest.raises(InfeasibleBudgetError, match="No source of this project"):
-        recommended(compare(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
-
-
 def test_the_claims_are_about_these_protocols_and_about_composition() -> None:
     plans = compare(("1", "1e-4"), users=60, instances=2, bitsums=["rr"], methods=["published"])
     names = [theorem.name for theorem in applying(plans)]
@@ -90,6 +71,18 @@ def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
     assert seen[-1][0] == seen[-1][1] == max(total for _, total, _ in seen)
     assert "1 sum over 20 users" in found.title
+
+
+def test_our_own_audit_decides_however_many_users_share_the_noise() -> None:
+    found = _own_audit(plan("poisson", ("1", "1e-6"), users=10_000, instances=4), 1_000, 0)
+    assert found.report["verdict"] == "consistent"
+    assert "decide" not in found.about
+
+
+def test_an_audit_that_cannot_decide_says_why() -> None:
+    found = _own_audit(plan("rr", ("3", "1e-6"), users=10**6, instances=1), 100, 0)
+    assert found.report["verdict"] == "undecided"
+    assert "It could not decide: some faults are too rare to show in 100 runs" in found.about
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""What is recommended keeps a guarantee with half of the users honest, if any protocol does, and says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from dpverify.dossier.advice import recommended
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.planning.account import account
+from dpverify.planning.comparison import compare
+
+
+def test_the_fewest_messages_among_the_best_are_recommended() -> None:
+    plans = compare(("1", "1e-4"), users=60, instances=2, methods=["exact"])
+    row, reason = recommended(plans)
+    shuffled = [each for each in plans.plans if each.guarantee.threat_model.value == "communication"]
+    least = min(each.bitsum_rmse for each in shuffled)
+    close = [each for each in shuffled if each.bitsum_rmse <= 1.05 * least]
+    assert row in close
+    assert row.messages_per_user <= 1.001 * min(each.messages_per_user for each in close)
+    assert "5 %" in reason
+    alone = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum in {"rr", "3nb"}))
+    assert recommended(alone)[1].startswith("Of the protocols with a shuffler it has the least error by more")
+    central = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum == "local-rr"))
+    assert recommended(central)[0].bitsum == "local-rr"
+    with pytest.raises(InfeasibleBudgetError, match="No source of this project"):
+        recommended(compare(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
+
+
+def test_a_protocol_that_half_of_the_users_break_is_not_recommended_beside_one_that_they_do_not() -> None:
+    plans = compare(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb", "poisson", "rr"], methods=["exact"])
+    row, reason = recommended(plans)
+    assert row.bitsum != "3nb"
+    left = {
+        each.bitsum: account(each.protocol, instances=8, delta="1e-6", honest=500, relative_width=1e-2).epsilon.upper
+        for each in plans.plans
+    }
+    assert left["3nb"] == math.inf
+    assert left[row.bitsum] < math.inf
+    assert "that keep a finite epsilon with half of the users honest" in reason
+    assert "3nb would err less, but keeps none." in reason
+
+
+def test_a_guarantee_that_half_of_the_users_break_is_warned_of() -> None:
+    plans = compare(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb"], methods=["exact"])
+    assert recommended(plans)[1].endswith("None of them keeps a finite epsilon with half of the users honest.")
+    warned = recommended(plans, "3nb")[1]
+    assert warned == "It was asked for. It does not keep a finite epsilon with half of the users honest."
