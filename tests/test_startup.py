@@ -65,7 +65,7 @@ def test_the_ledger_needs_theorems_only() -> None:
 def test_a_command_imports_no_other_and_says_which_it_has() -> None:
     modules = after("ledger", "show", "3nb")
     assert {name for name in modules if name.startswith("dpverify.cli.")} <= {
-        f"dpverify.cli.{name}" for name in ("ledger", "messages", "names", "options", "output")
+        f"dpverify.cli.{name}" for name in ("groups", "ledger", "messages", "names", "options", "output")
     }
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.groups import under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.names import known_name
 from dpverify.optional import MissingPackageError, needing
@@ -44,10 +46,23 @@ _COMMANDS = {
     "spend": "spending",
     "spent": "spending",
 }
-"""The module here of each command, in the order of --help."""
+"""The module here of each command."""
+
+_HEADINGS = {
+    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "rappor"),
+    "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "spend", "spent"),
+    "From code to whether it keeps its word": ("audit", "canaries"),
+    "From users' points to a classifier": ("classify", "predict", "decode"),
+    "What the papers say, and what holds": ("ledger", "formula", "reproduce"),
+    "To look at": ("demo", "report", "serve"),
+}
+"""What --help lists, in this order."""
 
 _EXTENDED = {"account": ("in_full", "any_protocol"), "audit": ("any_protocol", "any_protocol")}
 """The groups that get a command for every further protocol, and the functions that run our own and others."""
+
+_NARROW = 52
+"""Columns below which typer's help would be wider than the terminal."""
 
 
 def _module(name: str) -> Any:
@@ -70,13 +85,16 @@ def dpverify(
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """Design, calibrate and check shuffle-model differential-privacy protocols."""
+    """Design, calibrate and check shuffle-model differential-privacy protocols.
+
+    `dpverify demo` shows it at work; below the help of a command is an example of it.
+    """
 
 
 @functools.cache
 def application(command: str | None = None) -> typer.Typer:
     """Return the application, or no more of it than the module of one command has: the others cost time to import."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app = typer.Typer(cls=under_headings(_HEADINGS), rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback()(dpverify)
     for name in dict.fromkeys(_COMMANDS.values()):
         if command is None or name == _COMMANDS[command]:
@@ -108,8 +126,10 @@ def _run(words: list[str]) -> int:
         command.epilog = _module("examples").below_help(words)
     options = options_of(command)
     refuse_repeated(words, options.values())
+    columns = shutil.get_terminal_size().columns
+    narrow = {"terminal_width": columns} if columns < _NARROW else {}
     try:
-        status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False) or 0)
+        status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False, **narrow) or 0)
     except ValueError as error:
         # What else a limit's message says is in arguments of the engine, for which there are no options.
         raise ValueError(as_typed(str(getattr(error, "reason", error)), options)) from error

@@ -10,6 +10,7 @@ import typer
 from dpverify.cli.commands import made_by
 from dpverify.cli.days import account_days
 from dpverify.cli.density import kernel_density
+from dpverify.cli.groups import Listed
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import (
     AsJson,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["any_protocol", "in_full", "register"]
 
-account = typer.Typer(rich_markup_mode=None)
+account = typer.Typer(cls=Listed, rich_markup_mode=None)
 
 Shape = Annotated[
     float, number(within="(0, inf)", help="r of the noise, in {}: 1 is geometric, as in the source, and large normal.")
@@ -43,9 +44,7 @@ AnyUsers = Annotated[int, integer(within="[1, inf)", help="n; it does not matter
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.add_typer(
-        account, name="account", help="Compute what a protocol's parameters really guarantee, as an interval."
-    )
+    app.add_typer(account, name="account", help="Compute what parameters really guarantee, as an interval.")
 
 
 def _account(

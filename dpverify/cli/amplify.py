@@ -50,7 +50,7 @@ def amplify(
     rounds: Annotated[int, integer(within="[1, inf)", help="In so many, each user reports afresh.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Show what shuffling the reports of n users gives, or how private a report must be for a target."""
+    """Show what shuffling the reports of n users gives. Or how private a report must be, given --epsilon."""
     from dpverify.guarantee import Budget
     from dpverify.planning import amplify as amplification
     from dpverify.report.amplification import amplified_table, inverse_table

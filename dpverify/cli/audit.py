@@ -10,6 +10,7 @@ import typer
 
 from dpverify.cli.black_box import audit_black_box
 from dpverify.cli.commands import made_by
+from dpverify.cli.groups import Listed
 from dpverify.cli.options import number
 from dpverify.cli.output import AsJson, Users
 from dpverify.cli.trials import (
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["any_protocol", "register"]
 
-audit = typer.Typer(rich_markup_mode=None)
+audit = typer.Typer(cls=Listed, rich_markup_mode=None)
 
 
 def register(app: typer.Typer) -> None:

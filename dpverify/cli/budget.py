@@ -40,7 +40,7 @@ def budget(
     users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split a privacy budget: epsilon0 and delta0 of one instance, by every composition theorem."""
+    """Split a budget: what each of many instances may spend. One row for every composition theorem."""
     from dpverify.guarantee import Budget
     from dpverify.planning.budgets import per_instance_budgets
     from dpverify.report.budgets import budget_table

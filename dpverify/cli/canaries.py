@@ -49,7 +49,7 @@ def canaries(
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Audit any mechanism in one run, by how many secret bits are guessed right. Exit status as of `audit`."""
+    """Audit a mechanism in one run, by secret bits guessed right. Exit status as of `audit`."""
     from dpverify.audit.one_run import audit_one_run
     from dpverify.guarantee import Budget
     from dpverify.report.audits import audit_table

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpverify.cli.groups import Listed
 from dpverify.cli.options import choice, exact, integer
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-certify = typer.Typer(rich_markup_mode=None)
+certify = typer.Typer(cls=Listed, rich_markup_mode=None)
 
 # Numbers arrive as strings: a decimal or a quotient such as 1/3 is then exact.
 Epsilon = Annotated[str, exact(within="(-inf, inf)", help="Where, in nats; a decimal or a quotient is exact.")]
@@ -34,7 +35,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.add_typer(certify, name="certify", help="Enclose one instance's delta to any number of certified digits.")
+    app.add_typer(certify, name="certify", help="Enclose one instance's delta to any number of digits.")
 
 
 def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_json: bool) -> None:

@@ -89,7 +89,7 @@ def classify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn to classify from users who keep their points to themselves, on your own embeddings.
+    """Learn a classifier from points that users keep to themselves. On your own embeddings.
 
     The file may be larger than memory. Try it: `dpverify classify points.npz --labels y --epsilon 1 --holdout 0.2
     --output model.npz`, and then `dpverify predict model.npz others.npy`.
@@ -140,7 +140,7 @@ def predict(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the labels of points with a learned model; with --labels, say how many of them are right."""
+    """Predict the labels of points with a learned model. With --labels, say how many of them are right."""
     from dpverify.report.files import check_path, write_text
 
     if output is not None:

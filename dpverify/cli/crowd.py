@@ -54,7 +54,7 @@ def crowd(
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show epsilon against the share of users who follow the protocol, for plans of one budget."""
+    """Show epsilon against the share of honest users. They follow the protocol, which is planned for all users."""
     if plot is not None:
         from dpverify.report.plots import check_path
 

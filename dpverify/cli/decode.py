@@ -42,7 +42,7 @@ def decode(
     as_csv: Table = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the classes of a learned model are about: the words of a public vocabulary that they rank highest.
+    """Show what the classes of a learned model are about. The words of a public vocabulary that they rank highest.
 
     It uses what the model publishes, so it costs no privacy.
     """

@@ -24,7 +24,7 @@ def demo(
     output: Annotated[Path, typer.Option(help=f"The folder, which must exist, that {_FIGURE} is written to.")] = Path(),
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same numbers.")] = 0,
 ) -> None:
-    """Learn digits from 1,347 users, without privacy and with it, in less than a minute."""
+    """Learn digits from 1,347 users, with and without privacy. In less than a minute."""
     # Before the work, not after it: that there is nowhere to write to is known at once.
     if not output.is_dir():
         raise ValueError(f"--output={str(output)!r} must be a folder that exists.")

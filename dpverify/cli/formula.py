@@ -43,7 +43,7 @@ def formula(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a closed form of the sources, to any number of digits; or invert it, or print it."""
+    """Evaluate, invert or print a closed form of the sources. To any number of digits."""
     from dpverify.formulas.catalogue import find_formulas, formulas
     from dpverify.report.formulas import formula_page, formulas_table, values_lines
 

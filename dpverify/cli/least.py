@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.groups import Listed
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
@@ -19,6 +20,7 @@ from dpverify.cli.output import (
     Table,
     Users,
     check_files,
+    console,
     print_result,
     threat_model,
     write_files,
@@ -80,7 +82,7 @@ Adversary = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(help=f"Find the least number of users, epsilon or messages for an error. {_NOT_HERE}")
+    group = typer.Typer(cls=Listed, help=f"Find the least users, epsilon or messages for an error. {_NOT_HERE}")
     group.command(name="users")(_users)
     group.command(name="epsilon")(_epsilon)
     group.command(name="messages")(_messages)
@@ -221,7 +223,7 @@ def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
         check = account_command(row.row, row.row.guarantee.delta) if isinstance(row, Least) else None
         if check is not None:
             entry["check"] = check
-            checks.append(folded(check, WIDTH))
+            checks.append(folded(check, min(WIDTH, console().width)))
     if not found.found:
         if as_json:
             print_result(result, "", as_json)
@@ -252,7 +254,7 @@ def _front(
     as_csv: Table = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show error against messages: which plans no other beats in both, and which one to take.
+    """Show error against messages, and recommend a plan. Marked are those that no other beats in both.
 
     Plans of a density estimator are shown so by plan --kernel.
     """
@@ -280,5 +282,5 @@ def _front(
     result, check = found.to_dict(), account_command(found.recommended.row, found.budget.delta)
     if check is not None:
         result["check"] = check
-    print_result(result, front_table(found, check=folded(check or "", WIDTH)), as_json)
+    print_result(result, front_table(found, check=folded(check or "", min(WIDTH, console().width))), as_json)
     write_files(plot, as_csv, found)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.groups import Listed
 from dpverify.cli.output import AsJson, print_result
 
 __all__ = ["in_full", "register"]
@@ -32,7 +33,7 @@ def in_full(words: Sequence[str]) -> list[str]:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(help="What was found about the theorems of the sources, and the evidence for it.")
+    group = typer.Typer(cls=Listed, help="Show what was found about the theorems of the sources.")
     group.command(name="show")(_show)
     group.command(name="check")(_check)
     group.command(name="errata")(_errata)

@@ -28,7 +28,7 @@ def means(
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Compare local, shuffled and central means of values in [0, 1] at one budget, by their exact errors."""
+    """Compare local, shuffled and central means at one budget. Of values in [0, 1], by their exact errors."""
     from dpverify.guarantee import Budget
     from dpverify.planning.means import plan_means
     from dpverify.report.means import means_table

@@ -115,7 +115,7 @@ def show(*parts: RenderableType) -> None:
     # Captured first: a closed pipe is an OSError of ours to tell, not an exit status that rich chooses.
     with screen.capture() as captured:
         for part in parts:
-            screen.print(part, markup=False)
+            screen.print(part, markup=False, crop=False)
     typer.echo(captured.get(), nl=False, color=screen.color_system is not None)
 
 

@@ -18,6 +18,7 @@ from dpverify.cli.output import (
     SquaredChange,
     Table,
     check_files,
+    console,
     print_result,
     threat_model,
     write_files,
@@ -126,7 +127,7 @@ def plan(
     as_csv: Table = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find protocol parameters that meet a privacy budget (replace-one adjacency).
+    """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
     Several values of --epsilon, --delta, --users and --instances, with commas between them, make one table.
     """
@@ -189,10 +190,12 @@ def plan(
             print_result(result, "", as_json)
         raise ValueError("\n".join(dict.fromkeys(failure.error for failure in found.failures)))
     for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
-        check = None if isinstance(row, FailedPlan) else account_command(row, one.budget.delta)
+        if isinstance(row, FailedPlan):
+            continue
+        check = account_command(row, one.budget.delta)
         if check is not None:
             entry["check"] = check
-            checks.append(folded(check, WIDTH))
+            checks.append((row, folded(check, min(WIDTH, console().width))))
     table = plan_table(found, checks=checks) if isinstance(found, Comparison) else grid_table(found)
     print_result(result, table, as_json)
     write_files(plot, as_csv, found)

@@ -34,7 +34,7 @@ def rappor(
     plot: Annotated[Path | None, typer.Option(help="Draw epsilon against reports: PNG, SVG or PDF.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find RAPPOR's parameters from the privacy of one report and of all together."""
+    """Find RAPPOR's parameters from the privacy of reports. Of one, and of all on the same value together."""
     if plot is not None:
         from dpverify.report.plots import check_path
 

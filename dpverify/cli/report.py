@@ -57,7 +57,7 @@ def report(
     ] = 4_000,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same page.")] = 0,
 ) -> None:
-    """Write plans, privacy, errors, crowds, an audit and the claims behind them to one page."""
+    """Write plans, privacy, errors and an audit to one HTML page. With crowds, and the claims behind all this."""
     from dpverify.report.html.page import check_report_path, write_report
 
     check_report_path(output, "OUTPUT")

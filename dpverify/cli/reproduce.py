@@ -37,7 +37,7 @@ def reproduce(
     as_csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a figure or table of the sources again: as published, with exact accounting, and with joint changes.
+    """Make a figure or table of the sources again. As published, with exact accounting, and with joint changes.
 
     Each of the source's sentences on it is judged by the numbers that came out.
     """

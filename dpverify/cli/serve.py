@@ -22,7 +22,7 @@ def serve(
     port: Annotated[int, integer(within="[0, 65535]", help="On this machine only; 0 takes any that is free.")] = 8571,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Plan interactively: a page on this machine, with sliders and the engine's curves. Ctrl-C ends it."""
+    """Plan in a browser, with sliders and the engine's curves. The page is on this machine alone; Ctrl-C ends it."""
     try:
         from dpverify.serve.app import run
     except ImportError as error:

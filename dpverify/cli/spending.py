@@ -41,7 +41,7 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
         label: Annotated[str, typer.Option(help="What it is, for who reads the ledger; before the file.")] = "",
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; before the file.")] = False,
     ) -> None:
-        """Write runs down that are about to take place; refused, with status 2, if the budget would be exceeded."""
+        """Write down runs that are about to take place. Refused, with status 2, if the budget would be exceeded."""
         from dpverify.report.spending import spent_table
         from dpverify.spending.ledger import PrivacyLedger
 

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.report.tables import Notes, changed, enough, epsilon_of, name_lines, number, reading, rows_under, title
+from dpverify.report.tables import (
+    Notes,
+    changed,
+    common_model,
+    enough,
+    epsilon_of,
+    name_lines,
+    number,
+    plan_notes,
+    reading,
+    rows_under,
+    shell,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,10 +50,12 @@ def front_table(found: Front, *, check: str = "") -> RenderableType:
         The command that checks the recommended row, with all its parameters.
     """
     notes, front, chosen = Notes(), set(map(id, found.front)), found.recommended
+    guarantees = [row.guarantee for row in found.rows]
+    common = common_model(guarantees)
     table = rows_under("bitsum", numbers=("messages", "RMSE", "epsilon", "front"))
     for row in found.rows:
         table.add_row(
-            Text(name_lines(row.bitsum) + notes.mark(*row.notes)),
+            Text(name_lines(row.bitsum) + notes.mark(*plan_notes(row, common, words=False))),
             number(row.messages_per_user),
             number(row.bitsum_rmse),
             epsilon_of(row.guarantee, found.budget.exact_epsilon),
@@ -51,13 +66,13 @@ def front_table(found: Front, *, check: str = "") -> RenderableType:
         f"Recommended (>): {chosen.row.bitsum}, {chosen.reason}.",
         "messages: expected per user and instance. RMSE: of one bitsum, in users. epsilon: of the whole. front (*): no "
         "other row has as few messages and as little error.",
-        f"Every row: {reading([row.guarantee for row in found.rows])}.",
+        f"Every row: {reading(guarantees)}.",
         *{enough(row.honest, found.users) for row in found.rows if row.honest is not None},
         *(f"No plan for {row.bitsum}: {row.error}" for row in found.failures),
     ]
     headline = title(f"Budget {found.budget}, n = {found.users:,} users, {shown}")
-    checks = ["", "To check the recommended row, with its parameters in full:", check] if check else []
-    return Group(headline, table, *map(Text, lines), *notes.lines(), *map(Text, checks))
+    checks = [Text("\nTo check the recommended row, with its parameters in full:"), *shell(check)] if check else []
+    return Group(headline, table, *map(Text, lines), *notes.lines(), *checks)
 
 
 def front_figure(found: Front, axes: Axes | None = None) -> Axes:

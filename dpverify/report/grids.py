@@ -9,9 +9,19 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.digits import unrounded
-from dpverify.guarantee import ThreatModel
 from dpverify.report.layout import Rows
-from dpverify.report.tables import Notes, changed, enough, epsilon_of, name_lines, number, plan_notes, reading, title
+from dpverify.report.tables import (
+    Notes,
+    changed,
+    common_model,
+    enough,
+    epsilon_of,
+    name_lines,
+    number,
+    plan_notes,
+    reading,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,8 +73,8 @@ def grid_table(grid: PlanGrid) -> RenderableType:
     leading = [headers.get(name, name) for name in listed]
     numbers = ("RMSE", "messages", "epsilon")
     table = Rows((*leading, "bitsum", "method", *numbers), (*leading, *numbers))
-    models = [row.guarantee.threat_model for row in grid.plans]
-    common = max(models, key=models.count, default=ThreatModel.COMMUNICATION)
+    guarantees = [row.guarantee for row in grid.plans]
+    common = common_model(guarantees)
     for one, row in grid.rows:
         start = [_AXES[name][2](_AXES[name][1](one)) for name in listed]
         if isinstance(row, FailedPlan):
@@ -81,9 +91,7 @@ def grid_table(grid: PlanGrid) -> RenderableType:
         )
     lines = ["RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon: of the whole."]
     if grid.plans:
-        lines.append(
-            f"Every row: {reading([row.guarantee for row in grid.plans])}, {common.value} threat model unless noted."
-        )
+        lines.append(f"Every row: {reading(guarantees)}.")
     lines += {
         enough(row.honest, one.users): None for one in grid.comparisons for row in one.plans if row.honest is not None
     }

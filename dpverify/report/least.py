@@ -10,7 +10,20 @@ from rich.text import Text
 
 from dpverify.digits import unrounded
 from dpverify.guarantee import exact_number
-from dpverify.report.tables import Notes, changed, enough, epsilon_of, name_lines, number, reading, rows_under, title
+from dpverify.report.tables import (
+    Notes,
+    changed,
+    common_model,
+    enough,
+    epsilon_of,
+    name_lines,
+    number,
+    plan_notes,
+    reading,
+    rows_under,
+    shell,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +89,8 @@ def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableT
     from dpverify.planning.comparison import FailedPlan
 
     notes, head = Notes(), _HEADS[found.asked]
+    guarantees = [row.row.guarantee for row in found.found]
+    common = common_model(guarantees)
     stepped = found.asked != "messages"
     error = "RMSE / n" if found.asked == "users" else "RMSE"
     numbers = [head, error, *(["one less"] if stepped else ["epsilon"])]
@@ -88,7 +103,7 @@ def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableT
         plan = row.row
         last = [_below(found, row), number(plan.messages_per_user)] if stepped else [epsilon_of(plan.guarantee)]
         table.add_row(
-            Text(name_lines(row.bitsum) + notes.mark(*plan.notes)),
+            Text(name_lines(row.bitsum) + notes.mark(*plan_notes(plan, common, words=False))),
             _value(found, row.least),
             _error(found, plan),
             *last,
@@ -100,12 +115,12 @@ def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableT
     else:
         lines.append("Fewest: as found; the search for a protocol's flood ends within 2 % of it.")
     if found.found:
-        lines.append(f"Every row: {reading([row.row.guarantee for row in found.found])}.")
+        lines.append(f"Every row: {reading(guarantees)}.")
     lines += dict.fromkeys(
         enough(row.row.honest, row.row.protocol.users) for row in found.found if row.row.honest is not None
     )
-    details = ["", "To check a row, with its parameters in full:", *checks] if checks else []
-    return Group(title(_asked(found)), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+    details = [Text("\nTo check a row, with its parameters in full:"), *shell(*checks)] if checks else []
+    return Group(title(_asked(found)), table, *map(Text, lines), *notes.lines(), *details)
 
 
 def least_bars(found: LeastPlans, axes: Axes | None = None) -> Axes:

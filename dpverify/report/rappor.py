@@ -10,6 +10,7 @@ from rich.text import Text
 from dpverify.digits import rounded_up, unrounded
 from dpverify.report.layout import Rows
 from dpverify.report.plots import axes_for, new_figure
+from dpverify.report.tables import shell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,7 @@ def rappor_table(plan: RapporPlan) -> RenderableType:
         f"dpverify account rappor --bits {best.bits} --hashes {best.hashes} --f {best.f!r} --p {best.p!r} "
         f"--q {best.q!r} --delta 0"
     )
-    return Group(Text(title, style="bold"), table, Text(legend), Text(f"Check the best: {check}"))
+    return Group(Text(title, style="bold"), table, Text(legend), *shell("Check the best:", check))
 
 
 def rappor_losses(plan: RapporPlan, axes: Axes | None = None) -> Axes:

@@ -30,6 +30,7 @@ __all__ = [
     "account_table",
     "as_text",
     "changed",
+    "common_model",
     "demo_table",
     "enough",
     "epsilon_of",
@@ -40,6 +41,7 @@ __all__ = [
     "plan_table",
     "reading",
     "rows_under",
+    "shell",
     "title",
 ]
 
@@ -47,6 +49,8 @@ WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
 _LONG = 17
 """Columns that a name may take."""
+_FEW = 4
+"""Plans whose commands are all printed; of more the table would be off the screen."""
 
 
 def as_text(table: RenderableType) -> str:
@@ -106,9 +110,39 @@ def _parameter(value: Any, limit: float | None) -> str:
     return unrounded(value) if limit is None else rounded_toward(value, limit, 8)
 
 
+def common_model(guarantees: Sequence[Guarantee]) -> ThreatModel:
+    """Return the threat model of most guarantees of a table; of others a footnote says so (`plan_notes`)."""
+    models = [guarantee.threat_model for guarantee in guarantees]
+    return max(models, key=models.count, default=ThreatModel.COMMUNICATION)
+
+
 def reading(guarantees: Sequence[Guarantee]) -> str:
     """Return what the guarantees of a table have in common besides their numbers."""
-    return "; ".join(sorted({f"{g.side.value}, {g.adjacency.value} adjacency" for g in guarantees}))
+    read = "; ".join(sorted({f"{g.side.value}, {g.adjacency.value} adjacency" for g in guarantees}))
+    others = " unless noted" if len({g.threat_model for g in guarantees}) > 1 else ""
+    return f"{read}, {common_model(guarantees).value} threat model{others}"
+
+
+def shell(*lines: str) -> list[Text]:
+    """Return lines for the shell, which a narrow terminal does not break: they can be copied."""
+    return [Text(line, no_wrap=True, overflow="ignore") for text in lines for line in text.split("\n")]
+
+
+def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], common: ThreatModel) -> list[Text]:
+    """Return the commands that check a few plans, or of many those that no other beats."""
+    from dpverify.planning.fronts import undominated
+
+    if len(checks) <= _FEW:
+        return [Text("\nTo check a row, with its parameters in full:"), *shell(*(check for _, check in checks))]
+    alike = [row for row in plans if row.guarantee.threat_model is common and row.guarantee.side is Side.UPPER_BOUND]
+    best = undominated(alike, lambda row: row.messages_per_user, lambda row: row.bitsum_rmse)
+    names = ", ".join(f"{row.bitsum} {row.method}" for row in best)
+    commands = {id(row): check for row, check in checks}
+    return [
+        Text(f"\nIn the {common.value} threat model no row beats these in both error and messages: {names}."),
+        Text("To check them, with their parameters in full (of the other rows: --json):"),
+        *shell(*(commands[id(row)] for row in best if id(row) in commands)),
+    ]
 
 
 def _upper(value: float, digits: int, within: float | Fraction = math.inf) -> str:
@@ -123,14 +157,14 @@ def epsilon_of(guarantee: Guarantee, within: float | Fraction = math.inf) -> str
     return _upper(guarantee.epsilon, 5, within) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
 
 
-def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> RenderableType:
+def plan_table(comparison: Comparison, *, checks: Sequence[tuple[PlanRow, str]] = ()) -> RenderableType:
     """Return one row per plan, and the reason of every plan that failed.
 
     Parameters
     ----------
     comparison : Comparison
         As `dpverify.planning.comparison.compare` returns it.
-    checks : sequence of str
+    checks : sequence of (PlanRow, str)
         Commands that check the plans, with all their parameters; without them, the parameters are listed.
     """
     # Here, as the other tables need no engine.
@@ -139,8 +173,8 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
     notes = Notes()
     shown = changed(f"I = {comparison.instances:,} instances", comparison.change)
     headline = f"Budget {comparison.budget}, n = {comparison.users:,} users, {shown}"
-    models = [row.guarantee.threat_model for row in comparison.plans]
-    common = max(models, key=models.count, default=ThreatModel.COMMUNICATION)
+    guarantees = [row.guarantee for row in comparison.plans]
+    common = common_model(guarantees)
     numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
     table = rows_under("bitsum", "method", numbers=numbers)
     for row in comparison.rows:
@@ -160,20 +194,17 @@ def plan_table(comparison: Comparison, *, checks: Sequence[str] = ()) -> Rendera
             epsilon_of(row.guarantee, comparison.budget.exact_epsilon),
         )
     lines = [
-        "RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon0, delta0: of one instance, "
-        "rounded down. epsilon: of the whole."
+        "RMSE: root mean squared error of one binary sum, in users. messages: expected per user and instance. "
+        "epsilon0, delta0: of one instance, rounded down. epsilon: of the whole, in nats."
     ]
     if comparison.plans:
-        read = reading([row.guarantee for row in comparison.plans])
-        lines.append(
-            f"At delta = {unrounded(comparison.budget.exact_delta)}: {read}, {common.value} threat model unless noted."
-        )
+        lines.append(f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading(guarantees)}.")
     lines += {enough(row.honest, comparison.users) for row in comparison.plans if row.honest is not None}
     # Below the table: their names and number differ from protocol to protocol.
-    details = [f"{row.bitsum}, {row.method}: {_found(row)}" for row in comparison.plans]
+    details = [Text(f"{row.bitsum}, {row.method}: {_found(row)}") for row in comparison.plans]
     if checks:
-        details = ["", "To check a row, with its parameters in full:", *checks]
-    return Group(title(headline), table, *map(Text, lines), *notes.lines(), *map(Text, details))
+        details = _checked(comparison.plans, checks, common)
+    return Group(title(headline), table, *map(Text, lines), *notes.lines(), *details)
 
 
 def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list[str]:
@@ -249,7 +280,7 @@ def account_table(result: AccountResult) -> RenderableType:
     return Group(
         title(headline),
         table,
-        Text(f"At most: {reading([result.guarantee])}, {result.guarantee.threat_model.value} threat model."),
+        Text(f"At most: {reading([result.guarantee])}."),
         *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
         *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
         *(Text(f"Datasets: {note}.") for note in result.notes),
@@ -321,7 +352,7 @@ def demo_table(result: DemoResult) -> RenderableType:
         legend.append(
             Text(
                 f"epsilon, delta: of all that reaches the analyzer, features and label together "
-                f"({reading(guarantees)}, {guarantees[0].threat_model.value} threat model); the published labels "
+                f"({reading(guarantees)}); the published labels "
                 f"spend {result.label_epsilon:g} of epsilon, and given them the features spend at most "
                 f"{allowed}."
             )

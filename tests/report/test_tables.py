@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from rich.console import Console
 
 from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
-from dpverify.guarantee import Budget, Side
+from dpverify.guarantee import Budget, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.comparison import Comparison, compare
 from dpverify.planning.plan import PlanRow
@@ -133,3 +135,24 @@ def test_guarantees_are_rounded_to_their_side() -> None:
     upper = replace(plan.guarantee, epsilon=1.0000001, delta=1.0001e-6)
     assert str(upper).startswith("(1.00001, 1.01e-06)-DP, upper bound")
     assert str(replace(upper, side=Side.LOWER_BOUND)).startswith("(1, 1e-06)-DP, lower bound")
+
+
+def test_of_many_plans_those_are_checked_that_no_other_beats(comparison: Comparison) -> None:
+    checks = [(row, f"dpverify account {row.bitsum} {row.method} " + "long " * 30) for row in comparison.plans]
+    alike = [row for row in comparison.plans if row.guarantee.threat_model is ThreatModel.COMMUNICATION]
+    text = printed(plan_table(comparison, checks=checks))
+    shown = re.findall(r"^dpverify account (\S+) (\S+) long", text, flags=re.MULTILINE)
+    best = [row for row in alike if (row.bitsum, row.method) in shown]
+    assert 0 < len(best) == len(shown) < len(alike)
+    for row in alike:
+        others = [other for other in best if other is not row and other.messages_per_user <= row.messages_per_user]
+        assert (row in best) != any(other.bitsum_rmse <= row.bitsum_rmse for other in others)
+    few = printed(plan_table(comparison, checks=checks[:4]))
+    assert few.count("dpverify account") == 4
+
+
+def test_no_line_for_the_shell_is_broken(comparison: Comparison) -> None:
+    check = "dpverify account rr " + "--long 1 " * 30
+    screen = Console(width=40, file=io.StringIO())
+    screen.print(plan_table(comparison, checks=[(comparison.plans[0], check)]), markup=False, crop=False)
+    assert check in screen.file.getvalue()  # type: ignore[attr-defined]

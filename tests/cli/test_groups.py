@@ -1,0 +1,44 @@
+"""The help of a group says of every command what it is for, at any width."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify import cli
+
+
+def _help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert cli.main([*words, "--help"]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80])
+@pytest.mark.parametrize("words", [(), ("account",), ("audit",), ("certify",), ("ledger",), ("least",)])
+def test_nothing_is_cut_off(
+    words: tuple[str, ...], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = _help(capsys, monkeypatch, columns, *words)
+    assert not [line for line in lines if line.endswith("...") and "[ARGS]" not in line]
+    listed = lines[: next((place for place, line in enumerate(lines) if "Example" in line), None)]
+    if columns > 30:  # some names of commands alone take more
+        assert max(map(len, listed)) <= columns
+
+
+def test_every_command_is_under_a_heading_and_takes_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = _help(capsys, monkeypatch, 80)
+    listed = [name for names in cli._HEADINGS.values() for name in names]
+    assert sorted(listed) == sorted(cli._COMMANDS)
+    shown = lines[lines.index(f"{next(iter(cli._HEADINGS))}:") :]
+    assert [line.split()[0] for line in shown if line.startswith("  ")] == listed
+    assert [line for line in shown if line and not line.startswith("  ")] == [
+        f"{heading}:" for heading in cli._HEADINGS
+    ]
+
+
+def test_the_help_of_one_command_knows_no_other(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "From a budget to parameters:" not in _help(capsys, monkeypatch, 80, "plan")
