@@ -60,7 +60,7 @@ def test_plans_budgets_and_audits_have_texts() -> None:
     assert str(per_instance_budgets((2, "1e-6"), 10)).startswith("Budget (2, 1e-06) of the whole, I = 10 instances")
     test = AuditResult("a check", 0.5, 100, "exact", "nothing", "a fault", 1.0)
     report = AuditReport("something", None, (test,), 0.01, 100, 0)
-    assert str(report).startswith("Audit of something: 100 runs per dataset")
+    assert str(report).startswith("Audit of something: undecided, 100 runs per dataset")
     axes = report.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a check"]
     assert axes.lines[0].get_xydata().tolist() == [[0.5, 0.0]]

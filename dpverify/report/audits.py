@@ -40,7 +40,7 @@ def audit_table(report: AuditReport) -> RenderableType:
         )
     claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
     return Group(
-        title(f"Audit of {report.subject}{claim}: {report.counted}"),
+        title(f"Audit of {report.subject}{claim}: {report.verdict.value}, {report.counted}"),
         table,
         Text(
             f"adjusted p: corrected for all tests (Holm); a violation is at most {report.level:g}, which a correct "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from dpverify.digits import rounded_down, unrounded
+from dpverify.report.tables import rows_under
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +48,7 @@ def budget_table(budgets: InstanceBudgets) -> RenderableType:
     budgets : InstanceBudgets
         As `dpverify.planning.budgets.per_instance_budgets` returns it.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("composition", "epsilon0", "delta0"):
-        table.add_column(header)
+    table = rows_under("composition", numbers=("epsilon0", "delta0"))
     lines = []
     for row in budgets.rows:
         if row.epsilon0 is None or row.delta0 is None:

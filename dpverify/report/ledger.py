@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,10 @@ from dpverify.report.layout import Rows
 
 __all__ = ["checked_table", "ledger_table"]
 
+_FEW = 3
+"""Theorems of which all is told at once; of more, what was found, for the rest would take many screens."""
+_ONE = "One in full, with its evidence: dpverify ledger NAME. The evidence again: dpverify ledger check NAME."
+
 
 def ledger_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = False) -> RenderableType:
     """Return theorems, as dictionaries, with their verdicts; with `findings`, with all that is known about each."""
@@ -19,15 +24,21 @@ def ledger_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = Fals
         table = Rows(("theorem", "verdict"))
         for theorem in theorems:
             table.add_row(theorem["name"], theorem["verdict"])
-        return Group(table, Text("One in full: dpverify ledger NAME. Its evidence again: dpverify ledger check NAME."))
-    return Group(*(Text("\n  ".join(_told(theorem)) + "\n") for theorem in theorems))
+        verdicts = Counter(theorem["verdict"] for theorem in theorems).most_common()
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts)
+        return Group(table, Text(f"{len(theorems)} claims: {counts}."), Text(_ONE))
+    few = len(theorems) <= _FEW
+    told = [Text("\n  ".join(_told(theorem, in_full=few)) + "\n") for theorem in theorems]
+    return Group(*told, *([] if few else [Text(f"{len(theorems)} claims. {_ONE}")]))
 
 
-def _told(theorem: Mapping[str, Any]) -> list[str]:
+def _told(theorem: Mapping[str, Any], *, in_full: bool) -> list[str]:
     lines = [f"{theorem['name']}: {theorem['verdict']}", f"{theorem['kind']}: {theorem['source']}"]
     lines += [f"{theorem['statement']}.", theorem["finding"]]
     if theorem["repair"]:
         lines.append(f"Instead: {theorem['repair']}")
+    if not in_full:
+        return lines
     lines += [f"needs: {condition}" for condition in theorem["hypotheses"]]
     lines += [f"{each['method']}: {each['shows']} ({each['check']})" for each in theorem["checked_by"]]
     return lines + [f"see {', '.join(theorem['links'])}"] * bool(theorem["links"])

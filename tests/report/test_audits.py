@@ -46,7 +46,7 @@ REPORT = AuditReport(
 def test_every_row_of_the_table_is_a_test() -> None:
     text = printed(audit_table(REPORT), 100)
     lines = text.splitlines()
-    assert lines[0].rstrip() == "Audit of a thing, claim (0.78, 0.001): 12,345 runs per dataset"
+    assert lines[0].rstrip() == "Audit of a thing, claim (0.78, 0.001): violates, 12,345 runs per dataset"
     rows = [line.split() for line in lines if line.split()[:1] in (["conformance"], ["order"], ["privacy"])]
     assert rows == [
         ["conformance", "consistent", "fault", "of", "conformance", "1", "0.97"],

@@ -30,6 +30,19 @@ def test_all_that_is_known_of_a_theorem_is_told() -> None:
     assert theorem.repair not in " ".join(brief.split())
 
 
+def test_of_many_theorems_what_was_found_is_told_and_how_many_there_are() -> None:
+    several = [theorem.to_dict() for theorem in find("Theorem 3.2")]
+    text = as_text(ledger_table(several, findings=True))
+    assert len(several) > 3
+    assert len(text.splitlines()) < 100
+    told = " ".join(text.split())
+    assert all(" ".join(each["finding"].split()) in told for each in several)
+    assert f"{len(several)} claims. One in full, with its evidence: dpverify ledger NAME." in told
+    assert all(f"({each['checked_by'][0]['check']})" not in told for each in several if each["checked_by"])
+    verdicts = [theorem["verdict"] for theorem in several]
+    assert f"{verdicts.count('holds')} holds" in " ".join(as_text(ledger_table(several)).split())
+
+
 def test_what_contradicts_is_told_below_the_rows() -> None:
     text = as_text(checked_table([ROW, {**ROW, "check": "subject:two", "agrees": False, "trouble": "It is not."}]))
     assert "2 computations, which back 2 theorems, in 1.0 s: 1 contradict." in " ".join(text.split())
