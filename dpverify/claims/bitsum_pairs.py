@@ -57,6 +57,10 @@ class ComposedEpsilon(Hashable, Protocol):
     def threat_model(self) -> ThreatModel:
         """Whose view the pairs must be: one of the claims' `threat_models`."""
 
+    @property
+    def nearly(self) -> ComposedEpsilon:
+        """What is no more, nearly as much and quicker, to search roughly with: that of full changes alone."""
+
     def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
         """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound."""
         ...

@@ -206,6 +206,9 @@ def mechanism_claims_of(protocol: object) -> MechanismClaims[Any]:
 def _twin(protocol: object, groups: Sequence[Group]) -> Any:
     # Our own first: what another package has wrong does not concern our protocols.
     names = [(group, name) for group in groups for name in _OWN[group]]
+    # Those that stand where the protocol does: to try others would import what they are about, scikit-learn for one.
+    place = type(protocol).__module__.removeprefix("protocols.")
+    names.sort(key=lambda each: not _OWN[each[0]][each[1]].startswith(place))
     names += [(group, name) for group in groups for name in _GROUPS[group].others]
     for group, name in names:
         if _GROUPS[group][name].protocol is type(protocol):

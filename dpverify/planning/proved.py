@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +40,13 @@ class TargetEpsilon:
     @property
     def delta(self) -> float:  # noqa: D102
         return self.target.delta
+
+    @property
+    def nearly(self) -> TargetEpsilon:
+        """That of floor(T^2) full changes, which are among the joint ones; of these themselves where T^2 is below 1."""
+        if isinstance(self.change, Full) or self.change.full < 1.0:
+            return self
+        return replace(self, change=Full(math.floor(self.change.full)))
 
     def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:  # noqa: D102
         if not isinstance(self.change, Full):

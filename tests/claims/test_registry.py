@@ -52,6 +52,15 @@ def test_protocols_lead_to_their_twins() -> None:
         assert claims_of(protocol) is claims_named(name)
 
 
+def test_a_twin_is_found_without_importing_those_of_other_protocols() -> None:
+    modules = imported(
+        "from protocols.lsq import FourierPairs\n"
+        "from dpverify.claims.registry import claims_of\n"
+        "assert claims_of(FourierPairs(3)).name == 'fourier-pairs'"
+    )
+    assert not modules & {"sklearn", "protocols.classifier", "protocols.histogram"}
+
+
 def test_a_subclass_has_no_twin_of_its_own() -> None:
     class Other(RandomizedResponse):
         """It may do anything."""

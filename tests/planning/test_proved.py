@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.changes import Full
+from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.proved import Search, TargetEpsilon
+from dpverify.privacy_loss.joint_change import JointChange
+from protocols.bitsum import RandomizedResponse
 
 TARGET = TargetEpsilon(Full(4), Budget("1", "1e-5"), ThreatModel.COMMUNICATION)
 
@@ -33,3 +35,31 @@ def test_a_search_that_misses_is_not_believed(monkeypatch: pytest.MonkeyPatch) -
         Search(claims, 200).proved(TARGET)
     assert asked == sorted(asked, reverse=True)
     assert len(asked) == 8
+
+
+@pytest.mark.parametrize("square", [6.0, 40.5])
+def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    measured = JointChange.epsilon_upper
+
+    def counted(self: JointChange, delta: float) -> float:
+        asked.append(measured(self, delta))
+        return asked[-1]
+
+    monkeypatch.setattr(JointChange, "epsilon_upper", counted)
+    target = TargetEpsilon(L2Bounded(square, 90), Budget("1", "1e-6"), ThreatModel.COMMUNICATION)
+    protocol, epsilon = Search(BITSUM_CLAIMS["rr"], 2000).proved(target)
+    assert isinstance(protocol, RandomizedResponse)
+    assert len(asked) <= 3
+    # Nobody could plan for noticeably less noise.
+    assert 1.0 - 5e-4 < epsilon <= 1.0
+    less = RandomizedResponse(2000, protocol.flip_probability * (1.0 - 1e-3))
+    assert BITSUM_CLAIMS["rr"].guaranteed_epsilon(less, target) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "nearly"), [(Full(7), Full(7)), (L2Bounded(0.9, 7), L2Bounded(0.9, 7)), (L2Bounded(3.9, 7), Full(3))]
+)
+def test_what_is_searched_with_roughly_is_no_more(change: Change, nearly: Change) -> None:
+    target = TargetEpsilon(change, Budget("1", "1e-5"), ThreatModel.COMMUNICATION)
+    assert target.nearly.change == nearly

@@ -198,15 +198,16 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         def rough(error: float) -> float:
             tail = _tail(tried := at(error), left_out)
-            return composed_epsilon(_extreme(users, tried.flip_probability, tail))
+            return nearly(_extreme(users, tried.flip_probability, tail))
 
         def sharp(error: float) -> float:
             return self.guaranteed_epsilon(at(error), composed_epsilon)
 
-        left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
-        start = min(normal_deviation(composed_epsilon, target), math.sqrt(users))
+        left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
+        start = min(normal_deviation(nearly, target), math.sqrt(users))
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
+            error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
             error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=_SLOPE)
         if error is None:
             raise InfeasibleBudgetError(
