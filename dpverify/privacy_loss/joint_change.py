@@ -50,6 +50,8 @@ _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss: another costs nothing that shows."""
 _TILT_STEP = 0.02
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
+_TILT_STEPS = 13
+"""Golden sections of the tilts that are looked at, to about such a multiple."""
 _FULL_WIDTH = 1e-4
 _NEARLY_FULL = 0.9
 """From this share of T^2 in m on, charging all coordinates in full may be sharper: the smaller bound is taken."""
@@ -257,7 +259,8 @@ class JointChange:
             # The integral of a Gaussian over a kernel that is wider.
             return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
-        best = least_argument(estimated, math.log(0.3 / self.deviation), math.log(100.0 / self.deviation))
+        ends = math.log(0.3 / self.deviation), math.log(100.0 / self.deviation)
+        best = least_argument(estimated, *ends, steps=_TILT_STEPS)
         self._integrate(math.exp(_TILT_STEP * round(best / _TILT_STEP)), most)
         return self._known_least(cost, most)
 
@@ -308,6 +311,7 @@ class JointChange:
                 small = math.exp(min(self._least_of_few(log_delta), 0.0))
                 growth = math.exp(self._log_growth)
 
+                @functools.cache
                 def among(most: float) -> float:
                     return math.exp(min(self._known_least(log_delta, most), 0.0)) / growth * (1.0 + 8.0 * UNIT)
 
@@ -342,6 +346,7 @@ class JointChange:
             return every
         small = max(self._least_of_few(epsilon), self._loss_error)
 
+        @functools.cache
         def among(most: float) -> float:
             return min(self._known_least(epsilon, most), every) - self._loss_error
 

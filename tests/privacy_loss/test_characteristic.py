@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpverify.privacy_loss import characteristic
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
 
 
@@ -44,6 +45,18 @@ def test_errors_grow_with_the_angles_and_stay_small() -> None:
     assert still.max() < 2e-13
     assert still.max() < max(found)
     assert all(error <= bound for error, bound in zip(found, line.errors, strict=True))
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 64, 100])
+def test_turns_from_powers_of_two_are_as_near_as_is_charged(number: int) -> None:
+    angles = np.array([3e-12, -0.004, 0.7, 2.9])
+    found = characteristic._turns(angles, number)
+    with mpmath.workdps(50):
+        for k, row in enumerate(found):
+            for angle, value in zip(angles.tolist(), row, strict=True):
+                off = abs(mpmath.expm1(1j * k * mpmath.mpf(angle)) - mpmath.mpc(value))
+                assert off <= 15 * k * abs(angle) * 2.0**-53
+    assert found.shape == (number, 4)
 
 
 def test_deviations_of_small_losses_keep_their_digits() -> None:
