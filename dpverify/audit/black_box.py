@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Unpack
@@ -17,7 +17,7 @@ from dpverify.audit.examined import Examination, Examined, TwoCalls, held_out
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.mechanism_report import MechanismReport
 from dpverify.audit.neighbours import InputPair, InputPairs, input_pairs
-from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outputs import RowTarget, Samplers, WidthTarget
 from dpverify.audit.results import POWER
 from dpverify.audit.runner import Trials, run
@@ -37,7 +37,7 @@ _CLAIM_SHARE = 0.8
 _LOWEST_BITS = "the lowest bit"
 _LOOKED_AT = (
     "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
-    "tails, histograms, a linear discriminant and a classifier"
+    "tails, histograms, a linear discriminant and, of more than 64 kinds of outputs, a classifier"
 )
 
 
@@ -116,11 +116,20 @@ def audit_mechanism(
         bets = StagedBets(places, budget.epsilon, budget.delta, level=family_level, detect=how.detect, seed=how.seed)
     shown = _Shown(pairs, places, len(datasets), None if budget is None else budget.epsilon, at, how)
     with closing(how.rounds(read, datasets)) as drawn:
-        for outputs in drawn:
-            if bets is not None and budget is not None and bets.update(outputs):
-                return _refuted(given, budget, pairs, bets, how)
-            shown.update(outputs)
+        for outputs in batched(drawn if bets is None else _until_refuted(drawn, bets)):
+            if bets is None or bets.refuted_after is None:
+                shown.update(outputs)
+    if bets is not None and bets.refuted_after is not None and budget is not None:
+        return _refuted(given, budget, pairs, bets, how)
     return _report(given, budget, at, resolution, shown, how, family_level)
+
+
+def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
+    """Yield outputs until the bets on them have refuted the claim."""
+    for outputs in drawn:
+        if bets.update(outputs):
+            return
+        yield outputs
 
 
 class _Shown:

@@ -152,9 +152,10 @@ def _of_one(name: str, whole: bool, first: Rows, second: Rows) -> Iterator[Aspec
     yield Aspect(f"values of {name}", _bits)
     yield Aspect(f"the sign of {name}", lambda x: np.signbit(x).astype(np.int64))
     yield Aspect(f"the lowest bit of {name}", _grid)
-    integers = _parts(first[:_SEARCHED_ON]), _parts(second[:_SEARCHED_ON])
+    integers = [np.unique(_parts(x[:_SEARCHED_ON]), return_counts=True) for x in (first, second)]
     telling = _best(
-        range(2, _SEARCHED + 1), lambda m: tuple(np.bincount(_residue(x, m), minlength=m) for x in integers)
+        range(2, _SEARCHED + 1),
+        lambda m: tuple(np.bincount(_residue(x, m), often, m).astype(np.int64) for x, often in integers),
     )
     for modulus in dict.fromkeys((*_MODULI, *telling)):
         yield Aspect(f"{name} mod {modulus}", lambda x, m=modulus: _residue(_parts(x), m))  # type: ignore[misc]

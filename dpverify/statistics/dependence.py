@@ -12,7 +12,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["lags_up_to", "pairs_at", "serial_dependence", "smallest_replay"]
+__all__ = ["compact", "lags_up_to", "pairs_at", "serial_dependence", "smallest_replay"]
 
 _EVERY = 1024
 """Up to here every lag is looked at, beyond it a few per octave."""
@@ -26,6 +26,17 @@ def lags_up_to(trials: int) -> NDArray[np.int64]:
     octaves = np.rint(_EVERY * 2.0 ** (np.arange(1, 4 * 14) / 4)).astype(np.int64)
     lags = np.unique(np.concatenate([np.arange(1, _EVERY + 1), octaves]))
     return lags[lags <= most]
+
+
+def compact(codes: NDArray[Any]) -> NDArray[Any]:
+    """Return codes that are equal where these are, of the shortest type that holds them: quick to compare at all lags.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (trials,)
+    """
+    found, places = np.unique(codes, return_inverse=True)
+    return np.asarray(places.astype(np.min_scalar_type(max(0, found.size - 1))))
 
 
 def pairs_at(values: NDArray[Any], lag: int, offset: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -54,7 +65,7 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     StructureCheck
         The p-value is the least one, times the number of comparisons.
     """
-    places = law.index(outputs).astype(np.int32)
+    places = law.index(outputs)
     weights = law.pmf / law.pmf.sum()
     collision = law.collision
     cumulative = np.cumsum(weights)
@@ -62,12 +73,14 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     share = float(1.0 - cumulative[middle])
     same_side = share**2 + (1.0 - share) ** 2
     within = law.outside * len(places) < 1e-6
-    above = places > middle
+    above, codes, listed = places > middle, compact(places), places >= 0
+    every = bool(listed.all())
     compared = [
-        (lag, pairs[0].size, *_alike(pairs, pairs_at(above, lag, offset)))
+        (lag, pairs[0].size, *_alike(pairs, pairs_at(above, lag, offset), kept))
         for lag in lags_up_to(len(places)).tolist()
         for offset in (0, lag)
-        for pairs in [pairs_at(places, lag, offset)]
+        for pairs in [pairs_at(codes, lag, offset)]
+        for kept in [None if every else pairs_at(listed, lag, offset)[0]]
         if pairs[0].size >= _FEWEST
     ]
     if not compared:
@@ -86,10 +99,15 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     return StructureCheck("dependence of runs", min(1.0, p_value), f"of runs {lags[at]} apart {found}")
 
 
-def _alike(places: tuple[NDArray[Any], NDArray[Any]], above: tuple[NDArray[Any], NDArray[Any]]) -> tuple[int, int]:
-    """Return how many pairs are equal, and how many on one side of the median."""
-    equal = int(np.count_nonzero((places[0] == places[1]) & (places[0] >= 0)))
-    return equal, int(np.count_nonzero(above[0] == above[1]))
+def _alike(
+    codes: tuple[NDArray[Any], NDArray[Any]],
+    above: tuple[NDArray[Any], NDArray[Any]],
+    listed: NDArray[np.bool_] | None,
+) -> tuple[int, int]:
+    """Return how many pairs are equal and listed in the law, and how many on one side of the median."""
+    equal = codes[0] == codes[1]
+    hits = np.count_nonzero(equal if listed is None else equal & listed)
+    return int(hits), int(np.count_nonzero(above[0] == above[1]))
 
 
 def smallest_replay(law: DiscreteLaw, trials: int, level: float, *, power: float = 0.95) -> float | None:

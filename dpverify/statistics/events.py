@@ -188,10 +188,17 @@ def likelihood_ratio_events(
     """
     check_integer("trials", trials, low=1)
     check_real("epsilon", epsilon, low=0.0)
-    points = np.concatenate([first.points, second.points])
-    points = np.unique(points, axis=0)
-    score = likelihood_ratio_score(first, second)
-    loss, p, q = score(points), first.probabilities(points), second.probabilities(points)
+    both = DiscreteLaw.of(
+        np.concatenate([first.points, second.points]), np.concatenate([first.pmf, second.pmf]) / 2.0, 1.0
+    )
+    points = both.points
+    loss = likelihood_ratio_score(first, second)(points)
+    p, q = first.probabilities(points), second.probabilities(points)
+    table = np.append(loss, np.nan)  # the last one is of what neither law lists
+
+    def score(samples: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(table[both.index(samples)])
+
     found: list[tuple[float, bool, float, float]] = []
     for upward, sign, likely, other in ((True, 1.0, p, q), (False, -1.0, q, p)):
         signed = sign * loss

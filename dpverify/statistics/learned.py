@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.statistics.aspects import Aspect, coded_aspects, features, numeric_aspects
+from dpverify.statistics.aspects import Aspect, coded_aspects, codes_of, features, numeric_aspects
 from dpverify.statistics.events import Score, classifier_score, histogram_score
 
 __all__ = ["NamedScore", "learned_scores", "table_score"]
@@ -21,6 +22,8 @@ _TABLES, _PEAKED = 12, 6
 _MOST_EPSILON = 100.0
 _PLAIN = 0.05
 """The weight of a plain log-ratio: next to nothing."""
+_FEW_KINDS, _KNOWN = 64, 50
+"""Of so few kinds of outputs, and so many of each on average, a table of whole outputs says all that there is."""
 _CLASSIFIED = 20_000
 """Training outputs on each input that a classifier is fitted to."""
 
@@ -71,10 +74,7 @@ def table_score(
     epsilon : float
         The claim, which single codes are held against.
     """
-    codes = np.concatenate([aspect.of(first), aspect.of(second)])
-    found, place = np.unique(codes, return_inverse=True)
-    counts = np.stack([np.bincount(place[: len(first)], minlength=found.size)] * 2).astype(np.float64)
-    counts[1] = np.bincount(place[len(first) :], minlength=found.size)
+    found, counts = _counted(aspect.of(first), aspect.of(second))
     often = counts.sum(axis=0) >= 2
     if not often.any() or found.size == 1:
         return None
@@ -88,6 +88,20 @@ def table_score(
     beyond = [(a - grown * b) / np.sqrt(a + grown**2 * b) for a, b in (counts, counts[::-1])]
     peak = float(np.max(beyond))
     return _Table(aspect, found[often], ratios, gained - 1.4 * int(often.sum()), peak)
+
+
+def _counted(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the different codes in order, and how often either sample has them, shape (2, codes)."""
+    codes = np.concatenate([first, second])
+    low = int(codes.min())
+    width = int(codes.max()) - low + 1
+    if width <= codes.size:  # few enough to count by their places, without sorting
+        counts = np.stack([np.bincount(x - low, minlength=width) for x in (first, second)])
+        found = np.flatnonzero(counts.any(axis=0))
+        return found + low, counts[:, found].astype(np.float64)
+    found, place = np.unique(codes, return_inverse=True)
+    parts = place[: len(first)], place[len(first) :]
+    return found, np.stack([np.bincount(x, minlength=found.size) for x in parts]).astype(np.float64)
 
 
 def _cautious(more: NDArray[np.float64], less: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -109,7 +123,8 @@ def learned_scores(
     """Return scores of whole outputs, learned from training outputs.
 
     Every column, their sum and a linear discriminant as they are, the best of them as histograms; the tables of codes
-    whose frequencies differ most; and the log-odds of a gradient-boosted classifier.
+    whose frequencies differ most; and the log-odds of a gradient-boosted classifier, unless there are so few kinds of
+    outputs that a table of them is known well.
 
     Parameters
     ----------
@@ -133,7 +148,8 @@ def learned_scores(
     whole, others = tables[:1], sorted(tables[1:], key=lambda table: -table.excess)
     peaked = sorted(others[_TABLES:], key=lambda table: -table.peak)[:_PEAKED]
     scores += [NamedScore(table.aspect.name, table) for table in [*whole, *others[:_TABLES], *peaked]]
-    if numbers:
+    kinds = np.unique(np.concatenate([codes_of(first), codes_of(second)])).size
+    if numbers and not (kinds <= _FEW_KINDS and len(first) >= _KNOWN * kinds):
         scores.append(_classified(first[:_CLASSIFIED], second[:_CLASSIFIED], seed))
     return scores
 

@@ -17,6 +17,8 @@ from protocols.validation import check_integer, check_probability, check_real
 __all__ = ["event_power", "faulty_event", "g_test_power", "smallest_detectable_epsilon", "trials_for"]
 
 _MOST_TRIALS = 10**9
+_PART = 256
+"""Counts whose limits are computed together and kept."""
 
 
 def trials_for(power_at: Callable[[int], float], power: float = 0.95, *, most: int = _MOST_TRIALS) -> int | None:
@@ -67,14 +69,33 @@ def event_power(
         check_probability(name, value)
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
     reach = 8.0 * math.sqrt(trials * p * (1.0 - p)) + 32.0
-    x = np.arange(max(0, math.floor(trials * p - reach)), min(trials, math.ceil(trials * p + reach)) + 1)
-    needed = (lower_limit(x, trials, share * level) - delta) * math.exp(-epsilon)
-    able = needed > 0
-    x, needed = x[able], np.minimum(needed[able], 1.0)
-    # Refuted iff P(Bin(trials, needed) <= y) < (1 - share) level: y at most this.
-    most = stats.binom.ppf((1.0 - share) * level, trials, needed) - 1.0
+    start, end = max(0, math.floor(trials * p - reach)), min(trials, math.ceil(trials * p + reach)) + 1
+    parts = [
+        _refuted_up_to(part, epsilon, delta, trials, level, share) for part in range(start // _PART, -(-end // _PART))
+    ]
+    first = start // _PART * _PART
+    most = np.concatenate(parts)[start - first : end - first]
     refuted = np.where(most >= 0, special.bdtr(np.maximum(most, 0.0), trials, q), 0.0)
-    return float(min(1.0, np.dot(stats.binom.pmf(x, trials, p), refuted)))
+    return float(min(1.0, np.dot(stats.binom.pmf(np.arange(start, end), trials, p), refuted)))
+
+
+@lru_cache(maxsize=512)
+def _refuted_up_to(
+    part: int, epsilon: float, delta: float, trials: int, level: float, share: float
+) -> NDArray[np.float64]:
+    """Return up to which count on the other dataset the claim is refuted, by the count on the likelier; -1 if by none.
+
+    For the counts in `[part, part + 1) _PART`, whatever the event's probabilities are: searches for these come back to
+    the same counts.
+    """
+    x = np.arange(part * _PART, min((part + 1) * _PART, trials + 1))
+    needed = (lower_limit(x, trials, share * level) - delta) * math.exp(-epsilon)
+    most = np.full(x.size, -1.0)
+    able = needed > 0
+    # Refuted iff P(Bin(trials, needed) <= y) < (1 - share) level: y at most this.
+    most[able] = stats.binom.ppf((1.0 - share) * level, trials, np.minimum(needed[able], 1.0)) - 1.0
+    most.flags.writeable = False
+    return most
 
 
 @lru_cache(maxsize=256)

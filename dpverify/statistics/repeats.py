@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.search import bisected
-from dpverify.statistics.dependence import lags_up_to, pairs_at
+from dpverify.statistics.dependence import compact, lags_up_to, pairs_at
 from dpverify.statistics.fisher import fisher
 from dpverify.statistics.intervals import upper_limit
 from dpverify.statistics.structure import StructureCheck
@@ -43,7 +44,7 @@ def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
         One for each output, in the order of the runs; equal for equal outputs. Several: of other things to be equal in.
     """
     best, found, comparisons = 1.0, "near runs are equal no more often than others", 0
-    for entry in codes:
+    for entry in map(compact, codes):
         near, far = entry[: len(entry) // 2], entry[len(entry) // 2 :]
         pairs = len(far) // 2
         equal_far = int(np.count_nonzero(far[:pairs] == far[pairs : 2 * pairs]))
@@ -141,7 +142,7 @@ def _sides(columns: NDArray[np.float64], tenth: int) -> tuple[list[str], NDArray
     return names, np.stack(sides, axis=1) if sides else np.zeros((len(columns) - tenth, 0), dtype=np.bool_)
 
 
-def _gaps(codes: NDArray[np.int64]) -> list[int]:
+def _gaps(codes: NDArray[Any]) -> list[int]:
     """Return the most frequent distances between one run and the next that is equal to it."""
     order = np.argsort(codes, kind="stable")
     same = codes[order[1:]] == codes[order[:-1]]

@@ -8,6 +8,7 @@ often it occurs at all, its number among runs in a row is hypergeometric (Fisher
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,11 +67,16 @@ def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
         The p-value is the least one, times the number of codes.
     """
     best, found, looked_at = 1.0, "runs in a row are like runs far apart", 0
+
+    @functools.lru_cache(maxsize=len(_LENGTHS) + 1)  # sights of one column come one after another
+    def windows_of(columns: tuple[int, ...], length: int) -> tuple[Windows, Windows]:
+        return _windows(rows[:, columns], length)
+
     for sight in _sights(rows):
         half = len(rows) // (4 * sight.length)
         if half < _LEAST:
             continue
-        near, far = _windows(rows[:, sight.columns], sight.length)
+        near, far = windows_of(sight.columns, sight.length)
         looked_at += 1
         coded = Aspect(sight.name, sight.code)
         table = table_score(coded, near[:half], far[:half])

@@ -10,7 +10,7 @@ import pytest
 from dpverify.audit.bitsum import audit_bitsum
 from dpverify.audit.black_box import audit_mechanism
 from dpverify.audit.density import audit_density
-from dpverify.audit.options import AuditKeywords, AuditOptions
+from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.target import Target
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import GaussianFeatures
@@ -61,3 +61,13 @@ def test_draws_follow_the_seed_and_the_blocks() -> None:
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="trails"):
         audit_bitsum(RR, trails=100)  # type: ignore[call-arg]
+
+
+def test_blocks_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.audit.options._ENTRIES", 12)
+    blocks = [[np.arange(2.0) + 2 * at, -np.arange(2.0) - 2 * at] for at in range(4)]
+    together = list(batched(blocks))
+    assert [len(first) for first, _ in together] == [6, 2]
+    np.testing.assert_array_equal(np.concatenate([first for first, _ in together]), np.arange(8.0))
+    np.testing.assert_array_equal(np.concatenate([second for _, second in together]), -np.arange(8.0))
+    assert list(batched([])) == []

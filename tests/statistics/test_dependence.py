@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.dependence import lags_up_to, serial_dependence
+from dpverify.statistics.dependence import compact, lags_up_to, serial_dependence
 
 LAW = DiscreteLaw.of(np.arange(9), np.array([1.0, 8, 28, 56, 70, 56, 28, 8, 1]) / 256)
 
@@ -54,3 +54,22 @@ def test_independent_runs_fail_no_more_often_than_stated() -> None:
     p_values = np.array([serial_dependence(drawn(seed, 2_000), LAW).p_value for seed in range(400)])
     # Below 0.05 in at most 5 %: 45 or more of 400 with probability below 1e-6.
     assert np.count_nonzero(p_values < 0.05) < 45
+
+
+def test_compact_codes_are_equal_where_the_codes_are() -> None:
+    for most, size in ((2, 1), (120, 1), (5000, 2), (10**12, 4)):
+        codes = np.random.default_rng(1).integers(-most, most, 100_000)
+        short = compact(codes)
+        assert short.itemsize == size
+        np.testing.assert_array_equal(short[1:] == short[:-1], codes[1:] == codes[:-1])
+        np.testing.assert_array_equal(np.argsort(short, kind="stable"), np.argsort(codes, kind="stable"))
+    assert compact(np.zeros(0, dtype=np.int64)).size == 0
+
+
+def test_outcomes_that_are_not_listed_are_no_repeats() -> None:
+    half = DiscreteLaw.of(np.arange(2), [0.25, 0.25], 0.5)
+    values = half.sample(2000, np.random.default_rng(4)).astype(float)
+    values[::2] = 0.5  # equal at every even lag, and listed nowhere
+    assert serial_dependence(values, half).p_value == 1.0
+    values[::2] = 1.0
+    assert serial_dependence(values, half).p_value < 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.statistics.aspects import Aspect
-from dpverify.statistics.learned import learned_scores, table_score
+from dpverify.statistics.learned import _counted, learned_scores, table_score
 
 RNG = np.random.default_rng(5)
 
@@ -38,5 +38,24 @@ def test_scores_are_higher_on_the_first_input() -> None:
     fresh = draw(0.1), draw(0.9)
     best = max(scores, key=lambda score: score.of(fresh[0]).mean() - score.of(fresh[1]).mean())
     assert best.of(fresh[0]).mean() - best.of(fresh[1]).mean() > 2
-    assert "a gradient-boosted classifier" in [score.name for score in scores]
     assert len({score.name for score in scores}) == len(scores)
+
+
+def test_a_classifier_learns_where_a_table_of_outputs_does_not_say_all() -> None:
+    name = "a gradient-boosted classifier"
+    few = RNG.integers(0, 4, (2, 1000, 1)).astype(float)
+    assert name not in [score.name for score in learned_scores(*few)]
+    # A sixtieth of the outputs are of kinds of their own, or each kind is seen too rarely.
+    own = np.where(RNG.random(few.shape) < 1 / 60, RNG.normal(size=few.shape), few)
+    rarely = RNG.integers(0, 60, (2, 1000, 1)).astype(float)
+    for samples in (own, rarely, RNG.normal(size=(2, 1000, 1))):
+        assert name in [score.name for score in learned_scores(*samples)]
+
+
+def test_codes_are_counted_by_place_as_by_order() -> None:
+    narrow = [RNG.integers(-5, 9, 200) for _ in range(2)]
+    for samples in (narrow, [codes * 10**9 for codes in narrow], [np.array([4, 4]), np.array([5])]):
+        found, counts = _counted(*samples)
+        assert found.tolist() == np.unique(np.concatenate(samples)).tolist()
+        for codes, often in zip(samples, counts, strict=True):
+            assert often.tolist() == [np.count_nonzero(codes == code) for code in found]

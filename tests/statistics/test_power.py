@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.statistics.intervals import lower_limit
 from dpverify.statistics.lower_bound import claim_p_value
 from dpverify.statistics.power import event_power, faulty_event, g_test_power, smallest_detectable_epsilon, trials_for
 
@@ -76,3 +77,13 @@ def test_bad_input() -> None:
         event_power(1.2, 0.1, 1.0, 0.0, 10, 0.1)
     with pytest.raises(ValueError, match=r"^null and alternative have shapes \(2,\) and \(1,\)"):
         g_test_power([0.5, 0.5], [1.0], 10, 0.1)
+
+
+@pytest.mark.parametrize(("p", "q", "delta"), [(0.5, 0.15, 0.0), (0.02, 0.001, 1e-3), (0.9999, 0.3, 0.0)])
+def test_event_power_of_many_trials_by_the_limits_of_every_count(p: float, q: float, delta: float) -> None:
+    trials, level, epsilon = 1500, 0.01, 1.0
+    x = np.arange(trials + 1)
+    needed = np.minimum(1.0, (lower_limit(x, trials, level / 2) - delta) * math.exp(-epsilon))
+    most = np.array([stats.binom.ppf(level / 2, trials, share) - 1 if share > 0 else -1 for share in needed])
+    power = float(stats.binom.pmf(x, trials, p) @ np.where(most >= 0, stats.binom.cdf(most, trials, q), 0.0))
+    assert event_power(p, q, epsilon, delta, trials, level) == pytest.approx(power, abs=1e-11)
