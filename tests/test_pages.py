@@ -27,12 +27,17 @@ import numpy as np
 def noisy_count(values, rng):
     return float(values.sum() + rng.geometric(1 - np.exp(-1)) - rng.geometric(1 - np.exp(-1)))
 
+def noisy_sum(bits, rng):
+    reports = bits ^ (rng.random(bits.size) < 0.25)
+    return float((reports.sum() - bits.size * 0.25) / 0.5)
+
 def report_label(labels, rng):
     lie = rng.random() < 2 / (2 + np.e)
     return int(labels[0] + lie * rng.integers(1, 3)) % 3
 """
 
 BEFORE = {
+    "auditing": f"from pathlib import Path\nPath('ours.py').write_text({OURS!r})",
     "audits_in_ci": f"from pathlib import Path\nPath('ours.py').write_text({OURS!r})",
     "spending": """
 from pathlib import Path
@@ -52,7 +57,16 @@ np.save("others.npy", X_test)
 }
 """What a page assumes that its reader has."""
 
-PAGES = ("tutorial", "telemetry", "pictures", "audits_in_ci", "spending", "private_classifier", "comparison")
+PAGES = (
+    "tutorial",
+    "telemetry",
+    "pictures",
+    "auditing",
+    "audits_in_ci",
+    "spending",
+    "private_classifier",
+    "comparison",
+)
 
 
 def blocks(text: str) -> list[tuple[str, str]]:

@@ -56,7 +56,8 @@ def crowd_table(crowd: Crowd) -> RenderableType:
         title = f"Budget {crowd.budget}, n = {crowd.users:,} users, {name} features, {crowd.density.bits:,} bits"
     legend = (
         "Columns: epsilon at the budget's delta, rounded up, if this share of the users follows the protocol and the "
-        "adversary knows all that the others send, or they drop out. RMSE: of one bitsum, in users, if all follow it."
+        "adversary knows all that the others send, or they drop out (replace-one adjacency). RMSE: of one binary sum, "
+        "in users, if all follow it."
     )
     planned = {row.plan.honest for row in crowd.plans} - {None}
     promise = [f"Planned for {count:,} honest users." for count in planned]
@@ -76,7 +77,7 @@ def _attacks(crowd: Crowd) -> list[RenderableType]:
         shown = f"{cap.messages:,}" if cap is not None else "?" if row.attack.note else "-"
         table.add_row(name_lines(row.plan.bitsum), *ends[:2], shown, *ends[2:])
         notes += [f"{row.plan.bitsum}: {row.attack.note}"] if row.attack.note else []
-    what = "a sum, compared with staying away: at the least and at the most, exactly"
+    what = "a sum, in users and compared with staying away: at the least and at the most, exactly"
     if crowd.density is not None:
         what = "a density, compared with staying away: no more than this, at any query (of norm 1, for inner products)"
     legend = (

@@ -11,6 +11,7 @@ from dpverify.claims.registry import claims_of
 from dpverify.digits import rounded_up
 from dpverify.report.fronts import draw_front, mark
 from dpverify.report.layout import Rows
+from dpverify.report.tables import reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ def density_table(found: DensityPlan) -> RenderableType:
         "T^2: what one point can change of all bits. messages: expected per user, over all bits. RMSE: exact, of a "
         "density where all users hold one point. front (*): no other row has as few messages and less error.",
         f"recommended (>): {chosen.reason}.",
-        f"Every row is {found.budget}-DP: upper bound, replace-one adjacency.",
+        f"Every row is {found.budget}-DP: {reading([row.bitsum.guarantee for row in found.rows])}.",
     ]
     if found.honest is not None:
         lines.append(f"Planned for {found.honest:,} honest users.")
