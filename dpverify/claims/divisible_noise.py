@@ -47,7 +47,11 @@ A spread counts as 1 at least. At many instances the variance of its losses coun
 """
 _GAIN = 2e-3
 """What the next shape must gain, relatively, for larger ones to be tried."""
-_SEARCH_EFFORT, _DIFFERENCE_EFFORT = 1e9, 3e7
+_SEARCH_EFFORT, _DIFFERENCE_EFFORT, _MOST_FOR_DIFFERENCE = 1e9, 3e7, 2e10
+"""Products for one of the pairs that a search tries, of counts and of their difference; and the most for the latter.
+
+Noise whose difference takes more is too wide to be seen with a flood: it would be tried for nothing.
+"""
 
 
 def counts(protocol: ThreeNB, tail: float, effort: float = EFFORT, max_atoms: int = MOST_COUNTS) -> Enclosure:
@@ -92,7 +96,14 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
             return composed_epsilon([discrete_laplace(1.0 / spread).up])
         # Z1 - Z2 is symmetric, and so both directions are one pair.
         tail = _search_tail(composed_epsilon)
-        made = negative_binomial_counts(shape, noise_p(spread, shape), None, tail, effort=_DIFFERENCE_EFFORT)
+        made = negative_binomial_counts(
+            shape,
+            noise_p(spread, shape),
+            None,
+            tail,
+            effort=_DIFFERENCE_EFFORT,
+            most_effort=_MOST_FOR_DIFFERENCE,
+        )
         return composed_epsilon([made.upper.up])
 
     found: dict[float, float] = {}

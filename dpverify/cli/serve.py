@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import webbrowser
 from typing import Annotated
@@ -37,3 +38,4 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     run(port, ready)
+    gc.freeze()  # to look for garbage once more would take longer than all else that there is to end

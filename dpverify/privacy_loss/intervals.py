@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-__all__ = ["Cuts", "Masses", "cuts_of", "points"]
+__all__ = ["Cuts", "Masses", "Sums", "cuts_of", "points"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -48,6 +48,34 @@ def cuts_of(stop: int, width: Callable[[int], float]) -> Cuts:
     return Cuts(np.array(firsts, dtype=np.int64), np.array(widths, dtype=np.int64))
 
 
+class Sums:
+    """The sums of 1, 2, 4, ... neighbouring values of a pmf on the integers from 0 on, which is 0 elsewhere.
+
+    Those asked for last are kept: who goes through intervals of growing widths makes all of them once.
+
+    Parameters
+    ----------
+    pmf : ndarray
+        Of 0, 1, ... .
+    low, high : int
+        Integers are looked up in [low, high), which holds those of the pmf.
+    """
+
+    def __init__(self, pmf: Floats, low: int, high: int) -> None:
+        self.low = low
+        self.points: Floats = np.concatenate([np.zeros(-low), pmf, np.zeros(high - pmf.size)])
+        self._sums, self._reach = self.points, 1
+
+    def of(self, width: int) -> Floats:
+        """Return the sums of so many neighbours, a power of two: of those from low on, from low + 1 on, and so on."""
+        if width < self._reach:
+            self._sums, self._reach = self.points, 1
+        # By additions in turn, none of which cancels.
+        while self._reach < width:
+            self._sums, self._reach = self._sums[: -self._reach] + self._sums[self._reach :], 2 * self._reach
+        return self._sums
+
+
 class Masses(NamedTuple):
     """P(X in interval + j), shape (intervals, numbers of j), and the pmf at the intervals' first and last integers."""
 
@@ -56,25 +84,28 @@ class Masses(NamedTuple):
     lasts: Floats
 
     @classmethod
-    def of(cls, pmf: Floats, cuts: Cuts, shift: int, length: int) -> Masses:
-        """Return them for j = shift, ..., shift + length - 1, X from 0 on."""
-        # With zeros beyond the values, on either side as many as the intervals reach.
-        below = max(0, -int(cuts.firsts[0]) - shift)
-        above = max(0, int(cuts.lasts[-1]) + shift + length - pmf.size)
-        padded = np.concatenate([np.zeros(below), pmf, np.zeros(above)])
-        starts = cuts.firsts + (shift + below)
-        firsts = sliding_window_view(padded, length)[starts]
+    def of(cls, sums: Sums, cuts: Cuts, shift: int, length: int) -> Masses:
+        """Return them for j = shift, ..., shift + length - 1."""
+        starts = cuts.firsts + (shift - sums.low)
+        firsts = _windows(sums.points, starts, length)
         if (cuts.widths == 1).all():
             return cls(firsts, firsts, firsts)
-        masses, sums, reach = np.empty_like(firsts), padded, 1
+        lasts = _windows(sums.points, starts + cuts.widths - 1, length)
+        if (cuts.widths == cuts.widths[0]).all():
+            return cls(_windows(sums.of(int(cuts.widths[0])), starts, length), firsts, lasts)
+        masses = np.empty_like(firsts)
         for width in np.unique(cuts.widths):
-            # The sums of 2^k neighbours, by k additions in turn, none of which cancels.
-            while reach < width:
-                sums, reach = sums[:-reach] + sums[reach:], 2 * reach
             same = cuts.widths == width
-            masses[same] = sliding_window_view(sums, length)[starts[same]]
-        return cls(masses, firsts, sliding_window_view(padded, length)[starts + cuts.widths - 1])
+            masses[same] = _windows(sums.of(int(width)), starts[same], length)
+        return cls(masses, firsts, lasts)
 
     def backwards(self) -> Masses:
         """Return them with j from the last to the first."""
         return Masses(*(np.ascontiguousarray(matrix[:, ::-1]) for matrix in self))
+
+
+def _windows(values: Floats, starts: Integers, length: int) -> Floats:
+    """Return so many neighbouring values from each start on, shape (starts, length): of a single one, no copy."""
+    if starts.size == 1:
+        return values[np.newaxis, int(starts[0]) : int(starts[0]) + length]
+    return np.asarray(sliding_window_view(values, length)[starts])

@@ -22,18 +22,19 @@ from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
 from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.cells import Cells, Enclosure, enclosed
-from dpverify.privacy_loss.intervals import Cuts, Masses, cuts_of, points
+from dpverify.privacy_loss.intervals import Cuts, Masses, Sums, cuts_of, points
 from dpverify.privacy_loss.pairs import MOST_COUNTS
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_real
 
-__all__ = ["EFFORT", "Order", "negative_binomial_counts", "two_counts"]
+__all__ = ["EFFORT", "MOST_EFFORT", "Order", "negative_binomial_counts", "two_counts"]
 
 Floats = NDArray[np.float64]
 
 EFFORT = 4e9
 """Products to be made by default, which takes some tenths of a second."""
-_MOST_EFFORT = 4e10
+MOST_EFFORT = 4e10
+"""And where finer cells are needed."""
 _OVERHEAD = 8.0
 """Columns that would take as long as making a row."""
 _MOST_ENTRIES = 2**22
@@ -72,6 +73,7 @@ def negative_binomial_counts(
     tail: float = 1e-40,
     *,
     effort: float = EFFORT,
+    most_effort: float = MOST_EFFORT,
     max_atoms: int = MOST_COUNTS,
 ) -> Enclosure:
     """Enclose the pair of the counts for Z1, Z2 ~ NB(shape, p) and Z3 ~ NB(*flood), or of their difference alone.
@@ -84,7 +86,7 @@ def negative_binomial_counts(
         r' > 0 and p' in [0, 1). None is an unlimited flood: the counts then tell no more than their difference.
     tail : float
         About what may be left out, in (0, 0.5].
-    effort : float
+    effort, most_effort : float
         See `two_counts`.
     max_atoms : int
         How many atoms each law may have.
@@ -101,7 +103,7 @@ def negative_binomial_counts(
     cut = max(check_real("tail", tail, low=0.0, high=0.5, low_open=True) * _DEEPER, SMALLEST_TAIL)
     own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
     shared = None if flood is None else noise.negative_binomial(*flood, cut, max_atoms=max_atoms)
-    return two_counts(own, shared, order=_order(shape, p, flood), effort=effort)
+    return two_counts(own, shared, order=_order(shape, p, flood), effort=effort, most_effort=most_effort)
 
 
 def _order(shape: float, p: float, flood: tuple[float, float] | None) -> Order:
@@ -114,7 +116,14 @@ def _order(shape: float, p: float, flood: tuple[float, float] | None) -> Order:
     return Order.CONVEX if flood is None or p * p * (1.0 + 4.0 * UNIT) <= flood[1] else Order.NONE
 
 
-def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, order: Order, effort: float = EFFORT) -> Enclosure:
+def two_counts(
+    own: IntegerLaw,
+    flood: IntegerLaw | None,
+    *,
+    order: Order,
+    effort: float = EFFORT,
+    most_effort: float = MOST_EFFORT,
+) -> Enclosure:
     """Enclose the pair of (x + Z1 + Z3, Z2 + Z3) for x = 1 against x = 0.
 
     Parameters
@@ -128,6 +137,8 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, order: Order, effor
     effort : float
         About how many products may be made: the more, the finer the cells. Cells that are too coarse to be of use are
         refined beyond it.
+    most_effort : float
+        How many may be made for those: beyond, it is refused.
 
     Raises
     ------
@@ -146,12 +157,12 @@ def two_counts(own: IntegerLaw, flood: IntegerLaw | None, *, order: Order, effor
             )
         products = 12.0 * rows.firsts.size * (columns.firsts.size + _OVERHEAD) * own.pmf.size
         coarsest = order is Order.NONE or resolution / _FINER < _COARSEST
-        if products <= (_MOST_EFFORT if coarsest else effort):
+        if products <= (most_effort if coarsest else effort):
             return enclosed(_cells(own, flood, rows, columns, order), resolution)
         if coarsest:
             raise CapacityError(
                 f"the two counts take 2 x {rows.firsts.size} x {columns.firsts.size} cells with {own.pmf.size} values "
-                f"of the noise, but at most {_MOST_EFFORT:.2g} products are made; use less noise, or shapes of at "
+                f"of the noise, but at most {most_effort:.2g} products are made; use less noise, or shapes of at "
                 "least 1."
             )
         resolution /= _FINER
@@ -209,8 +220,10 @@ class _Summed(NamedTuple):
     columns: Masses
 
     @classmethod
-    def of(cls, f: Floats, rows: Masses, columns: Masses, least: float) -> _Summed:
-        """Return it without the values whose mass is at most `least` in every row."""
+    def of(cls, f: Floats, rows: Masses, columns: Masses | None, least: float) -> _Summed:
+        """Return it without the values whose mass is at most `least` in every row; all values if there is no flood."""
+        if columns is None:
+            return cls(rows, Masses(*3 * (f[np.newaxis],)))
         occupied = np.flatnonzero(rows.masses.max(axis=0) * f > least)
         values = slice(int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else slice(0, 1)
         weighed = Masses(*(row[:, values] * f[values] for row in rows))
@@ -238,14 +251,16 @@ def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: Cuts, columns: Cuts,
     from_zero = flood is not None and own.start + flood.start == 0
     parts: list[tuple[Floats, ...]] = []
     infinite, missing = 0.0, np.zeros(2)
+    own_sums = Sums(f, -1, int(rows.lasts[-1]) + 1 + size)
+    flood_sums = None if flood is None else Sums(flood.pmf, -size, max(int(columns.lasts[-1]) + 1, flood.pmf.size))
     for across in columns.blocks(_MOST_ENTRIES // size):
-        if flood is None:
-            seen = later = Masses(*3 * (np.ones((1, size)),))
-        else:
-            seen, later = (Masses.of(flood.pmf, across, 1 - size - x, size).backwards() for x in (0, 1))
+        seen, later = (
+            None if flood_sums is None else Masses.of(flood_sums, across, 1 - size - x, size).backwards()
+            for x in (0, 1)
+        )
         for down in rows.blocks(_MOST_ENTRIES // (4 * size)):
             # At x = 0 both counts have one law: what the first has more is as likely as what it has less.
-            still = _Summed.of(f, Masses.of(f, down, 0, size), seen, least)
+            still = _Summed.of(f, Masses.of(own_sums, down, 0, size), seen, least)
             masses = still.masses()
             # The first count is the larger one, or the smaller one by at least 1.
             for larger in (True, False):
@@ -256,7 +271,7 @@ def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: Cuts, columns: Cuts,
                 # Where the loss grows with m, but falls with |d|.
                 crossed = order is not Order.CONVEX and not larger
                 zero, zero_ends = masses[skipped:], [end[skipped:] for end in still.ends(crossed)]
-                moved = Masses.of(f, cuts, -1 if larger else 1, size)
+                moved = Masses.of(own_sums, cuts, -1 if larger else 1, size)
                 shifted = _Summed.of(f, moved, seen if larger else later, least)
                 one, one_ends = shifted.masses(), shifted.ends(crossed)
                 kept = np.minimum.reduce([*zero_ends, *one_ends]) >= floor

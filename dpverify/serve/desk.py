@@ -9,11 +9,10 @@ import signal
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
-from typing import Any
+from typing import Any, TypeVar
 
 from dpverify.audit.process import withdraw
 from dpverify.serve.work import Refusal
@@ -30,6 +29,7 @@ _HOPS = 4
 """So many turns of the loop bring an answer to who asked, and the question that follows from it back here."""
 _PRELOADED = ["dpverify.serve.work"]
 
+_Answer = TypeVar("_Answer")
 Rank = tuple[int, ...]
 """What is answered first: the least."""
 
@@ -73,7 +73,6 @@ class Desk:
         self._seconds = seconds
         self._answers: OrderedDict[Hashable, tuple[bool, Any]] = OrderedDict()
         self._jobs: dict[Hashable, _Job] = {}
-        self._threads = ThreadPoolExecutor(count)
         self._idle = [_Worker() for _ in range(count)]
         self._busy: dict[_Worker, _Job] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -83,7 +82,7 @@ class Desk:
     def start(self) -> None:
         """Start the processes, so that the first question need not wait for them."""
         for worker in self._idle:
-            self._threads.submit(worker.start)
+            _thread(worker.start)
 
     async def ask(
         self, key: Hashable, function: Callable[..., Any], *arguments: Any, rank: Rank, near: Hashable = None
@@ -155,9 +154,8 @@ class Desk:
             stale[0].kill()  # when it has ended, the question is assigned again
 
     async def _run(self, worker: _Worker, job: _Job) -> None:
-        loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(self._threads, worker.call, self._seconds, job.function, job.arguments)
+            answer = await _in_thread(worker.call, self._seconds, job.function, job.arguments)
         except _Killed:
             answer = None
         del self._busy[worker]
@@ -189,7 +187,6 @@ class Desk:
             task.cancel()
         for worker in (*self._idle, *self._busy):
             worker.kill()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _rank(job: _Job) -> Rank:
@@ -201,6 +198,35 @@ def _told(answer: tuple[bool, Any]) -> Any:
     if not fine:
         raise Refusal(value)
     return value
+
+
+def _thread(function: Callable[[], object]) -> None:
+    """Start a thread that the interpreter does not wait for when it ends, as it would for those of a pool.
+
+    To start a process takes seconds where many others compute.
+    """
+    threading.Thread(target=function, daemon=True).start()
+
+
+async def _in_thread(function: Callable[..., _Answer], *arguments: Any) -> _Answer:
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[_Answer] = loop.create_future()
+
+    def tell(settle: Callable[[Any], None], value: Any) -> None:
+        if not found.done():
+            settle(value)
+
+    def work() -> None:
+        settled: tuple[Callable[[Any], None], Any]
+        try:
+            settled = found.set_result, function(*arguments)
+        except Exception as error:
+            settled = found.set_exception, error
+        with suppress(RuntimeError):  # the loop may have ended
+            loop.call_soon_threadsafe(tell, *settled)
+
+    _thread(work)
+    return await found
 
 
 class _Killed(Exception):

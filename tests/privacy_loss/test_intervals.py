@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.intervals import Masses, cuts_of, points
+from dpverify.privacy_loss.intervals import Masses, Sums, cuts_of, points
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(-30, 30), st.integers(1, 25), st.floats(0.1, 9.0))
@@ -18,7 +18,8 @@ def test_masses_are_the_sums(seed: int, size: int, shift: int, length: int, widt
     cuts = cuts_of(30, lambda edge: width * edge / 5)
     assert cuts.firsts[0] == 0
     assert (cuts.firsts[1:] == cuts.lasts[:-1] + 1).all()
-    found = Masses.of(pmf, cuts, shift, length)
+    sums = Sums(pmf, min(shift, 0), max(int(cuts.lasts[-1]) + shift + length, size))
+    found = Masses.of(sums, cuts, shift, length)
 
     def at(integer: int) -> float:
         return float(pmf[integer]) if 0 <= integer < size else 0.0
@@ -29,6 +30,8 @@ def test_masses_are_the_sums(seed: int, size: int, shift: int, length: int, widt
             assert found.firsts[row, column] == at(first + j)
             assert found.lasts[row, column] == at(last + j)
     assert (found.backwards().masses == found.masses[:, ::-1]).all()
+    again = Masses.of(sums, cuts, shift, length)
+    assert (again.masses == found.masses).all()
 
 
 def test_points_and_blocks_are_all_of_the_integers() -> None:
@@ -43,8 +46,20 @@ def test_masses_take_no_more_memory_than_what_they_fill() -> None:
     cuts = cuts_of(4000, lambda edge: edge / 40)
     tracemalloc.start()
     try:
-        found = Masses.of(pmf, cuts, -1, pmf.size)
+        found = Masses.of(Sums(pmf, -1, int(cuts.lasts[-1]) + pmf.size), cuts, -1, pmf.size)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak <= 1.25 * sum(matrix.nbytes for matrix in found)
+
+
+def test_sums_and_single_intervals_are_not_made_anew() -> None:
+    pmf = np.full(4000, 1e-3)
+    sums = Sums(pmf, -1, 8001)
+    assert sums.of(8) is sums.of(8)
+    single = next(cuts_of(4000, lambda _: 8.0).blocks(1))
+    found = Masses.of(sums, single, 1, pmf.size)
+    assert all(
+        np.shares_memory(matrix, kept) for matrix, kept in zip(found, (sums.of(8), *2 * (sums.points,)), strict=True)
+    )
+    assert found.masses[0, 0] == pytest.approx(8e-3)

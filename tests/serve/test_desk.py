@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.serve.desk import Desk
+from dpverify.serve.desk import Desk, _Worker
 from dpverify.serve.work import Refusal
 
 
@@ -134,3 +135,23 @@ def test_a_closed_desk_answers_nobody(tmp_path: Path) -> None:
     start = time.monotonic()
     with_desk(1, closed)
     assert time.monotonic() - start < 30
+
+
+def test_the_interpreter_does_not_wait_for_a_process_that_is_still_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, end = threading.Event(), threading.Event()
+    waiting: list[threading.Thread] = []
+
+    def start(worker: _Worker) -> None:
+        waiting.append(threading.current_thread())
+        begun.set()
+        end.wait(10.0)
+
+    monkeypatch.setattr(_Worker, "start", start)
+    desk = Desk(1)
+    desk.start()
+    try:
+        assert begun.wait(10.0)
+        desk.close()
+        assert [thread.daemon for thread in waiting] == [True]
+    finally:
+        end.set()
