@@ -61,8 +61,13 @@ class ComposedEpsilon(Hashable, Protocol):
     def nearly(self) -> ComposedEpsilon:
         """What is no more, nearly as much and quicker, to search roughly with: that of full changes alone."""
 
-    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:
-        """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound."""
+    def __call__(
+        self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
+    ) -> float:
+        """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound.
+
+        Pairs that are attained tell how sharp the bound is, and whether it pays to look for a better one.
+        """
         ...
 
 

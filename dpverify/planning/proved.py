@@ -48,11 +48,17 @@ class TargetEpsilon:
             return self
         return replace(self, change=Full(math.floor(self.change.full)))
 
-    def __call__(self, pairs: Sequence[Entry], *, decide: bool = False) -> float:  # noqa: D102
+    def __call__(  # noqa: D102
+        self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
+    ) -> float:
         if not isinstance(self.change, Full):
             return JointChange(pairs, self.change, reference_delta=self.delta).epsilon_upper(self.delta)
         family = FamilyComposition(
-            pairs, self.mechanisms, attained=_some(pairs[0]), relative_width=_SEARCH_WIDTH, reference_delta=self.delta
+            pairs,
+            self.mechanisms,
+            attained=attained or _some(pairs[0]),
+            relative_width=_SEARCH_WIDTH,
+            reference_delta=self.delta,
         )
         return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
 

@@ -38,7 +38,7 @@ _VERY_MANY = 10**5
 """From so many instances on what is estimated needs no transform."""
 _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
-_SHARP, _LOOSE = 1e-5, 6e-4
+_SHARP, _LOOSE = 5e-4, 6e-4
 """The widths of which single pairs are asked for a better bound, and beyond which a bound is to be improved."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
@@ -114,6 +114,8 @@ class FamilyComposition:
             lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
         # Where the search over mixes is told to stop early nothing sharper is wanted.
         self._singles = covers.single if step is None and relative_width <= _SHARP else None
+        # A coarser bound is improved where the sharp one, which it exceeds by about its width, is too.
+        self._loose = _LOOSE + relative_width
         self._any_mix: AnyMix | None = None
         self._best_attained: tuple[float, float, int] | None = None
         self._groups, self._every, self._attained = groups, every, lower_pairs
@@ -377,7 +379,7 @@ class FamilyComposition:
             return rough
         found = min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
         sharp = self._singles is None or self._hopeless() or (decide is not None and found <= decide)
-        improved = None if sharp or found <= (1.0 + _LOOSE) * self._lower_epsilon(delta)[0] else self._improved()
+        improved = None if sharp or found <= (1.0 + self._loose) * self._lower_epsilon(delta)[0] else self._improved()
         return found if improved is None else min(found, improved.epsilon(delta))
 
 

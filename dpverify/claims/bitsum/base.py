@@ -135,7 +135,8 @@ class BitsumClaims(MechanismClaims[P]):
     def guaranteed_epsilon(self, protocol: P, composed_epsilon: ComposedEpsilon) -> float:
         """Return the composed epsilon, an upper bound, by the rule that `least_error` searched with."""
         left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
-        return composed_epsilon(self.views_at(protocol, composed_epsilon.threat_model, left_out).every)
+        pairs = self.views_at(protocol, composed_epsilon.threat_model, left_out)
+        return composed_epsilon(pairs.every, attained=pairs.attained)
 
     @abstractmethod
     def parameters(self, protocol: P) -> dict[str, Any]:

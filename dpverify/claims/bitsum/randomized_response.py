@@ -90,7 +90,7 @@ _LEAST_BINNED = 1e-280
 """Losses of smaller flip probabilities leave the floats in bins."""
 _LARGEST_RMSE = 1e9
 _SLOPE = 1.1
-"""Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint."""
+"""Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
 
 
 class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
@@ -198,17 +198,20 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         def rough(error: float) -> float:
             tail = _tail(tried := at(error), left_out)
-            return nearly(_extreme(users, tried.flip_probability, tail))
+            seen.append((error, nearly(_extreme(users, tried.flip_probability, tail))))
+            return seen[-1][1]
 
         def sharp(error: float) -> float:
             return self.guaranteed_epsilon(at(error), composed_epsilon)
 
+        seen = list[tuple[float, float]]()
         left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
         start = min(normal_deviation(nearly, target), math.sqrt(users))
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
             error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
-            error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=_SLOPE)
+            slope = _slope(seen) if nearly == composed_epsilon else _SLOPE
+            error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
         if error is None:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "
@@ -243,6 +246,14 @@ def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> D
     p = protocol.flip_probability
     reported = views.total(views.kept_ones(ones, p), binomial(participants - ones, p, views.TAIL))
     return views.rows(reported, lambda k: np.stack([participants - k, k], axis=-1))
+
+
+def _slope(seen: Sequence[tuple[float, float]]) -> float:
+    """Return of which power epsilon falls with the error, by the last points of a search."""
+    if len(seen) < 2 or not all(0.0 < epsilon < math.inf for _, epsilon in seen[-2:]):
+        return _SLOPE
+    (one, first), (other, second) = seen[-2:]
+    return min(max(math.log(first / second) / math.log(other / one), 1.0), 2.0)
 
 
 def _tail(protocol: RandomizedResponse, left_out: float) -> float:

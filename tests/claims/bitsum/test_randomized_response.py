@@ -186,6 +186,21 @@ def test_a_plan_with_few_flipped_reports_is_sharp() -> None:
     assert row.bitsum_rmse < 0.6
 
 
+@pytest.mark.parametrize(("epsilon", "users", "instances"), [("4", 3000, 32), ("9", 10**6, 48)])
+def test_a_plan_with_few_flipped_reports_spends_its_budget(epsilon: str, users: int, instances: int) -> None:
+    row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances)
+    spent = account(row.protocol, instances=instances, delta=1e-6).epsilon
+    assert 0.999 * float(epsilon) <= spent.lower
+    assert 0.9995 * float(epsilon) <= spent.upper <= float(epsilon)
+
+
+def test_the_slope_of_a_search_is_that_between_its_last_points() -> None:
+    # Epsilon as a power of the error, whatever the first point was.
+    seen = [(1.0, 7.0), *((error, 3.0 * error**-1.3) for error in (2.0, 2.1))]
+    assert rr._slope(seen) == pytest.approx(1.3, rel=1e-9)
+    assert rr._slope(seen[:1]) == rr._slope([(1.0, math.inf), (2.0, 5.0)]) == rr._SLOPE
+
+
 def test_rmse_is_the_standard_deviation_of_the_estimate() -> None:
     protocol = RandomizedResponse(50, 0.2)
     law = sum_law((0,) * 6, Fraction(1, 5))
