@@ -91,6 +91,11 @@ def command(file: Path, test: Path, model: Path) -> None:
     )
 
 
+def peak() -> float:
+    """Return the most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def cluster(file: Path, X: NDArray[Any], y: NDArray[Any], classes: NDArray[Any]) -> None:
     """Fit on two worker processes, and count the same partitions one after the other."""
     import dask
@@ -123,7 +128,8 @@ def cluster(file: Path, X: NDArray[Any], y: NDArray[Any], classes: NDArray[Any])
         made = PrivateDensityClassifier(**settings)
         made.fit(dask.array.concatenate(lazy_points), dask.array.concatenate(lazy_labels))
         seconds = time.perf_counter() - start
-        peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        peaks = client.run(peak)
+        own = peak()
     score = made.score(X, y)
     same = PrivateDensityClassifier(**settings).fit_chunks((points(part), labels(part)) for part in parts)
     equal = all(
@@ -131,7 +137,8 @@ def cluster(file: Path, X: NDArray[Any], y: NDArray[Any], classes: NDArray[Any])
         for one, two in zip(made.protocol_.densities_, same.protocol_.densities_, strict=True)
     )
     print(
-        f"Dask, 2 processes: accuracy {score:.3f}, {seconds:.0f} s, peak {max(peaks.values()):.0f} MB a worker; "
+        f"Dask, 2 processes: accuracy {score:.3f}, {seconds:.0f} s, peak {max(peaks.values()):.0f} MB a worker, "
+        f"{own:.0f} MB the client; "
         f"published values {'equal to' if equal else 'OTHER THAN'} those of the same partitions one after the other"
     )
 

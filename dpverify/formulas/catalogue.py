@@ -38,7 +38,10 @@ class Formula:
 
     @cached_property
     def arguments(self) -> tuple[inspect.Parameter, ...]:
-        """What it takes after the context; those that are annotated `int` are integers in every context."""
+        """What it takes after the context.
+
+        Those that are annotated `int` are integers in every context, and `Whole` too, but for one that is solved for.
+        """
         return tuple(inspect.signature(self.function).parameters.values())[1:]
 
     @property
@@ -56,7 +59,7 @@ class Formula:
         """The first line of its documentation."""
         return self.help.partition("\n")[0]
 
-    def __call__(self, ctx: Context, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    def __call__(self, ctx: Context, values: Mapping[str, Any], *, solving: str = "") -> tuple[Any, ...]:
         """Return its values in this context: one, or as many as the source states at once.
 
         Parameters
@@ -65,6 +68,8 @@ class Formula:
             The number system.
         values : mapping
             An int, a Fraction, a float, a decimal string, or a number of the context for each argument.
+        solving : str
+            The argument that is looked for among all real numbers, if any.
 
         Raises
         ------
@@ -79,7 +84,9 @@ class Formula:
         found = self.function(
             ctx,
             **{
-                argument.name: self._converted(ctx, argument, values[argument.name])
+                argument.name: ctx.convert(values[argument.name])
+                if argument.name == solving
+                else self._converted(ctx, argument, values[argument.name])
                 for argument in self.arguments
                 if argument.name in values
             },
@@ -97,14 +104,12 @@ class Formula:
             raise ValueError(f"{self.name} must be given {', '.join(missing)}: as NAME=VALUE.")
 
     def _converted(self, ctx: Context, argument: inspect.Parameter, value: Any) -> Any:
-        if argument.annotation != "int":
-            return ctx.convert(value)
-        if is_symbolic(value):
-            return value
+        if argument.annotation not in ("int", "Whole") or is_symbolic(value):
+            return value if argument.annotation == "int" else ctx.convert(value)
         exact = Fraction(value)
         if exact.denominator != 1:
             raise FormulaRangeError(f"{argument.name}={value} must be an integer.")
-        return int(exact)
+        return int(exact) if argument.annotation == "int" else ctx.convert(int(exact))
 
     def latex(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return its values as LaTeX, in symbols for the arguments that are not given; what is given is taken exactly.

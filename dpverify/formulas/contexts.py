@@ -28,6 +28,7 @@ __all__ = [
     "FloatContext",
     "SympyContext",
     "UndecidedComparisonError",
+    "Whole",
     "arb_context",
     "check_range",
     "enclosure",
@@ -197,6 +198,10 @@ def positive_part(ctx: Context, x: Any) -> Any:
 def is_symbolic(value: Any) -> bool:
     """Return whether a value is an expression with symbols that have no value."""
     return bool(getattr(value, "free_symbols", None))
+
+
+Whole = Any
+"""A number that is whole wherever the source uses it; a formula can be solved for it among all real ones."""
 
 
 def whole(name: str, value: Any, low: int) -> Any:

@@ -111,7 +111,7 @@ class _Side:
 
     def value(self, ctx: Any, x: Fraction) -> Any:
         """Return the formula at x as a ball."""
-        found = self.formula(ctx, {**self.values, self.argument: x})
+        found = self.formula(ctx, {**self.values, self.argument: x}, solving=self.argument)
         if self._which is None and len(found) > 1:
             raise ValueError(f"which=None must be in [1, {len(found)}]: {self.formula.name} has several values.")
         index = 1 if self._which is None else check_integer("which", self._which, low=1, high=len(found))

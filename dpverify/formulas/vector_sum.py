@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.formulas import FormulaRangeError, Hypothesis
-from dpverify.formulas.contexts import Context, check_range, is_symbolic, larger, less, shown, smaller
+from dpverify.formulas.contexts import Context, Whole, check_range, is_symbolic, larger, less, shown, smaller
 
 __all__ = [
     "HYPOTHESES",
@@ -49,7 +49,7 @@ def _logs(ctx: Context, delta: Any, t: Any) -> Any:
     return ctx.log(1 / delta) * ctx.log(2 * t / delta)
 
 
-def gamma_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, k: Any, n: Any, t: Any) -> Any:
+def gamma_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, k: Whole, n: Whole, t: Whole) -> Any:
     """Return gamma of scott2022, Theorem 4.1: `56 d k L L2 / ((n-1) eps^2)`, with 2016 for 1 <= eps < 6.
 
     Parameters
@@ -72,7 +72,7 @@ def gamma_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, k: Any, n: Any
     return check_range("gamma", constant * d * k * _logs(ctx, delta, t) / ((n - 1) * epsilon**2), low=0, high=1)
 
 
-def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, k: Any, n: Any) -> Any:
+def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, k: Whole, n: Whole) -> Any:
     """Return gamma of scott2022, section 4.5, for t = 1.
 
     `max(14 d k log(2/delta) / ((n-1) eps^2), 27 d k / ((n-1) eps))` for eps < 1, and
@@ -94,7 +94,7 @@ def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, k: Any, n: Any
     return check_range("gamma", larger(ctx, first, second), low=0, high=1)
 
 
-def report_variance_bound(ctx: Context, k: Any, gamma: Any) -> Any:
+def report_variance_bound(ctx: Context, k: Whole, gamma: Any) -> Any:
     """Return `(1-gamma)/(4 k^2) + gamma/2`, the bound on Var(y/k) in the proof of Theorem 4.6.
 
     The exact variance is `(1-gamma) r/k^2 + gamma (k+2)/(12k) + gamma (1-gamma) (x - 1/2)^2` with
@@ -106,7 +106,7 @@ def report_variance_bound(ctx: Context, k: Any, gamma: Any) -> Any:
     return (1 - gamma) / (4 * k**2) + gamma / 2
 
 
-def levels_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, t: Any) -> Any:
+def levels_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, t: Whole) -> Any:
     """Return k as printed in the proof of Theorem 4.6: `(n-1) eps^2 / (4 A d L L2)`, A = 28 or 1008; no integer.
 
     The cube root is missing (see `balancing_levels`).
@@ -133,7 +133,7 @@ def _power(ctx: Context, base: Any, numerator: int, denominator: int) -> Any:
     return ctx.exp(ctx.log(base) * numerator / denominator)
 
 
-def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any) -> Any:
+def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole) -> Any:
     """Return k of scott2022, section 4.5 (no integer): the smaller of two cube roots."""
     epsilon = ctx.convert(epsilon)
     delta, d, n, _, _ = _check_sizes(ctx, delta, d, n)
@@ -145,7 +145,7 @@ def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any) -> An
     return _power(ctx, smaller(ctx, first, second), 1, 3)
 
 
-def mse_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, t: Any, gamma: Any) -> Any:
+def mse_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, t: Whole, gamma: Any) -> Any:
     """Return the normalised mean squared error of scott2022, Theorem 4.6, at the gamma that is used.
 
     `2 t d^(8/3) (14 L L2)^(2/3) / ((1-gamma)^2 n^(5/3) eps^(4/3))`, with 8 and 63 for 1 <= eps < 6: the sum over the
@@ -165,7 +165,7 @@ def mse_theorem(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, t: Any, 
     return front * t * growth / (1 - gamma) ** 2
 
 
-def mse_refined(ctx: Context, epsilon: Any, delta: Any, d: Any, n: Any, gamma: Any) -> Any:
+def mse_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, gamma: Any) -> Any:
     """Return the normalised mean squared error of scott2022, section 4.5, for t = 1, as `mse_theorem` does."""
     epsilon, gamma = ctx.convert(epsilon), ctx.convert(gamma)
     delta, d, n, _, _ = _check_sizes(ctx, delta, d, n)

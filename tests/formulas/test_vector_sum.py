@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from mpmath import fp
 
+from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import vector_sum as formulas
+from dpverify.formulas.catalogue import find_formulas
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.inverse import solved
 from tests.formulas.agreement import assert_one_number, assert_refused
 
 D, K, USERS, SAMPLED = 2, 3, 10**6, 2
@@ -100,3 +105,16 @@ def test_ranges() -> None:
     assert_refused(lambda: formulas.report_variance_bound(fp, 1, -0.5), "gamma=-0.5 must be in [0, 1].")
     assert_refused(lambda: formulas.balancing_levels(fp, 0), "slope=0.0 must be in (0, inf).")
     assert_refused(lambda: formulas.standard_deviation(fp, -1.0), "mse=-1.0 must be in [0, inf).")
+
+
+@pytest.mark.parametrize("name", ["d", "k", "n", "t"])
+def test_what_is_counted_is_whole_but_may_be_solved_for(name: str) -> None:
+    (formula,) = find_formulas("vector-sum.gamma-theorem")
+    given = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 100), **SIZES, "k": K, "t": 1}
+    (gamma,) = formula(FLOATS, given)
+    with pytest.raises(FormulaRangeError, match=rf"^{name}=5/2 must be an integer\.$"):
+        formula(FLOATS, {**given, name: Fraction(5, 2)})
+    # A little more than at these whole numbers, so that the solution is none.
+    rest = {each: value for each, value in given.items() if each != name}
+    found = solved(formula, name, Fraction(float(gamma)) * Fraction(1001, 1000), rest, low=Fraction(1, 2))
+    assert 0.0 < abs(float(found.lower) / float(given[name]) - 1.0) < 0.02
