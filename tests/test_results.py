@@ -31,6 +31,7 @@ from dpverify.guarantee import Budget, Interval
 from dpverify.learning.decoding import Decoded
 from dpverify.learning.evaluate import Learned
 from dpverify.learning.guarantee import LearnedGuarantee
+from dpverify.planning.densities import DensityGrid, NoDensity
 from dpverify.planning.density import DensityPlan, DensityRow
 from dpverify.reproduction.experiment import Panel, Reproduction
 from dpverify.shown import Drawn, Shown
@@ -120,6 +121,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "decoded": decoded,
     "demo": demonstration,
     "density": density,
+    "densities": lambda: DensityGrid("inner-product", 4, None, (density(), NoDensity(BUDGET, 7, "too few."))),
     "dossier": dossier,
     "front": lambda: dpverify.front(BUDGET, **FEW, bitsums=["poisson", "local-rr"], margins=[0.01]),
     "grid": lambda: dpverify.plan_grid([BUDGET, (2, "1e-4")], **FEW, bitsums=["poisson", "central-gaussian"]),

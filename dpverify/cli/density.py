@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import Users, print_result, write_files
 from dpverify.cli.progress import told
-from dpverify.guarantee import Budget
+from dpverify.guarantee import Budget, InfeasibleBudgetError
 
 _BITS = 1024
 _MOST_ENTRIES = 2**26
@@ -113,9 +113,9 @@ def check_kernel(kernel: str | None, dimension: int | None, *, alone: dict[str, 
 def plan_kernel(
     kernel: str,
     dimension: int,
-    budget: Budget,
+    budgets: Sequence[Budget],
     *,
-    users: int,
+    users: Sequence[int],
     bandwidth: float,
     bitsums: Sequence[str],
     max_messages: float | None,
@@ -124,15 +124,15 @@ def plan_kernel(
     as_csv: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the front of error against messages."""
-    from dpverify.planning.density import plan_density
-    from dpverify.report.densities import density_table
+    """Print the front of error against messages; for several budgets or numbers of users, all of them in one table."""
+    from dpverify.planning.densities import plan_densities
+    from dpverify.report.densities import densities_table, density_table
 
     with told("plans") as progress:
-        found = plan_density(
+        grid = plan_densities(
             kernel,
             dimension,
-            budget,
+            budgets,
             users=users,
             bandwidth=bandwidth,
             bitsums=bitsums,
@@ -140,5 +140,12 @@ def plan_kernel(
             honest_fraction=honest_fraction,
             progress=progress,
         )
-    print_result(found.to_dict(), density_table(found), as_json)
-    write_files(plot, as_csv, found)
+    if not grid.plans:
+        raise InfeasibleBudgetError("\n".join(dict.fromkeys(one.error for one in grid.failures)))
+    if len(grid.entries) == 1:
+        (found,) = grid.plans
+        print_result(found.to_dict(), density_table(found), as_json)
+        write_files(plot, as_csv, found)
+        return
+    print_result(grid.to_dict(), densities_table(grid), as_json)
+    write_files(plot, as_csv, grid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _ALL = "all"
-_Value = TypeVar("_Value")
 
 
 def register(app: typer.Typer) -> None:
@@ -129,7 +128,8 @@ def plan(
 ) -> None:
     """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
-    Several values of --epsilon, --delta, --users and --instances, with commas between them, make one table.
+    Several values of --epsilon, --delta, --users and --instances, with commas between them, make one table, as they do
+    with --kernel.
     """
     check_files(plot, as_csv)
     check_kernel(
@@ -147,8 +147,8 @@ def plan(
         plan_kernel(
             kernel,
             dimension,
-            Budget(_only("--epsilon", epsilon), _only("--delta", delta)),
-            users=_only("--users", users),
+            [Budget(e, d) for e in epsilon for d in delta],
+            users=users,
             bandwidth=1.0 if bandwidth is None else bandwidth,
             bitsums=("rr",) if bitsum == _ALL else (bitsum,),
             max_messages=max_messages,
@@ -199,9 +199,3 @@ def plan(
     table = plan_table(found, checks=checks) if isinstance(found, Comparison) else grid_table(found)
     print_result(result, table, as_json)
     write_files(plot, as_csv, found)
-
-
-def _only(option: str, values: Sequence[_Value]) -> _Value:
-    if len(values) > 1:
-        raise ValueError(f"{option} must be one value with --kernel, not {len(values)}.")
-    return values[0]

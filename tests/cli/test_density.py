@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 
 from dpverify import cli
+from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning import density
 from dpverify.planning.plan import plan
 
@@ -36,6 +39,30 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert "Planned for 100 honest users." in capsys.readouterr().out
     assert cli.main([*words, "--honest-fraction", "1e-3"]) == 2
     assert capsys.readouterr().err.startswith("--honest-fraction='1e-3' must be at least 1/200")
+
+
+def test_lists_make_one_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def quick(bitsum: str, budget: Budget, *, users: int, **more: object) -> object:
+        if budget.epsilon == 0.5 and users == 300:
+            raise InfeasibleBudgetError("too few users.")
+        return plan("central-gaussian", budget, users=users, instances=1)
+
+    monkeypatch.setattr(density, "plan", quick)
+    words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200,300", "--max-messages", "64"]
+    words += ["--kernel", "laplacian", "--dimension", "3", "--csv", str(tmp_path / "x.csv")]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "laplacian kernel, d = 3, bandwidth 1, budget delta = 0.0001" in printed
+    assert "no plan at (0.5, 0.0001) for n = 300: too few users." in printed
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    asked = [(row["budget.epsilon"], row["users"]) for row in rows]
+    assert list(dict.fromkeys(asked)) == [("0.5", "200"), ("0.5", "300"), ("2.0", "200"), ("2.0", "300")]
+    assert [row["rmse"] == "" for row in rows] == [row["error"] != "" for row in rows]
+    assert cli.main([*words[:-2], "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == len(rows)
 
 
 @pytest.mark.parametrize(
