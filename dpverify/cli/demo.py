@@ -38,6 +38,7 @@ def demo(
         result = demonstration.run(seed=seed, progress=lambda line: status.update(f"{line} ..."))
         status.update("the same for 30,000 users ...")
         many = demonstration.many_users()
-    show(tables.demo_table(result), *demonstration.CONCLUSION, tables.plan_table(many))
+    shown = [part for said in demonstration.CONCLUSION for part in ("", said)]
+    show(tables.demo_table(result), *shown, "", tables.plan_table(many))
     if write_figure("--output", figure, lambda: plots.demo_figure(result)):
         typer.echo(f"Figure: {figure.resolve()}")
