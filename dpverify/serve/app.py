@@ -110,13 +110,24 @@ class Guard:
 
 
 class _Planner:
-    """What the routes share."""
+    """What the routes share.
+
+    Parameters
+    ----------
+    desk : Desk
+        Who computes.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._number = 0
         self._open = 0
         self._ahead: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the processes, and have them compute what most pages ask first while the browser opens one."""
+        self._desk.start()
+        self.look_ahead(pieces.opening())
 
     async def controls(self, request: Request) -> Response:
         return JSONResponse(controls())
@@ -151,14 +162,18 @@ class _Planner:
             async for answers in pieces.streamed(wanted, self._desk, self._number):
                 yield b"".join(map(_line, answers))
             if self._open == 1:
-                self._ahead = asyncio.create_task(self._look_ahead(state))
+                self.look_ahead(pieces.neighbours(state))
         finally:
             self._open -= 1
 
-    async def _look_ahead(self, state: State) -> None:
-        """Compute what one step of a slider would ask for."""
-        async for _ in pieces.streamed(pieces.neighbours(state), self._desk, 0):
-            pass
+    def look_ahead(self, wanted: list[pieces.Piece]) -> None:
+        """Compute what is likely to be asked for, until anything is: at first a page as it opens, then one step on."""
+
+        async def look() -> None:
+            async for _ in pieces.streamed(wanted, self._desk, 0):
+                pass
+
+        self._ahead = asyncio.create_task(look())
 
 
 def _line(value: dict[str, Any]) -> bytes:
@@ -172,17 +187,16 @@ def _file(path: Path, media_type: str) -> Callable[[Request], Any]:
     return answer
 
 
-def application(desk: Desk, port: int) -> ASGIApp:
+def application(planner: _Planner, port: int) -> ASGIApp:
     """Return the application.
 
     Parameters
     ----------
-    desk : Desk
-        Who computes.
+    planner : _Planner
+        Who answers.
     port : int
         That it is served at.
     """
-    planner = _Planner(desk)
     routes = [Route(path, _file(*file), methods=["GET"]) for path, file in _FILES.items()]
     routes += [Route("/controls", planner.controls), Route("/answers", planner.answers)]
     return Guard(Starlette(routes=routes), port)
@@ -232,8 +246,9 @@ def run(port: int, ready: Callable[[str], None]) -> None:
     with listening(port) as listener:
         port = listener.getsockname()[1]
         desk = Desk(workers())
+        planner = _Planner(desk)
         config = uvicorn.Config(
-            application(desk, port),
+            application(planner, port),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -243,7 +258,7 @@ def run(port: int, ready: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=1,
         )
         with suppress(KeyboardInterrupt):  # that is how one ends it
-            asyncio.run(_served(_Server(config, desk), listener, desk, lambda: ready(f"http://{HOST}:{port}/")))
+            asyncio.run(_served(_Server(config, desk), listener, planner, lambda: ready(f"http://{HOST}:{port}/")))
 
 
 class _Server(uvicorn.Server):
@@ -258,7 +273,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def _served(server: _Server, listener: socket.socket, desk: Desk, ready: Callable[[], None]) -> None:
-    desk.start()
+async def _served(server: _Server, listener: socket.socket, planner: _Planner, ready: Callable[[], None]) -> None:
+    planner.start()
     ready()
     await server.serve(sockets=[listener])

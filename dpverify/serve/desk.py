@@ -306,14 +306,15 @@ def _serve(pipe: connection.Connection) -> None:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        function, arguments = pipe.recv()
-        try:
-            answer = True, function(*arguments)
-        except (Refusal, ValueError) as error:
-            answer = False, str(error)
-        except MemoryError:
-            answer = False, "This needs more memory than a worker may use."
-        except Exception as error:
-            answer = False, f"dpverify has a fault, {type(error).__name__}: {error}"
-        pipe.send(answer)
+    with suppress(EOFError, OSError):  # the other end is gone
+        while True:
+            function, arguments = pipe.recv()
+            try:
+                answer = True, function(*arguments)
+            except (Refusal, ValueError) as error:
+                answer = False, str(error)
+            except MemoryError:
+                answer = False, "This needs more memory than a worker may use."
+            except Exception as error:
+                answer = False, f"dpverify has a fault, {type(error).__name__}: {error}"
+            pipe.send(answer)

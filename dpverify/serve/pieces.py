@@ -16,7 +16,7 @@ from dpverify.serve.desk import Desk
 from dpverify.serve.state import CONTROLS, BadState, State
 from dpverify.serve.work import Question, Refusal, Way
 
-__all__ = ["Piece", "neighbours", "pieces", "streamed"]
+__all__ = ["Piece", "neighbours", "opening", "pieces", "streamed"]
 
 _COARSE = 3
 """Of so many points of a curve, one is computed first."""
@@ -148,6 +148,11 @@ async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterato
     finally:
         for task in tasks:
             task.cancel()
+
+
+def opening() -> list[Piece]:
+    """Return the first pieces of a page that no link says anything of."""
+    return _first_pieces(State.read([]))
 
 
 def neighbours(state: State) -> list[Piece]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from dpverify.planning.plan import plan
 from dpverify.serve.desk import Desk
-from dpverify.serve.pieces import neighbours, pieces, streamed
+from dpverify.serve.pieces import neighbours, opening, pieces, streamed
 from dpverify.serve.state import State
 
 SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2")])
@@ -79,3 +79,8 @@ def test_one_step_of_every_slider_is_looked_ahead() -> None:
         if value != SMALL.texts()[name]
     }
     assert around >= {("epsilon", "0.7"), ("epsilon", "1.5"), ("delta", "1e-7"), ("users", "20"), ("users", "100")}
+
+
+def test_a_page_as_it_opens_is_prepared() -> None:
+    assert [piece.name for piece in opening()] == ["plan/exact", "profile/exact", "account/exact"]
+    assert opening() == pieces(State.read([]))[:3]
