@@ -124,7 +124,14 @@ def classify(
             random_state=seed,
         )
         with told("rows") as progress, _said():
-            learned = learn(classifier, file, holdout=holdout, test=tests, progress=progress)
+            learned = learn(
+                classifier,
+                file,
+                holdout=holdout,
+                test=tests,
+                progress=progress,
+                planning=lambda done, plans: progress(done, plans, "planning"),
+            )
     if output is not None:
         with replaced(output) as name:
             save_model(classifier, name)
@@ -152,6 +159,8 @@ def predict(
     right = 0
     with readable():
         classifier = load_model(model)
+        if not as_json:
+            _check_lines(model, classifier.classes_.tolist())
         file = _opened(data, labels)
         names = getattr(classifier, "feature_names_in_", None)
         file.check_alike(str(model), classifier.n_features_in_, None if names is None else tuple(names))
@@ -173,6 +182,18 @@ def predict(
         typer.echo(lines, nl=False)
     if accuracy is not None:
         typer.echo(f"Accuracy: {accuracy:.3f} on {len(found):,} rows.", err=True)
+
+
+def _check_lines(model: Path, labels: list[Any]) -> None:
+    """Refuse labels that are no line of text, as each prediction is to be one."""
+    for label in labels:
+        if isinstance(label, str) and ("".join(label.splitlines()) != label or not _is_text(label)):
+            raise ValueError(f"--json must be given, as {model} has the label {label!r}, which is no line of text.")
+
+
+def _is_text(label: str) -> bool:
+    """Return whether a label has no lone surrogates."""
+    return label.encode("utf-8", "replace").decode("utf-8") == label
 
 
 def _read(*files: Path | str | None) -> list[Path]:

@@ -10,8 +10,8 @@ from dpverify.cli.output import console
 
 __all__ = ["Progress", "told"]
 
-Progress = Callable[[int, int], object]
-"""`progress(done, total)`, as what takes long calls it."""
+Progress = Callable[..., object]
+"""`progress(done, total)`, as what takes long calls it; a third argument says what is counted from then on."""
 _PATIENCE = 1.0
 """Seconds after which something is shown: who waits for less has read nothing yet."""
 
@@ -29,7 +29,7 @@ def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
     """
     screen = console(stderr=True)
     if not screen.is_interactive:
-        yield lambda done, total: None
+        yield lambda done, total, what="": None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -44,7 +44,7 @@ def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
     appears.daemon = True
     appears.start()
     try:
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total, now=what: bar.update(task, description=now, completed=done, total=total)
     finally:
         appears.cancel()
         appears.join()

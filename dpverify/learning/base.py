@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,8 +109,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         return default_chunk_size(public.drawn)
 
     @staticmethod
-    def _merged(sums: PartialSums | Iterable[PartialSums]) -> PartialSums:
-        """Return one sum of one or several."""
+    def _merged(sums: PartialSums | Iterable[PartialSums], name: str = "sums") -> PartialSums:
+        """Return one sum of one or several, which the caller knows by this name."""
         if isinstance(sums, PartialSums):
             return sums
         total: PartialSums | None = None
@@ -119,8 +119,29 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
                 raise TypeError(f"sums={one!r} must be PartialSums, as partial_sums returns them.")
             total = one if total is None else total + one
         if total is None or not total.users:
-            raise ValueError("sums has no users, but must have at least 1.")
+            raise ValueError(f"{name} has no users, but must have at least 1.")
         return total
+
+    def plan_for(self, sums: PartialSums, progress: Callable[[int, int], object]) -> None:
+        """Make the plans that `fit_sums` needs for these sums, which takes seconds; they are remembered.
+
+        Parameters
+        ----------
+        sums : PartialSums
+            Of all users.
+        progress : callable
+            `progress(done, total)` in plans: before the first one, and after every one.
+
+        Raises
+        ------
+        InfeasibleBudgetError
+            If no parameters meet the budget.
+        """
+        users = [count.users for count in sums.counts if count.users]
+        progress(0, len(users))
+        for done, count in enumerate(users, 1):
+            self._planned(sums.public, [count])
+            progress(done, len(users))
 
     def _know_columns(self, dimension: int, names: tuple[str, ...] | None) -> None:
         """Take what scikit-learn has every estimator know of the columns."""

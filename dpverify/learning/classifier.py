@@ -20,7 +20,7 @@ from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
 from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import PublicScale, Scale
-from dpverify.learning.sums import PartialSums
+from dpverify.learning.sums import PartialSums, pairs_of
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.streaming import BitCounts, count_bits
@@ -188,8 +188,21 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         -------
         PrivateDensityClassifier
             self.
+
+        Raises
+        ------
+        TypeError
+            If a group is no pair.
+        ValueError
+            As for `fit`, or if there is nobody.
         """
-        return self.fit_sums(self.partial_sums(X, y, part=part) for part, (X, y) in enumerate(chunks))
+        return self._publish(self.chunk_sums(chunks))
+
+    def chunk_sums(self, chunks: Iterable[tuple[Any, Any]]) -> PartialSums:
+        """Return the sums of users that arrive in groups, **not private**: the first half of `fit_chunks`."""
+        return self._merged(
+            (self.partial_sums(*pair, part=part) for part, pair in enumerate(pairs_of(chunks))), "chunks"
+        )
 
     def partial_sums(self, X: Any, y: Any, *, part: int | None = None) -> PartialSums:
         """Count some of the users; the estimator stays as it is.

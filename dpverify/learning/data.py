@@ -173,7 +173,7 @@ class _Arrays(DataFile):
             return _POINTS
         matrices = [name for name in names if name != self.labels and len(self._header(name)[0]) == 2]
         if len(matrices) != 1:
-            raise ValueError(f"{self.path} has the arrays {', '.join(names)}, but must have {_POINTS} for the points.")
+            raise ValueError(f"{self.path} has {_arrays(names)}, but must have {_POINTS} for the points.")
         return matrices[0]
 
     def _names(self) -> list[str]:
@@ -185,15 +185,15 @@ class _Arrays(DataFile):
 
     def _open(self, name: str) -> tuple[IO[bytes], zipfile.ZipFile | None]:
         if not self._archive:
+            if not Path(name).is_file():
+                raise ValueError(f"{name} must be another npy file, with an entry for each row of {self.path}.")
             return Path(name).open("rb"), None
         archive = zipfile.ZipFile(self.path)
         try:
             return archive.open(f"{name}.npy"), archive
         except KeyError:
             archive.close()
-            raise ValueError(
-                f"{self.path} has the arrays {', '.join(self._names())}, but must have one named {name!r}."
-            ) from None
+            raise ValueError(f"{self.path} has {_arrays(self._names())}, but must have one named {name!r}.") from None
 
     def _header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         stream, archive = self._open(name)
@@ -211,6 +211,8 @@ class _Arrays(DataFile):
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
         except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            if not self._archive:
+                raise ValueError(f"{name} must be an npy file, which it is not inside.") from None
             raise ValueError(f"{name} of {self.path} must be in npy format ({error}).") from None
         return found
 
@@ -304,6 +306,10 @@ class _Parquet(DataFile):
 
 def _array(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _arrays(names: Sequence[str]) -> str:
+    return f"the arrays {_some(names)}" if names else "no arrays"
 
 
 def _some(names: Sequence[str]) -> str:

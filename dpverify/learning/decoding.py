@@ -57,6 +57,11 @@ class Decoded(Drawn):
         }
 
 
+def _text(word: str) -> str:
+    """Return a word with its lone surrogates, which no file and no terminal takes, as escapes."""
+    return word.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class _Scaled:
     """The vocabulary of a file, on the classifier's public scale; begins anew as often as it is read."""
 
@@ -67,7 +72,7 @@ class _Scaled:
     def __iter__(self) -> Iterator[tuple[Sequence[str], NDArray[np.floating]]]:
         for vectors, words in self._file.chunks():
             assert words is not None
-            yield words.astype(str).tolist(), self._classifier.scale_(vectors)
+            yield list(map(_text, words.astype(str).tolist())), self._classifier.scale_(vectors)
             self._seen += len(vectors)
             self._progress(self._seen, self._all)
 

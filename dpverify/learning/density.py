@@ -28,6 +28,9 @@ class PrivateDensity(BudgetedEstimator):
     Every user sends noisy bits of features of her point through a shuffler (Algorithm 1 of wagner2025). The budget is
     for replacing one user's point, and covers all that users send.
 
+    There is no `score_samples`, scikit-learn's logarithm of a density: an estimate with noise may be 0 or negative, and
+    has none. `density` returns the estimate as it is; what is done with it afterwards costs no privacy.
+
     Parameters
     ----------
     epsilon, delta : number or decimal string
@@ -110,7 +113,7 @@ class PrivateDensity(BudgetedEstimator):
 
     def fit_chunks(self, chunks: Iterable[Any]) -> PrivateDensity:
         """Fit to users that arrive in groups, each as for `fit`, in memory that does not grow with their number."""
-        return self.fit_sums(self.partial_sums(X, part=part) for part, X in enumerate(chunks))
+        return self._publish(self._merged((self.partial_sums(X, part=part) for part, X in enumerate(chunks)), "chunks"))
 
     def partial_sums(self, X: Any, *, part: int | None = None) -> PartialSums:
         """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels."""

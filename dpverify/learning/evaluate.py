@@ -93,6 +93,7 @@ def learn(
     holdout: float = 0.0,
     test: DataFile | None = None,
     progress: Progress | None = None,
+    planning: Progress | None = None,
 ) -> Learned:
     """Fit a classifier to the rows of a file, one user each, and test it.
 
@@ -108,6 +109,8 @@ def learn(
         For the test, with labels.
     progress : callable, optional
         Called after every group of rows.
+    planning : callable, optional
+        `planning(done, plans)`: called before the plans for the classes' sizes are made, and after every one.
 
     Raises
     ------
@@ -119,6 +122,8 @@ def learn(
     tell = progress or (lambda done, rows: None)
     tested_rows = test.rows if test is not None else data.rows if share else 0
     rows = data.rows + tested_rows
+    if not data.rows:
+        raise ValueError(f"{data.path} has no rows, but must have at least 1.")
     if share and test is not None:
         raise ValueError(f"holdout={share!r} must be 0 where there is a file to test on.")
     if test is not None:
@@ -126,7 +131,9 @@ def learn(
     taken = classifier.classes is None
     if taken:
         classifier.classes = data.label_set().tolist()
-    classifier.fit_chunks(_split(data, share, False, lambda done: tell(done, rows)))
+    sums = classifier.chunk_sums(_split(data, share, False, lambda done: tell(done, rows)))
+    classifier.plan_for(sums, planning or (lambda done, plans: None))
+    classifier.fit_sums(sums)
     if taken:
         promised = classifier.guarantee_
         classifier.guarantee_ = replace(promised, notes=(LABELS_TAKEN, *promised.notes))

@@ -89,8 +89,13 @@ def load_model(path: str | Path) -> PrivateDensityClassifier:
         If it cannot be read.
     """
     try:
+        with Path(path).open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise ValueError("it is no npz file")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+        if "header" not in arrays:
+            raise ValueError("it has no header")
         header = json.loads(str(arrays["header"]))
         if header["format"] != _FORMAT:
             raise ValueError(f"its format is {header['format']!r}")

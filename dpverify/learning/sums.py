@@ -6,6 +6,7 @@ they must stay where the points are trusted to be; what a model publishes is mad
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from dpverify.learning.features import PublicFeatures
 from dpverify.learning.scale import PublicScale
 from protocols.streaming import BitCounts
 
-__all__ = ["PartialSums"]
+__all__ = ["PartialSums", "pairs_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +80,18 @@ class PartialSums:
         return PartialSums(
             self.public, self.scale, self.classes, self.label_epsilon, counts, self.parts | other.parts, self.names
         )
+
+
+def pairs_of(chunks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield groups of users after checking that each is a pair of points and labels, which no array of two rows is.
+
+    Raises
+    ------
+    TypeError
+        If one is not.
+    """
+    for number, chunk in enumerate(chunks):
+        if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+            what = f"a {type(chunk).__name__}" + (f" of {len(chunk)}" if isinstance(chunk, (tuple, list)) else "")
+            raise TypeError(f"chunks must yield pairs (X, y) of points and labels, but yields {what} at {number}.")
+        yield chunk[0], chunk[1]

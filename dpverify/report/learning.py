@@ -21,6 +21,16 @@ __all__ = ["decoded_scores", "decoded_table", "learned_noise", "learned_table"]
 _MOST_CLASSES = 20
 
 
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _line(label: object) -> str:
+    """Return a label or a word on one line, what cannot be printed as escapes."""
+    text = str(label)
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
     """Draw the noise of every class's density, as far as the table goes.
 
@@ -35,7 +45,7 @@ def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
 
     made = learned.classifier
     names, noise = [str(label) for label in made.classes_.tolist()], made.noise_.tolist()
-    title = f"{learned.users:,} users, {len(names):,} classes"
+    title = f"{_counted(learned.users, 'user')}, {_counted(len(names), 'class', 'classes')}"
     return bars_on(axes, names[:_MOST_CLASSES], noise[:_MOST_CLASSES], x="noise of a class's density", title=title)
 
 
@@ -49,11 +59,12 @@ def learned_table(learned: Learned) -> RenderableType:
     """
     made = learned.classifier
     kernel = made.kernel if made.bandwidth_ is None else f"{made.kernel} kernel, bandwidth {made.bandwidth_:.3g}"
-    title = f"{learned.users:,} users, {len(made.classes_):,} classes, d = {made.n_features_in_:,}, {kernel}"
+    counts = f"{_counted(learned.users, 'user')}, {_counted(len(made.classes_), 'class', 'classes')}"
+    title = f"{counts}, d = {made.n_features_in_:,}, {kernel}"
     table = Rows(("class", "reported by", "noise"), ("reported by", "noise"))
     rows = list(zip(made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist(), strict=True))
     for label, users, noise in rows[:_MOST_CLASSES]:
-        table.add_row(str(label), f"{users:,}", f"{noise:.2g}")
+        table.add_row(_line(label), f"{users:,}", f"{noise:.2g}")
     lines = [f"and {len(rows) - _MOST_CLASSES:,} more classes"] if len(rows) > _MOST_CLASSES else []
     lines.append(
         "noise: standard deviation of a class's density, at a query of norm 1; the kernel is at most 1. reported by: "
@@ -80,7 +91,7 @@ def decoded_table(decoded: Decoded) -> RenderableType:
     """
     table = Rows(("class", "words, best first"))
     for label, words in decoded.words.items():
-        table.add_row(str(label), ", ".join(word.word for word in words))
+        table.add_row(_line(label), ", ".join(_line(word.word) for word in words))
     meaning = {
         "distinctive": "distinctive: what tells a class from the others, seen from the vocabulary's mean",
         "density": "density: at the word's vector, as in wagner2025",
@@ -89,7 +100,7 @@ def decoded_table(decoded: Decoded) -> RenderableType:
         f"Ranked by {meaning[decoded.score]}.",
         f"Privacy: {decoded.classifier.guarantee_}; the words add nothing to it.",
     ]
-    return Group(Text(f"{decoded.vocabulary:,} words looked at", style="bold"), table, *map(Text, lines))
+    return Group(Text(f"{_counted(decoded.vocabulary, 'word')} looked at", style="bold"), table, *map(Text, lines))
 
 
 def decoded_scores(decoded: Decoded, axes: Axes | None = None) -> Axes:

@@ -144,3 +144,20 @@ def test_names_that_were_not_learned_are_one_line(
         warnings.simplefilter("error")
         assert main(["predict", str(model), str(table)]) == 0
     assert re.fullmatch(r"Note: X has feature names, [^\n]*\n", capsys.readouterr().err)
+
+
+def test_labels_that_are_no_line_are_predicted_as_json_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = blobs(300, 2, 4, 0)
+    data, model = str(tmp_path / "points.npz"), str(tmp_path / "model.npz")
+    for odd in ("two\nlines", "lone \ud800"):
+        np.savez(data, X=X, y=np.array(["no", odd])[y])
+        assert main(["classify", data, "--labels", "y", "--output", model, *FAST]) == 0
+        capsys.readouterr()
+        assert main(["predict", model, data]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("--json must be given, as ")
+        assert said.endswith(f"has the label {odd!r}, which is no line of text.\n")
+        assert main(["predict", model, data, "--json"]) == 0
+        assert set(json.loads(capsys.readouterr().out)["predictions"]) == {"no", odd}

@@ -81,3 +81,15 @@ def test_vectors_of_other_dimensions_and_other_files_are_refused(
     assert "has vectors of 3 dimensions, but must have the 4 of the model." in capsys.readouterr().err
     assert main(["decode", str(tmp_path / "flat.npz"), str(model), "--top", "1"]) == 2
     assert "must be a model that dpverify has written" in capsys.readouterr().err
+
+
+def test_words_that_are_no_text_are_escaped(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, _ = blobs(4, 2, 4, 3)
+    np.savez(tmp_path / "odd.npz", X=X, words=np.array(["a", "b", "lone \ud800", "two\nlines"]))
+    words = ["decode", str(model), str(tmp_path / "odd.npz"), "--top", "4"]
+    capsys.readouterr()
+    assert main([*words, "--csv", str(tmp_path / "w.csv")]) == 0
+    shown = capsys.readouterr().out
+    assert "lone \\ud800" in shown
+    assert "two\\nlines" in shown
+    assert "lone \\ud800" in (tmp_path / "w.csv").read_text(encoding="utf-8")

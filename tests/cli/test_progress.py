@@ -31,3 +31,16 @@ def test_a_terminal_is_told_how_far_it_is_and_how_long_it_takes(monkeypatch: pyt
 def test_nothing_is_told_of_what_is_quick_or_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(monkeypatch, terminal=True, patience=60.0) == ""
     assert heard(monkeypatch, terminal=False, patience=0.0) == ""
+
+
+def test_what_is_counted_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    screen = Console(file=file, force_terminal=True, force_interactive=True, width=60)
+    monkeypatch.setattr(progress, "console", lambda *, stderr: screen)
+    with progress.told("rows", patience=0.0) as tell:
+        tell(9, 9)
+        time.sleep(0.15)
+        tell(0, 5, "planning")
+        time.sleep(0.15)
+    assert "9/9" in file.getvalue()
+    assert "planning" in file.getvalue().partition("9/9")[2]

@@ -138,3 +138,17 @@ def test_a_file_that_ends_too_soon_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(content[:-100])
     with pytest.raises(ValueError, match=r"it is not complete\.$"):
         list(read_chunks(tmp_path / "a.npy"))
+
+
+def test_what_is_missing_or_of_another_kind_is_told_without_its_bytes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "empty.npz")
+    with pytest.raises(ValueError, match=r"empty\.npz has no arrays, but must have X for the points\.$"):
+        open_data(tmp_path / "empty.npz")
+    np.save(tmp_path / "points.npy", X)
+    with pytest.raises(
+        ValueError, match=r"^nope must be another npy file, with an entry for each row of .*points\.npy"
+    ):
+        open_data(tmp_path / "points.npy", "nope")
+    (tmp_path / "words.parquet").write_bytes(b"PAR1 and so on")
+    with pytest.raises(ValueError, match=r"words\.parquet must be an npy file, which it is not inside\.$"):
+        open_data(tmp_path / "points.npy", str(tmp_path / "words.parquet"))

@@ -60,3 +60,10 @@ def test_warnings() -> None:
         PrivateDensity(epsilon=math.inf).fit(points(30))
     with pytest.warns(PrivacyWarning, match=r"^The estimate has 30 users, and noise .* about [\d,]+ users are needed"):
         PrivateDensity(bits=32).fit(points(30))
+
+
+def test_there_is_no_logarithm_of_an_estimate_that_may_be_negative() -> None:
+    made = PrivateDensity(kernel="inner-product", bits=64, random_state=0).fit(points(200))
+    assert made.density(-points(50)).min() < 0.0
+    assert not hasattr(made, "score_samples")
+    assert "score_samples" in (PrivateDensity.__doc__ or "")

@@ -78,3 +78,22 @@ def test_columns_must_be_in_the_same_order(tmp_path: Path) -> None:
 def test_without_a_test() -> None:
     found = Learned(PrivateDensityClassifier(), 3)
     assert (found.accuracy, found.accuracy_interval) == (None, None)
+
+
+def test_plans_are_told_of_between_the_rows_that_are_counted_and_those_that_are_tested(tmp_path: Path) -> None:
+    heard: list[tuple[str, int, int]] = []
+    data = open_data(written(tmp_path / "x.npz", 300, 3, 0), "y")
+    learn(
+        PrivateDensityClassifier(**FREE),
+        data,
+        holdout=0.3,
+        progress=lambda *each: heard.append(("rows", *each)),
+        planning=lambda *each: heard.append(("plans", *each)),
+    )
+    assert heard == [("rows", 300, 600), ("plans", 0, 2), ("plans", 1, 2), ("plans", 2, 2), ("rows", 600, 600)]
+
+
+def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
+    data = open_data(written(tmp_path / "none.npz", 0, 3, 0), "y")
+    with pytest.raises(ValueError, match=r"none\.npz has no rows, but must have at least 1\.$"):
+        learn(PrivateDensityClassifier(**FREE), data)

@@ -80,3 +80,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"must be a model that dpverify has written"):
         load_model(path)
+
+
+def test_another_file_is_told_in_words_of_ours(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones(3))
+    np.savez(tmp_path / "x.npz", X=np.ones(3))
+    (tmp_path / "text").write_text("no model")
+    for name, why in (("x.npy", "it is no npz file"), ("text", "it is no npz file"), ("x.npz", "it has no header")):
+        with pytest.raises(ValueError, match=rf"{name} must be a model that dpverify has written \({why}\)\.$"):
+            load_model(tmp_path / name)

@@ -25,3 +25,10 @@ def test_it_says_what_is_learned_and_what_is_guaranteed() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "Accuracy" not in str(Learned(model, 1000))
     assert np.unique(y).size == 25
+
+
+def test_one_is_no_plural_and_labels_stay_on_their_line() -> None:
+    model = PrivateDensityClassifier(classes=["a\nb"], bits=32, epsilon=float("inf"), random_state=0)
+    text = str(Learned(model.fit(np.ones((1, 2)), ["a\nb"]), 1))
+    assert "1 user, 1 class, d = 2" in text
+    assert "a\\nb" in text
