@@ -114,8 +114,9 @@ class FamilyComposition:
             lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
         # Where the search over mixes is told to stop early nothing sharper is wanted.
         self._singles = covers.single if step is None and relative_width <= _SHARP else None
-        # A coarser bound is improved where the sharp one, which it exceeds by about its width, is too.
-        self._loose = _LOOSE + relative_width
+        # A coarser bound, which exceeds the sharp one by its grid's width and by the gap of its search over mixes, is
+        # improved only where that is, too: what a plan promises is then what an account finds.
+        self._loose = _LOOSE + 2.0 * relative_width
         self._any_mix: AnyMix | None = None
         self._best_attained: tuple[float, float, int] | None = None
         self._groups, self._every, self._attained = groups, every, lower_pairs
