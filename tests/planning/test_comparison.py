@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpverify.claims import divisible_noise
-from dpverify.guarantee import Budget, CapacityError
+from dpverify.guarantee import Budget, CapacityError, Side
 from dpverify.planning import comparison
 from dpverify.planning.comparison import FailedPlan, compare
 
@@ -60,3 +60,10 @@ def test_a_crowd_beyond_the_floats_costs_its_own_row_only() -> None:
     (failed,) = found.failures
     assert (failed.bitsum, failed.method) == ("rr", "published")
     assert "only integers in [0, 2^53) are exact" in failed.error
+
+
+def test_a_delta_that_next_to_no_law_can_be_listed_for_is_a_reason_in_a_row() -> None:
+    found = compare(("1", "1e-300"), users=1000, instances=4, bitsums=["3nb", "nb"], methods=["published"])
+    assert len(found.rows) == 2
+    assert all("tail=" not in row.error for row in found.failures)
+    assert all(row.guarantee.side is Side.ESTIMATE for row in found.plans)

@@ -119,7 +119,7 @@ class BitsumClaims(MechanismClaims[P]):
 
     def loose_views(self, protocol: P, threat_model: ThreatModel, delta0: float) -> Pairs:
         """Return pairs that are quick to make, for one instance at delta0 and where the bound need not be sharp."""
-        return self.views_at(protocol, threat_model, _LOOSE * delta0)
+        return self.views_at(protocol, threat_model, max(_LOOSE * delta0, negligible(delta0, 1)))
 
     def proves(self, protocol: P, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:
         """Return whether exact accounting proves one instance to be (epsilon0, delta0)-DP, whatever its source claims.
