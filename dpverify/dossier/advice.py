@@ -17,6 +17,7 @@ _CLOSE = 1.05
 _SAME = 1.001
 """Messages that are as few, so that the better known protocol, the first of the table, is taken."""
 _KEPT = "a finite epsilon with half of the users honest"
+_ASKED = {True: "", False: f" It does not keep {_KEPT}.", None: f" Whether it keeps {_KEPT} cannot be computed here."}
 
 
 def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, str]:
@@ -43,20 +44,30 @@ def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, 
         if not named:
             errors = [row.error for row in plans.failures if row.bitsum == bitsum]
             raise InfeasibleBudgetError(errors[-1] if errors else f"bitsum={bitsum!r} has no plan for this budget.")
-        return named[0], "It was asked for." + ("" if _lasts(plans, named[0]) else f" It does not keep {_KEPT}.")
+        return named[0], f"It was asked for.{_ASKED[_lasts(plans, named[0])]}"
     shuffled = [row for row in exact if row.guarantee.threat_model is ThreatModel.COMMUNICATION]
     if not exact:
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in plans.failures)))
     if not shuffled:
         best = min(exact, key=lambda row: row.bitsum_rmse)
         return best, "No protocol meets this budget with a shuffler; of the others it has the least error."
-    lasting = [row for row in shuffled if _lasts(plans, row)]
-    best, reason = _best(lasting or shuffled, "" if len(lasting) in {0, len(shuffled)} else f" that keep {_KEPT}")
+    lasts = [_lasts(plans, row) for row in shuffled]
+    lasting = [row for row, keeps in zip(shuffled, lasts, strict=True) if keeps]
+    known = None not in lasts
+    which = f" that {'keep' if known else 'are proved to keep'} {_KEPT}"
+    best, reason = _best(lasting or shuffled, "" if len(lasting) in {0, len(shuffled)} else which)
     if not lasting:
-        return best, f"{reason} None of them keeps {_KEPT}."
-    finer = [row.bitsum for row in shuffled if row not in lasting and row.bitsum_rmse < best.bitsum_rmse]
+        return best, f"{reason} None of them {'keeps' if known else 'is proved to keep'} {_KEPT}."
+    finer = [
+        row.bitsum
+        for row, keeps in zip(shuffled, lasts, strict=True)
+        if keeps is False and row.bitsum_rmse < best.bitsum_rmse
+    ]
     if finer:
         reason += f" {' and '.join(finer)} would err less, but {'keeps' if len(finer) == 1 else 'keep'} none."
+    if not known:
+        unknown = [row.bitsum for row, keeps in zip(shuffled, lasts, strict=True) if keeps is None]
+        reason += f" Of {' and '.join(unknown)} it cannot be computed here."
     return best, reason
 
 
@@ -74,11 +85,14 @@ def _best(rows: Sequence[PlanRow], which: str) -> tuple[PlanRow, str]:
     )
 
 
-def _lasts(plans: Comparison, row: PlanRow) -> bool:
-    """Return whether a finite epsilon is proved of a plan where half of the users are honest, one at least."""
+def _lasts(plans: Comparison, row: PlanRow) -> bool | None:
+    """Return whether a plan has a finite epsilon where half of the users are honest, one at least.
+
+    None where the law is too large to tell.
+    """
     half = max(1, plans.users // 2)
     try:
         left = epsilon_among(half, row.protocol, row, plans.budget, instances=plans.instances)
     except CapacityError:
-        return False
+        return None
     return left.upper < math.inf

@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from dpverify.dossier.advice import recommended
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
 from dpverify.planning.comparison import compare
+from dpverify.planning.crowds import epsilon_among
+from dpverify.planning.plan import PlanRow
 
 
 def test_the_fewest_messages_among_the_best_are_recommended() -> None:
@@ -49,3 +51,22 @@ def test_a_guarantee_that_half_of_the_users_break_is_warned_of() -> None:
     assert recommended(plans)[1].endswith("None of them keeps a finite epsilon with half of the users honest.")
     warned = recommended(plans, "3nb")[1]
     assert warned == "It was asked for. It does not keep a finite epsilon with half of the users honest."
+
+
+def test_what_cannot_be_computed_is_not_said_to_be_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(honest: int, protocol: object, row: PlanRow, budget: Budget, *, instances: int) -> Interval:
+        if row.bitsum == "pure":
+            raise CapacityError("A law is too large.")
+        return epsilon_among(honest, protocol, row, budget, instances=instances)
+
+    plans = compare(("1", "1e-4"), users=60, instances=2, bitsums=["rr", "pure"], methods=["exact"])
+    assert recommended(plans)[0].bitsum == "pure"
+    monkeypatch.setattr("dpverify.dossier.advice.epsilon_among", too_large)
+    row, reason = recommended(plans)
+    assert row.bitsum == "rr"
+    assert "that are proved to keep a finite epsilon" in reason
+    assert reason.endswith("Of pure it cannot be computed here.")
+    alone = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum == "pure"))
+    assert "None of them is proved to keep" in recommended(alone)[1]
+    kept = "a finite epsilon with half of the users honest"
+    assert recommended(plans, "pure")[1] == f"It was asked for. Whether it keeps {kept} cannot be computed here."
