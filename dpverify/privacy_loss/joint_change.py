@@ -1,10 +1,10 @@
 """A bound on what a user reveals who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
 
 `contour` bounds a product by the moduli of its factors' moment generating functions along a line, whose logarithms add
-up. With R_c(s) a bound on `ln|phi(z)|` over what a move costs, for all moves in a cell c, pairs and others' bits, every
-product has `ln|phi(z)| <= T^2 sum p_c R_c(s)`, p_c the share of its moves' cost that falls into the cell. The integral
-along the line is log-convex in these shares: the worst change lies in a single cell, whatever its direction. Where one
-move may be most of T^2, `largest_move` has a second bound.
+up. With R_c(s) a bound on `ln|phi(z)|` over what a move costs, for all moves in a cell c and one pair, every product
+has `ln|phi(z)| <= T^2 sum p_c R_c(s)`, p_c the share of its moves' cost that falls to the cell and the pair. The
+integral along the line is log-convex in these shares: the worst change lies in a single cell, and all of it has the
+same pair. Where one move may be most of T^2, `largest_move` has a second bound.
 docs/joint_changes.md has the proofs.
 """
 
@@ -190,12 +190,17 @@ class JointChange:
     # ------------------------------------------------------------------ the exponent along a line
 
     def _of_moves(self, value: Callable[[LossAtoms], Floats], number: int) -> Floats:
-        """Return the largest value over the pairs of each move, (sizes, levels, number), or nan where there is none."""
-        found = np.full((*self._grid.midpoints.shape, number), np.nan)
+        """Return the value of every pair of each move, (pairs, sizes, levels, number), or nan where there is none."""
+        found = np.full((len(next(iter(self._atoms[0].values()))), *self._grid.midpoints.shape, number), np.nan)
         for index, row in enumerate(self._atoms):
             for level, each in row.items():
-                found[index, level] = np.max([value(atoms) for atoms in each], axis=0)
+                found[:, index, level] = [value(atoms) for atoms in each]
         return found
+
+    def _rates(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the rates of each pair, (pairs, cells, strips, number), and what the first cell adds, (number,)."""
+        rates, crowd = zip(*(self._grid.rates(each) for each in values), strict=True)
+        return np.array(rates), np.max(crowd, axis=0)
 
     def _charges(self, crowd: Floats, tilts: Floats | float) -> Floats:
         """Return what is added to the sum of the exponents of all moves."""
@@ -203,8 +208,8 @@ class JointChange:
         return np.asarray(charges * (1.0 + 8.0 * UNIT))
 
     def _exponents(self, nodes: Nodes) -> Floats:
-        """Return T^2 times the rate of each cell, with all charges: shape (cells, strips, nodes)."""
-        rates, crowd = self._grid.rates(self._of_moves(lambda atoms: atoms.along(nodes).log_moduli, nodes.number))
+        """Return T^2 times the rate of each pair and cell, with all charges: shape (pairs, cells, strips, nodes)."""
+        rates, crowd = self._rates(self._of_moves(lambda atoms: atoms.along(nodes).log_moduli, nodes.number))
         return np.asarray(self.change.squared_change * rates + self._charges(crowd, nodes.tilt))
 
     def estimate(self, tilt: float, most: float = math.inf) -> tuple[float, float]:
@@ -237,7 +242,7 @@ class JointChange:
         """Make the integrals of every cell known at a tilt, at nodes that suit moves whose squares are at most so."""
         if tilt not in self._known:
             contour = self._contour(tilt, most)
-            self._known[tilt] = contour.log_integral(self._exponents(contour.nodes))
+            self._known[tilt] = contour.log_integral(self._exponents(contour.nodes)).max(axis=0)
 
     def _contour(self, tilt: float, most: float) -> Contour:
         exponent, deviation = self.estimate(tilt, most)
@@ -248,7 +253,7 @@ class JointChange:
     def log_integral(self, contour: Contour, share: float = 1.0) -> float:
         """Return ln J on any contour; with a share, of the moduli to the power of one over it: see `together`."""
         each = contour.log_integral(self._exponents(contour.nodes) / share)
-        return self._grid.largest_mean(each.max(axis=1))
+        return self._grid.largest_mean(each.max(axis=(0, 2)))
 
     def _least(self, cost: Callable[[float, float], float], most: float = math.inf) -> float:
         """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
@@ -279,8 +284,8 @@ class JointChange:
         if self.change.squared_change > 1.0 or self.change.coordinates * _LARGE < 1.0:
             return None
         tilts = np.geomspace(0.3, 100.0, _TILTS) / self.deviation
-        rates, crowd = self._grid.rates(self._of_moves(lambda atoms: atoms.log_moments(tilts), _TILTS))
-        rest = RestMoments(tilts, rates.max(axis=1), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
+        rates, crowd = self._rates(self._of_moves(lambda atoms: atoms.log_moments(tilts), _TILTS))
+        rest = RestMoments(tilts, rates.max(axis=(0, 2)), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
         return LargestMove(self._grid, self._whole, rest, _LARGE * self.change.squared_change)
 
     # ------------------------------------------------------------------ queries

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.planning.account import account
 from dpverify.privacy_loss import change_rates, joint_change
+from dpverify.privacy_loss.attained_change import composed
 from dpverify.privacy_loss.change_rates import looseness
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
@@ -150,6 +151,17 @@ def test_the_bound_is_near_what_is_attained(row: str, kind: type[L2Bounded]) -> 
     pair = pairs()
     found = JointChange(list(pair), kind(square, coordinates), attained=pair, reference_delta=delta).epsilon(delta)
     assert 0.0 < found.width < width * found.lower
+
+
+@pytest.mark.parametrize("square", [4.0, 25.0])
+def test_two_directions_cost_no_more_than_the_worse_one_and_no_less_than_both(square: float) -> None:
+    pairs = list(binomial_randomized_response(1000, 0.009))
+    bound = JointChange(pairs, L2Bounded(square, 64)).epsilon_upper(1e-6)
+    alone = [JointChange([pair], L2Bounded(square, 64)).epsilon_upper(1e-6) for pair in pairs]
+    # What the smallest moves add is that of either pair.
+    assert max(alone) <= bound <= max(alone) * (1.0 + 1e-5)
+    for count in (1, int(square) // 2, int(square) - 1):
+        assert composed(((pairs[0], int(square) - count), (pairs[1], count)), 1e-6).epsilon(1e-6).lower < bound
 
 
 def test_a_ball_allows_for_less() -> None:
