@@ -66,7 +66,7 @@ class AttainedChange:
         self._change, self._reference = change, reference_delta
         distinct = list({id(pair): pair for pair in pairs}.values())
         numbers = self._numbers()
-        tried = {
+        self._tried = tried = {
             (kind, number, direction): self._estimated(((pair, number),))
             for number in numbers
             for direction, full in enumerate(distinct)
@@ -98,11 +98,37 @@ class AttainedChange:
 
     @functools.cached_property
     def _compositions(self) -> list[PrivacyCurve]:
-        return [
-            composed(parts, self._reference)
-            for _, parts in self._made
-            if not any(0.0 < pair.largest_loss < _LEAST_LOSS for pair, _ in parts)
-        ]
+        made = {
+            id(entry): composed(entry[1], self._reference)
+            for entry in self._made
+            if not any(0.0 < pair.largest_loss < _LEAST_LOSS for pair, _ in entry[1])
+        }
+        return [*made.values(), *self._climbed(made)]
+
+    def _climbed(self, made: dict[int, PrivacyCurve]) -> list[PrivacyCurve]:
+        """Return what one kind of move leads to, from the best that was composed on to more and to fewer of them.
+
+        Estimates choose badly under heavy tails.
+        """
+        known = {key: self._epsilon(made[id(entry)]) for key, entry in self._tried.items() if id(entry) in made}
+        if not known:
+            return []
+        kind, number, direction = max(known, key=lambda key: known[key])
+        numbers = [tried for other, tried, way in self._tried if (other, way) == (kind, direction)]
+        climbed = list[PrivacyCurve]()
+        for side in ([n for n in numbers[::-1] if n < number], [n for n in numbers if n > number]):
+            best = known[kind, number, direction]
+            for tried in side:
+                climbed.append(composed(self._tried[kind, tried, direction][1], self._reference))
+                before, best = best, self._epsilon(climbed[-1])
+                if best <= before:
+                    break
+        return climbed
+
+    def _epsilon(self, curve: PrivacyCurve) -> float:
+        with suppress(CapacityError):
+            return curve.epsilon(self._reference).lower
+        return 0.0
 
     def _numbers(self) -> list[int]:
         """Return how many coordinates may change: from all in full up to all by the same small amount."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.changes import L2Ball, L2Bounded
-from dpverify.privacy_loss.attained_change import AttainedChange
+from dpverify.privacy_loss.attained_change import AttainedChange, composed
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.mixture import bit_probability_change
 from dpverify.privacy_loss.pairs import approximate_dp, binomial_randomized_response, discrete_laplace, three_nb
@@ -83,3 +83,14 @@ def test_less_than_one_full_change_is_something() -> None:
 def test_without_pairs_it_is_trivial() -> None:
     attained = AttainedChange([], L2Ball(2.0, 8))
     assert attained.epsilon_lower(1e-6) == attained.delta_lower(0.1) == 0.0
+
+
+def test_estimates_that_choose_badly_are_climbed_from() -> None:
+    # Of few flips the tail is heavy: half as many moves were taken to be worse, by their estimates.
+    pairs = list(binomial_randomized_response(30_000, 0.001))
+    found = AttainedChange(pairs, L2Bounded(25.0, 768)).epsilon_lower(1e-6)
+    for number in (25, 33, 38, 50, 75):
+        size = math.sqrt(25.0 / number) * (1.0 - 1e-9)
+        for pair in pairs:
+            known = composed(((bit_probability_change(pair, size, 0.0), number),), 1e-6).epsilon(1e-6).lower
+            assert found >= known * (1.0 - 1e-4)
