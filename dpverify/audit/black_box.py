@@ -352,7 +352,7 @@ def _seen_in(name: str) -> tuple[str, ...]:
     if not name:
         return ()
     found = f"The outputs on the two inputs differ most in {name}"
-    if not name.startswith(_LOWEST_BITS):
+    if _LOWEST_BITS not in name:
         return (found,)
     return (
         found,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpverify.statistics.structure import grid_exponents
 
-__all__ = ["Aspect", "coded_aspects", "codes_of", "features", "numeric_aspects", "parts_of_noise"]
+__all__ = ["Aspect", "coded_aspects", "codes_of", "features", "lowest_bits", "numeric_aspects", "parts_of_noise"]
 
 Rows = NDArray[np.float64]
 """Outputs, shape (trials, columns)."""
@@ -53,10 +53,13 @@ class Aspect:
         In plain words, as in a report.
     of : callable
         Maps rows, shape (trials, columns), to codes (int64) or to numbers (float64), shape (trials,).
+    fitted : bool
+        Whether it has been fitted to training outputs, which it then separates better than others.
     """
 
     name: str
     of: Callable[[Rows], NDArray[np.int64] | NDArray[np.float64]]
+    fitted: bool = False
 
 
 def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
@@ -84,7 +87,23 @@ def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         # A small ridge: columns may depend on each other exactly.
         spread[np.diag_indices(len(used))] *= 1.0 + 1e-9
         direction = np.linalg.lstsq(spread, difference, rcond=None)[0]
-        yield Aspect("a linear discriminant", lambda rows: np.asarray(rows[:, used] / scale @ direction))
+        yield Aspect("a linear discriminant", lambda rows: np.asarray(rows[:, used] / scale @ direction), fitted=True)
+
+
+def lowest_bits(first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the place of the lowest bit of a few columns of floats, as a number: few outputs show how fine they are.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (trials, columns)
+        Training outputs on the two inputs.
+    """
+    for column in _differing(first, second, _varying(first, second))[:_CLOSELY]:
+        if not all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second)):
+            yield Aspect(
+                f"the lowest bit of column {column}",
+                lambda rows, column=column: grid_exponents(rows[:, column]).astype(np.float64),  # type: ignore[misc]
+            )
 
 
 def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:

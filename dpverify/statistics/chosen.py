@@ -147,6 +147,7 @@ class _Candidates:
     thresholds: NDArray[np.float64]
     p: NDArray[np.float64]
     q: NDArray[np.float64]
+    seen: int
 
 
 def choose_events(
@@ -158,6 +159,7 @@ def choose_events(
     epsilon: float | None,
     trials: int,
     slack: float,
+    training: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> ChosenEvents:
     """Return events: those that should give the best lower bounds, speak most against the claim, and decide it.
 
@@ -178,17 +180,24 @@ def choose_events(
         How many fresh outputs there will be on each input.
     slack : float
         The relative size of the fault that a pass must exclude.
+    training : (ndarray, ndarray), optional
+        The outputs on the two inputs that scores were learned from. Scores that were not fitted to them are judged on
+        these too: twice as many show better where a rare event begins.
 
     Returns
     -------
     ChosenEvents
         Where no output differs from another, whether fresh ones do.
     """
-    held = len(first)
-    # Estimates are as uncertain as the final ones, and their own.
-    size = held * trials / (held + trials)
+    every = (
+        [first, second]
+        if training is None
+        else [np.concatenate(pair) for pair in zip(training, (first, second), strict=True)]
+    )
     candidates = [
-        found for place, score in enumerate(scores) for found in _candidates(place, score.of(first), score.of(second))
+        found
+        for place, score in enumerate(scores)
+        for found in _candidates(place, *map(score.of, (first, second) if score.fitted else every))
     ]
     if not candidates:
         return _constant(first[0])
@@ -200,6 +209,8 @@ def choose_events(
         p, q = np.concatenate([c.p for c in side]), np.concatenate([c.q for c in side])
         place = np.repeat([c.score for c in side], [c.p.size for c in side])
         thresholds = np.concatenate([c.thresholds for c in side])
+        # Estimates are as uncertain as the final ones, and their own.
+        size = np.concatenate([np.full(c.p.size, c.seen * trials / (c.seen + trials)) for c in side])
         telling = q <= _MOST_OTHER
         lower = np.where(telling, _loss(_down(p, size) - delta, _up(q, size)), -np.inf)
         resolved = _resolves(p, q, delta, epsilon, trials, slack)
@@ -275,8 +286,8 @@ def _candidates(place: int, first: NDArray[np.float64], second: NDArray[np.float
         return
     a, b = (1.0 - np.searchsorted(np.sort(x), thresholds, side="right") / x.size for x in (first, second))
     smooth = [(share * first.size + 0.5) / (first.size + 1.0) for share in (a, b, 1.0 - b, 1.0 - a)]
-    yield _Candidates(place, True, thresholds, smooth[0], smooth[1])
-    yield _Candidates(place, False, thresholds, smooth[2], smooth[3])
+    yield _Candidates(place, True, thresholds, smooth[0], smooth[1], first.size)
+    yield _Candidates(place, False, thresholds, smooth[2], smooth[3], first.size)
 
 
 def _edges(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -286,11 +297,11 @@ def _edges(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([distinct[:6], distinct[-7:], gaps])
 
 
-def _down(p: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+def _down(p: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(p - _DEVIATIONS * np.sqrt(p * (1.0 - p) / size))
 
 
-def _up(q: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+def _up(q: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.minimum(1.0, q + _DEVIATIONS * np.sqrt(q * (1.0 - q) / size) + _DEVIATIONS**2 / (2.0 * size)))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.statistics.aspects import Aspect, coded_aspects, codes_of, features, numeric_aspects
+from dpverify.statistics.aspects import Aspect, coded_aspects, codes_of, features, lowest_bits, numeric_aspects
 from dpverify.statistics.events import Score, classifier_score, histogram_score
 
 __all__ = ["NamedScore", "learned_scores", "table_score"]
@@ -38,10 +38,13 @@ class NamedScore:
         As in a report.
     of : callable
         See `dpverify.statistics.events.Score`.
+    fitted : bool
+        Whether it has been fitted to the training outputs: on these it shows more than on others.
     """
 
     name: str
     of: Score
+    fitted: bool = True
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,10 @@ def learned_scores(
         Of the classifier.
     """
     numbers = list(numeric_aspects(first, second))
-    scores = [NamedScore(f"tails of {aspect.name}", aspect.of) for aspect in numbers]  # type: ignore[arg-type]
+    scores = [
+        NamedScore(f"tails of {aspect.name}", aspect.of, aspect.fitted)  # type: ignore[arg-type]
+        for aspect in (*numbers, *lowest_bits(first, second))
+    ]
     for aspect in [*numbers[:8], *numbers[max(8, len(numbers) - 2) :]]:
         histogram = histogram_score(aspect.of(first), aspect.of(second))
         scores.append(

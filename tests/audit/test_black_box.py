@@ -298,3 +298,20 @@ def test_what_is_right_is_drawn_to_the_end() -> None:
     assert report.trials == 60_000
     with pytest.raises(ValueError, match="nothing to refute"):
         audited(geometric, None, trials=100, anytime=True)
+
+
+@pytest.mark.parametrize(
+    ("leak", "draws"),
+    [
+        # A fifth of the outputs tell all, by their lowest bits, or a hundredth: whoever knows that takes 176 or 3,744.
+        (lambda x, rng, n: x[0] + rng.laplace(size=n), 250),
+        (lambda x, rng, n: np.where(rng.random(n) < 0.01, 1e6 * x[0], np.round(x[0] + rng.laplace(size=n), 6)), 7_488),
+    ],
+    ids=["low bits", "a leak of one per cent"],
+)
+def test_a_leak_is_refuted_within_twice_the_draws_of_who_knows_it(leak: Any, draws: int) -> None:
+    pair = np.ones(1), np.zeros(1)
+    found = [
+        audit_mechanism(Target(leak, batch=True), (1.1, 0), pair, trials=draws, seed=seed).verdict for seed in range(6)
+    ]
+    assert found.count(Verdict.VIOLATES) >= 5

@@ -71,7 +71,7 @@ def test_what_shows_it_is_named_plainly() -> None:
     assert examined(*noise).seen_in == ""
 
 
-def test_the_surest_event_has_half_of_the_level() -> None:
+def test_the_surest_event_has_most_of_the_level_and_the_next_one_enough() -> None:
     def score(rows: np.ndarray) -> np.ndarray:
         return rows
 
@@ -79,4 +79,7 @@ def test_the_surest_event_has_half_of_the_level() -> None:
     ranks = np.array([0, 0, 1])
     events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, ("a", "b", "c"), None, ranks)
     weights = _weights(events, 1.0, 0.0)
-    np.testing.assert_allclose(weights, [0.2, 0.7, 0.1])
+    assert weights.sum() == pytest.approx(1.0, abs=1e-15)
+    # 0.4 for the surest, 0.3 in the order of sureness, and 0.3 as for the limits: 4/10 of it each, and 2/10.
+    order = 0.3 / (1 + 1 / 2 + 1 / 3)
+    np.testing.assert_allclose(weights, [order / 3 + 0.12, 0.4 + order + 0.12, order / 2 + 0.06])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.statistics.aspects import coded_aspects, codes_of, features, numeric_aspects, parts_of_noise
+from dpverify.statistics.aspects import coded_aspects, codes_of, features, lowest_bits, numeric_aspects, parts_of_noise
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -123,3 +123,12 @@ def test_small_regions_of_the_plane_have_codes_of_their_own() -> None:
         codes = aspects.get(name, aspects.get(name.replace("0 and 1", "1 and 0")))
         assert codes is not None
         assert np.unique(codes.of(middle)).size > 400
+
+
+def test_the_place_of_the_lowest_bit_is_a_number() -> None:
+    whole, fine = np.arange(8.0), np.array([0.5, 0.25, 3.0, 1e-300, 1.5, 2.0, 0.75, 0.125])
+    rows = np.c_[whole, fine]
+    (aspect,) = lowest_bits(rows, rows[::-1])
+    assert aspect.name == "the lowest bit of column 1"
+    assert aspect.of(rows)[[0, 1, 2, 4, 5, 6, 7]].tolist() == [-1, -2, 0, -1, 1, -2, -3]
+    assert not aspect.fitted

@@ -79,3 +79,22 @@ def test_a_rare_event_is_tested_next_to_likely_ones_that_keep_the_claim() -> Non
     limits = [event_limits(np.array([30] * 2), np.array([9] * 2), 100, 0.01, given) for given in (None, [0.9, 0.1])]
     assert limits[0].p_lower[0] < limits[1].p_lower[0] < 0.3
     assert limits[1].p_lower[1] < limits[0].p_lower[1]
+
+
+def test_scores_that_were_not_fitted_are_judged_on_the_training_outputs_too() -> None:
+    rng = np.random.default_rng(3)
+
+    def drawn(shift: float) -> np.ndarray:
+        return rng.laplace(shift, 1, (500, 1))
+
+    training, held = (drawn(1), drawn(0)), (drawn(1), drawn(0))
+    own = NamedScore("value", VALUE.of, fitted=False)
+    for score, samples in (
+        (VALUE, held),
+        (own, tuple(np.concatenate(pair) for pair in zip(training, held, strict=True))),
+    ):
+        events = choose_events([score], *held, delta=0, epsilon=1.0, trials=3000, slack=0.1, training=training)
+        likely, other = events.pairs(*samples)
+        size = len(samples[0])
+        found = [(x.sum(axis=0) + 0.5) / (size + 1) for x in (likely, other)]
+        np.testing.assert_allclose(events.expected.T, found, rtol=1e-12)
