@@ -165,7 +165,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the deviation of each density's noise, at a query of norm 1."""
         return np.array([public.noise(rmse_of(made.bitsum), made.users) for made in protocols])
 
-    def _warn_of_noise(self, noise: float, users: int, who: str, share: float = 1.0) -> None:
+    def _warn_of_noise(self, noise: float, users: int, who: str, share: float = 1.0, *, stacklevel: int = 4) -> None:
         """Warn where noise drowns what there is to learn, and say how many users it would take.
 
         Parameters
@@ -178,16 +178,17 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
             What they are called.
         share : float
             By how much randomized labels shrink the differences between classes.
+        stacklevel : int
+            As of `warnings.warn`: of whoever called `fit`.
         """
         if noise > _MOST_NOISE * share:
             labels = "" if share > 0.99 else f", which randomized labels shrink to {share:.2g}"
             needed = math.ceil(users * noise / (_MOST_NOISE * share))
             warnings.warn(
-                f"{who} has {users:,} users, and noise of standard deviation {noise:.2g} on a density of a kernel of "
-                f"1 at most{labels}: at this budget "
-                f"about {needed:,} users are needed.",
+                f"{who} has {users:,} user{'s' if users > 1 else ''}, and noise of standard deviation {noise:.2g} on a "
+                f"density of a kernel of 1 at most{labels}: at this budget about {needed:,} users are needed.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _notes(self) -> tuple[str, ...]:

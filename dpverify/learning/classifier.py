@@ -391,5 +391,9 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         classes = len(self.classes_) + len(self.empty_classes_)
         share = LabelRandomizedResponse(classes, min(self.label_epsilon, 700.0)).contrast if classes > 1 else 1.0
         self._warn_of_noise(
-            float(self.noise_[worst]), int(self.reported_counts_[worst]), f"Class {self.classes_[worst]}", share
+            float(self.noise_[worst]),
+            int(self.reported_counts_[worst]),
+            f"Class {self.classes_[worst]}",
+            share,
+            stacklevel=5,
         )

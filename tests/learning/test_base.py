@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dpverify.learning.base import private_generator
+from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.density import PrivateDensity
+from dpverify.learning.guarantee import PrivacyWarning
 from protocols.classifier import public_generator
 
 
@@ -22,3 +27,10 @@ def test_public_features_parts_and_noise_have_streams_of_their_own() -> None:
 def test_seeds_are_checked() -> None:
     with pytest.raises(TypeError, match=r"^random_state='x' must be an integer"):
         private_generator("x")
+
+
+@pytest.mark.parametrize("made", [PrivateDensityClassifier(bits=32, random_state=0), PrivateDensity(random_state=0)])
+def test_warnings_point_to_who_has_called_fit(made: PrivateDensityClassifier | PrivateDensity) -> None:
+    with pytest.warns(PrivacyWarning, match=r" has 1 user, and noise ") as caught:
+        made.fit([[1.0, 0.0]], [0])
+    assert {Path(warning.filename).name for warning in caught} == {Path(__file__).name}
