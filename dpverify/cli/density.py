@@ -141,6 +141,8 @@ def plan_kernel(
             progress=progress,
         )
     if not grid.plans:
+        if as_json:  # as for plans of sums
+            print_result(grid.to_dict(), "", as_json)
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(one.error for one in grid.failures)))
     if len(grid.entries) == 1:
         (found,) = grid.plans

@@ -77,13 +77,15 @@ class DensityGrid(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, and "rows".
 
-        A row is that of a `DensityPlan`, behind "budget" and "users"; where there is no plan it has the key "error".
+        A row is that of a `DensityPlan`, behind "budget" and "users"; where there is no plan, or none of some size, it
+        has the key "error".
         """
         rows: list[dict[str, Any]] = []
         for entry in self.entries:
             asked = {"budget": entry.budget.to_dict(), "users": entry.users}
-            found = [{"error": entry.error}] if isinstance(entry, NoDensity) else entry.to_dict()["rows"]
-            rows += [{**asked, **row} for row in found]
+            found = [] if isinstance(entry, NoDensity) else entry.to_dict()["rows"]
+            reasons = [entry.error] if isinstance(entry, NoDensity) else entry.failures
+            rows += [{**asked, **row} for row in (*found, *({"error": why} for why in reasons))]
         return {"kernel": self.kernel, "dimension": self.dimension, "bandwidth": self.bandwidth, "rows": rows}
 
 

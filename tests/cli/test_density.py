@@ -63,6 +63,10 @@ def test_lists_make_one_table(
     assert [row["rmse"] == "" for row in rows] == [row["error"] != "" for row in rows]
     assert cli.main([*words[:-2], "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["rows"]) == len(rows)
+    none = ["plan", "--epsilon", "0.5", "--delta", "1e-4", "--users", "300", "--kernel", "laplacian"]
+    assert cli.main([*none, "--dimension", "3", "--json"]) == 2
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["error"] == "too few users."
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,19 @@ def test_what_cannot_be_planned_is_an_entry_with_the_reason() -> None:
     assert found.plot().get_ylabel() == "RMSE of a density"
 
 
+def test_why_a_plan_has_no_row_of_some_size_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def few(bitsum: str, budget: Budget, *, users: int, instances: int, **more: object) -> PlanRow:
+        if users == 100 and instances > 500:
+            raise InfeasibleBudgetError("too many bits.")
+        return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
+
+    monkeypatch.setattr(density, "plan", few)
+    found = plan_densities("gaussian", 3, [("1", "1e-4")], users=[100, 200])
+    assert found.plans[0].failures == ("too many bits.",)
+    reasons = [row for row in found.to_dict()["rows"] if "error" in row]
+    assert [(row["users"], row["error"]) for row in reasons] == [(100, "too many bits.")]
+
+
 def test_a_table_may_be_of_reasons_alone() -> None:
     found = plan_densities("gaussian", 3, [("1", "1e-4")], users=[5, 6])
     assert not found.plans
