@@ -26,10 +26,11 @@ from dpverify.guarantee import BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.rappor.response import PermanentResponse, Rappor
 
-__all__ = ["audit_rappor", "count_law", "rappor_subject"]
+__all__ = ["alike_law", "audit_rappor", "count_law", "rappor_subject"]
 
 _TRIED = 64
 """Strings among which two are looked for whose patterns differ in as many bits as any can."""
+_ALIKE = ("bits alike in the first two reports", "bits alike in every report and the next, taken two by two")
 _NAMES = ("ones of the first value's bits", "ones of the second value's bits", "ones elsewhere in the first report")
 
 
@@ -84,18 +85,22 @@ class _Watch:
     def columns(self, bits: NDArray[Any]) -> NDArray[np.int64]:
         """Return what is seen of some users' reports, shape (users, reports, bits): one row of numbers each.
 
-        Five that the attacker looks at, and how many reports have each bit.
+        Five that the attacker looks at, how many reports have each bit, and of several reports how many bits two next
+        to each other have in common: the first two, and all pairs that share no report.
         """
         ones = [bits[:, :, list(places)].sum(axis=1) for places in self.own]
         seen = [counts.sum(axis=1) for counts in ones]
         seen.append(bits[:, 0, self.elsewhere].sum(axis=1))
         decided = [(counts > self.threshold).sum(axis=1) for counts in ones]
-        return np.column_stack([*seen, *decided, bits.sum(axis=1)]).astype(np.int64)
+        pairs = self.reports // 2
+        alike = (bits[:, 0 : 2 * pairs : 2] == bits[:, 1 : 2 * pairs : 2]).sum(axis=2)
+        both = [alike[:, 0], alike.sum(axis=1)] if pairs else []
+        return np.column_stack([*seen, *decided, bits.sum(axis=1), *both]).astype(np.int64)
 
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return 5 + self.protocol.bits
+        return 5 + self.protocol.bits + (len(_ALIKE) if self.reports > 1 else 0)
 
     def dataset(self, which: int) -> Dataset:
         """Return a user with the first or the second value."""
@@ -107,19 +112,19 @@ class _Watch:
         set_bits, clear = len(self.common), len(self.elsewhere) - len(self.common)
         laws.append(np.convolve(_binomial(set_bits, one[1]), _binomial(clear, one[0])))
         above = int(np.floor(self.threshold)) + 1
-        decided = [_binomial(len(self.own[side]), float(counts[side == which][above:].sum())) for side in (0, 1)]
         held = self.common | set(self.own[which])
+        alike = [alike_law(self.protocol, len(held), pairs) for pairs in (1, self.reports // 2) if self.reports > 1]
+        columns = [*enumerate(zip(_NAMES, laws, strict=True))]
+        columns += enumerate(zip(_ALIKE, alike, strict=False), start=5 + self.protocol.bits)
+        decided = [_binomial(len(self.own[side]), float(counts[side == which][above:].sum())) for side in (0, 1)]
         each = [DiscreteLaw.of(np.arange(law.size), law) for law in counts]
         rows = np.argwhere(np.ones((decided[0].size, decided[1].size), dtype=np.bool_))
         return Dataset(
             f"{self.values[which]!r}",
             np.array([self.values[which]]),
-            {
-                column: (name, DiscreteLaw.of(np.arange(law.size), law))
-                for column, (name, law) in enumerate(zip(_NAMES, laws, strict=True))
-            },
+            {column: (name, DiscreteLaw.of(np.arange(law.size), law)) for column, (name, law) in columns},
             (slice(3, 5), DiscreteLaw.of(rows, np.multiply.outer(*decided).ravel())),
-            (slice(5, self.width), [each[bit in held] for bit in range(self.protocol.bits)]),
+            (slice(5, 5 + self.protocol.bits), [each[bit in held] for bit in range(self.protocol.bits)]),
         )
 
 
@@ -133,6 +138,32 @@ def count_law(protocol: PermanentResponse, *, held: bool) -> NDArray[np.float64]
     if not isinstance(protocol, Rappor):
         return np.array([1.0 - kept, kept])
     return kept * _binomial(protocol.reports, protocol.q) + (1.0 - kept) * _binomial(protocol.reports, protocol.p)
+
+
+def alike_law(protocol: PermanentResponse, held: int, pairs: int) -> NDArray[np.float64]:
+    """Return the law of how many bits are alike in some pairs of reports that have no report in common.
+
+    Given the kept bit, reports are independent: a bit is alike in each pair with probability `q^2 + (1 - q)^2` or
+    `p^2 + (1 - p)^2`. The bits are independent.
+
+    Parameters
+    ----------
+    protocol : PermanentResponse
+    held : int
+        How many bits the value sets.
+    pairs : int
+        In how many pairs bits are compared, at most half as many as there are reports.
+
+    Returns
+    -------
+    ndarray, shape (1 + pairs * bits,)
+        The probability of each number of bits, over all pairs.
+    """
+    one, zero = (protocol.q, protocol.p) if isinstance(protocol, Rappor) else (1.0, 0.0)
+    alike = [_binomial(pairs, chance**2 + (1.0 - chance) ** 2) for chance in (one, zero)]
+    kept = 1.0 - 0.5 * protocol.f
+    set_bit, clear = kept * alike[0] + (1.0 - kept) * alike[1], (1.0 - kept) * alike[0] + kept * alike[1]
+    return functools.reduce(np.convolve, [set_bit] * held + [clear] * (protocol.bits - held), np.ones(1))
 
 
 def _own_reports(watch: _Watch, inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[np.int64]:

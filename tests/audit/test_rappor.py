@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.rappor import audit_rappor, rappor_subject
+from dpverify.audit.rappor import alike_law, audit_rappor, rappor_subject
 from dpverify.audit.target import TargetError
 from dpverify.statistics.family import Verdict
 from protocols.rappor.response import PermanentResponse, Rappor
@@ -141,3 +141,29 @@ def test_what_is_no_report_is_refused(answer: Any, message: str) -> None:
 def test_what_is_no_rappor_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^reference=3 must be a Rappor or a PermanentResponse\.$"):
         rappor_subject(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("first", "again"), [(0, 1), (0, 7), (20, 21)])
+def test_a_report_that_is_sent_again_is_found(first: int, again: int) -> None:
+    def repeats(value: str, rng: np.random.Generator) -> Bits:
+        bits = remembers(value, rng).copy()
+        bits[again] = bits[first]
+        return bits
+
+    report = audit_rappor(KEPT, implementation=repeats, trials=600)
+    found = [result.check for result in report.violations if "bits alike" in result.check]
+    # Between reports that are in no common pair nothing is compared.
+    assert bool(found) is ((first, again) != (0, 7))
+
+
+def test_the_law_of_bits_that_are_alike() -> None:
+    one = Rappor(5, 2, cohorts=1, f=0.4, p=0.2, q=0.9, reports=4)
+    law = alike_law(one, 2, 2)
+    assert law.sum() == pytest.approx(1.0, abs=1e-14)
+    # In a pair a bit that was kept as 1 is alike with .82, as 0 with .68; a set bit was kept as 1 with .8.
+    mean = 2 * (2 * (0.8 * 0.82 + 0.2 * 0.68) + 3 * (0.2 * 0.82 + 0.8 * 0.68))
+    assert law @ np.arange(law.size) == pytest.approx(mean, abs=1e-12)
+    reports = one.randomize(["value"] * 20_000, np.random.default_rng(1), cohorts=np.zeros(20_000, dtype=int)).bits
+    alike = (reports[:, ::2] == reports[:, 1::2]).sum(axis=(1, 2))
+    held = len(set(one.filter.positions(["value"])[0, 0].tolist()))
+    assert_law(alike.tolist(), dict(enumerate(alike_law(one, held, 2).tolist())))
