@@ -90,6 +90,8 @@ _LEAST_LOG_MASS = -650.0
 _LEAST_TILT = 0.7
 """In units of one per standard deviation: a smaller one needs more nodes, and is no better than the mass."""
 _MOST_NODES = 2**12
+_LEAST_VARIANCE = 1e-270
+"""Of a total loss: squares of the tilts for a smaller one leave the floats."""
 
 
 Counts = tuple[int, ...]
@@ -357,13 +359,14 @@ class AnyMix:
 def _contour(parts: Sequence[tuple[LossMoments, int]], epsilon: float, finest: float) -> Contour | None:
     """Return a contour for the first of these losses beside the others, sharp at an epsilon; None if it is too long."""
     total = TotalLoss([(part, count) for part, count in parts if count], finest)
-    spread = max(total.moments(0.0)[2], 1e-20 * epsilon**2)
+    least = max(1e-20 * epsilon**2, _LEAST_VARIANCE)
+    spread = max(total.moments(0.0)[2], least)
     # As `ContourComposition.contour_at`: where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
     right = 1.0 / max(total.tilt_at(epsilon), 1.0 / math.sqrt(spread))
     near = total.tilt_at(epsilon + right)
     tilt = max(total.least_sum(epsilon, near), _LEAST_TILT / math.sqrt(spread))
     first, count = parts[0]
-    variance = max(count * first.at(tilt)[2], 1e-20 * epsilon**2)
+    variance = max(count * first.at(tilt)[2], least)
     contour = Contour.at(tilt, math.sqrt(variance), _SMOOTHING * spread, period=_PERIOD)
     return contour if contour.count <= _MOST_NODES else None
 

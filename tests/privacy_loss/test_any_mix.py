@@ -218,6 +218,16 @@ def test_epsilon_and_delta_are_one_curve() -> None:
     assert found.delta(epsilon) <= 0.02 < found.delta(epsilon * (1.0 - 1e-6))
 
 
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-160])
+@pytest.mark.parametrize("instances", [1, 2, 3])
+def test_next_to_nothing_is_an_epsilon_like_any_other(epsilon: float, instances: int) -> None:
+    # All common losses are equal: their variance is that of epsilon, whose square leaves the floats.
+    for pair in (atoms([0.0], [1.0]), atoms([0.0, 3.0], [1.0, 1e-6]), atoms([-1e-200, 1e-200], [0.5, 0.5])):
+        found = AnyMix([pair], pair, instances, epsilon=epsilon, delta=1e-3)
+        for x in (0.0, epsilon, 1.0, 3.5):
+            assert mixed([pair] * instances, x) <= found.delta(x) <= 1.0
+
+
 def test_nothing_is_claimed_beyond_what_is_listed() -> None:
     missing = replace(FLAT, missing_mass=0.01, masses=0.99 * FLAT.masses)
     assert bound([missing], 6).epsilon(0.05) == math.inf
