@@ -152,6 +152,13 @@ def test_masses_of_the_other_law_are_rounded_up(loss: float, log_mass: float) ->
     assert exact <= Fraction(float(found.log_masses[0])) <= exact + 16 * Fraction(UNIT) * (abs(Fraction(loss)) + 800)
 
 
+@given(st.floats(-500.0, 500.0), st.floats(-500.0, -1e-16), st.integers(1, 10**12))
+def test_what_a_single_loss_has_in_all_is_rounded_outwards(loss: float, log_mass: float, count: int) -> None:
+    found = Others.of([LossAtoms(np.array([loss]), np.array([log_mass]))], count, 0.0)
+    assert Fraction(found.log_mass) >= count * Fraction(log_mass)
+    assert Fraction(found.log_other) <= count * (Fraction(log_mass) - Fraction(loss))
+
+
 @given(st.floats(-20.0, -10.0), st.floats(-3.0, -0.01))
 def test_digits_that_a_steep_line_loses_are_charged(y: float, above: float) -> None:
     steep = 3e7
@@ -160,6 +167,16 @@ def test_digits_that_a_steep_line_loses_are_charged(y: float, above: float) -> N
     found = float(Others(0.0, -800.0, -800.0, ((steep, factor),)).shares(np.array([y]))[0])
     exact = float(Fraction(factor) + Fraction(steep) * Fraction(moved))
     assert math.exp(exact) * (1.0 + 3.0 * UNIT * steep * abs(y)) <= found
+
+
+@given(st.floats(-20.0, 20.0), st.floats(1.0, 40.0), st.floats(-3.0, -0.01))
+def test_digits_that_a_steep_line_loses_beside_a_rare_loss_are_charged(x: float, loss: float, above: float) -> None:
+    steep = 3e7
+    log_sum = above + steep * (x - loss)
+    alone = OneRare(np.array([loss]), np.ones((1, 1)), Others(0.0, 0.0, -800.0, ((2.0, 800.0),)), ((steep, log_sum),))
+    away = Fraction(x) - Fraction(loss)
+    exact = float(Fraction(log_sum) - Fraction(steep) * away)
+    assert math.exp(exact) * (1.0 + 3.0 * UNIT * steep * abs(float(away))) <= float(alone.at(x)[0])
 
 
 # Common losses, and those of an instance with a rare one: more mass is at lower losses.
@@ -192,6 +209,17 @@ def test_one_rare_loss_in_a_mix_is_an_average_over_its_pairs(x: float, step: flo
     for mix in itertools.combinations_with_replacement(range(3), instances):
         exact = with_one(tuple(BESIDE[place] for place in mix), x)
         assert exact <= np.mean(found[list(mix)])
+
+
+@given(st.floats(-700.0, 700.0), st.floats(1e-6, 1.0))
+def test_a_rare_loss_is_rounded_up(anywhere: float, step: float) -> None:
+    # The quotient of the second, just above a multiple, may round to it.
+    for loss in (anywhere, math.nextafter(round(anywhere / step) * step, math.inf)):
+        rare = LossAtoms(np.array([loss]), np.zeros(1))
+        found = OneRare.of([[rare]], 3, step, Others.of([rare], 2, 0.0), [])
+        assert Fraction(loss) <= Fraction(float(found.losses[0]))
+        assert found.losses[0] <= loss + step + 1e-12
+        assert 3.0 <= found.masses[0, 0] <= 3.0 + 1e-9
 
 
 def test_a_pair_has_the_losses_of_its_classes_only() -> None:
