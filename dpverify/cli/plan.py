@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _ALL = "all"
+_EXACT = "exact"
 
 
 def register(app: typer.Typer) -> None:
@@ -141,6 +142,10 @@ def plan(
             "--squared-change": squared_change is not None,
             "--ball": ball,
             "--error-margin": error_margin is not None,
+            "--method": method not in {_ALL, _EXACT},
+            "--composition": composition not in {None, _EXACT},
+            "--sparsity": sparsity != 1,
+            "--threat-model": adversary is not None,
         },
     )
     if kernel is not None and dimension is not None:

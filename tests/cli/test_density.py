@@ -74,6 +74,16 @@ def test_lists_make_one_table(
     [
         (["--kernel", "gaussian"], "--dimension must be given with --kernel."),
         (["--kernel", "gaussian", "--dimension", "3", "--instances", "4"], "--instances must be omitted with --kernel"),
+        (
+            ["--kernel", "gaussian", "--dimension", "3", "--method", "published"],
+            "--method must be omitted with --kernel",
+        ),
+        (["--kernel", "gaussian", "--dimension", "3", "--composition", "basic"], "--composition must be omitted with"),
+        (["--kernel", "gaussian", "--dimension", "3", "--sparsity", "3"], "--sparsity must be omitted with --kernel"),
+        (
+            ["--kernel", "gaussian", "--dimension", "3", "--threat-model", "model"],
+            "--threat-model must be omitted with",
+        ),
         (["--kernel", "cosine", "--dimension", "3"], "--kernel='cosine' must be one of inner-product, gaussian"),
         (["--dimension", "3", "--instances", "4"], "--dimension must be omitted without --kernel"),
         ([], "one of the options '--instances' and '--kernel' must be given."),
