@@ -169,13 +169,16 @@ def right_among(predicted: NDArray[Any], labels: NDArray[Any]) -> int:
 
 
 def _split(data: DataFile, share: float, held_out: bool, done: Callable[[int], object]) -> Iterator[tuple[Any, Any]]:
-    """Yield the rows of a file that are held out, or the others."""
-    seen = 0
+    """Yield the rows of a file that are held out, or the others, of which there must be some."""
+    seen, found = 0, held_out
     for number, (points, labels) in enumerate(data.chunks()):
         assert labels is not None
         chosen = np.random.default_rng([_PUBLIC_SPLIT, number]).random(len(points)) < share
         rows = chosen if held_out else ~chosen
         if rows.any():
+            found = True
             yield points[rows], labels[rows]
         seen += len(points)
         done(seen)
+    if not found:
+        raise ValueError(f"holdout={share!r} leaves none of the {seen:,} rows of {data.path} to learn from.")

@@ -97,3 +97,9 @@ def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
     data = open_data(written(tmp_path / "none.npz", 0, 3, 0), "y")
     with pytest.raises(ValueError, match=r"none\.npz has no rows, but must have at least 1\.$"):
         learn(PrivateDensityClassifier(**FREE), data)
+
+
+def test_a_share_that_leaves_nobody_is_named(tmp_path: Path) -> None:
+    data = open_data(written(tmp_path / "x.npz", 4, 3, 0), "y")
+    with pytest.raises(ValueError, match=r"^holdout=0\.99999 leaves none of the 4 rows of .*x\.npz to learn from\.$"):
+        learn(PrivateDensityClassifier(**FREE), data, holdout=0.99999)
