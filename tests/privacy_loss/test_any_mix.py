@@ -152,6 +152,17 @@ def test_sets_of_two_classes_are_counted(monkeypatch: pytest.MonkeyPatch, most: 
     assert moments <= found._log_factor((1, 1), [Branch(pair)], sums) <= moments + 1e-9
 
 
+@pytest.mark.parametrize("instances", [2, 3])
+@pytest.mark.parametrize("epsilon", [18.5, 19.5])
+def test_all_others_are_beside_a_rare_loss(monkeypatch: pytest.MonkeyPatch, instances: int, epsilon: float) -> None:
+    # Without the losses of 2 of all others the rare one would exceed epsilon by little.
+    pair = PrivacyLossDistribution(np.array([2.0, 20.0]), np.array([0.999, 0.001]))
+    monkeypatch.setattr(AnyMix, "_layouts", lambda self, worst: [self._layout(worst, 2, [1e-3])])
+    monkeypatch.setattr(any_mix, "_MARGINS", (1.0,))
+    found, exact = AnyMix([pair], pair, instances, epsilon=epsilon, delta=1e-3), mixed([pair] * instances, epsilon)
+    assert exact <= found.delta(epsilon) <= 1.3 * exact
+
+
 def test_errors_show_where_the_bound_is_sharp(monkeypatch: pytest.MonkeyPatch) -> None:
     instances = 200
     members, worst = worst_reports(1000, 30.0)
