@@ -32,7 +32,7 @@ from dpverify.privacy_loss.pairs import Directions
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["chord", "towards_end"]
+__all__ = ["chord", "pieces", "towards_end"]
 
 Floats = NDArray[np.float64]
 _NEARBY, _MOST_STEPS = 1024, 100_000
@@ -144,6 +144,33 @@ def towards_end(
         pairs = [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in (supremum, lifted)]
         found.append((pairs[0], pairs[1]))
     return found
+
+
+def pieces(
+    step: float, end: Floats, members: Floats, distances: Floats, missing_mass: float, cuts: Sequence[float]
+) -> list[PrivacyLossDistribution]:
+    """Return the suprema of the members at distances between one cut and the next, the nearest with the end.
+
+    Every member is below one of them, and they are closer to it than the supremum of all: for bounds that take each
+    pair by itself, as those for joint changes do.
+
+    Parameters
+    ----------
+    step, end, members, distances, missing_mass
+        As for `towards_end`.
+    cuts : sequence of float
+        Increasing.
+    """
+    check_real("step", step, low=0.0, low_open=True)
+    if end[[0, -1]].any() or members[:, [0, -1]].any():
+        raise ValueError("end and members must be 0 at the ends of the grid.")
+    half = (end.size - 1) // 2
+    losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
+    places = np.searchsorted(cuts, distances, side="right")
+    # What lies beyond the first cut is there only if a member does.
+    highest = [np.maximum(end, members[places == 0].max(axis=0, initial=0.0))]
+    highest += [members[places == place].max(axis=0) for place in np.unique(places[places > 0])]
+    return [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in highest]
 
 
 def _listed(losses: Floats, smaller: Floats, missing_mass: float) -> Directions:

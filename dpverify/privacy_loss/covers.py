@@ -47,11 +47,14 @@ class Covers(tuple[Entry, ...]):
         Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
     single : callable, optional
         Returns parts of the family, of which the pair of one by itself dominates any pair of the family; see `AnyMix`.
+    pieces : sequence of sequences of PrivacyLossDistribution, optional
+        More choices, of more pairs that are closer to those they stand for: where each is bounded by itself.
     """
 
     others: tuple[tuple[PrivacyLossDistribution, ...], ...]
     once: tuple[PrivacyLossDistribution, ...]
     single: Callable[[], Sequence[Branch]] | None
+    pieces: tuple[tuple[PrivacyLossDistribution, ...], ...]
 
     def __new__(
         cls,
@@ -59,12 +62,14 @@ class Covers(tuple[Entry, ...]):
         others: Sequence[Sequence[PrivacyLossDistribution]],
         once: Sequence[PrivacyLossDistribution] = (),
         single: Callable[[], Sequence[Branch]] | None = None,
+        pieces: Sequence[Sequence[PrivacyLossDistribution]] = (),
     ) -> Covers:
         """Make the tuple of the entries."""
         made = super().__new__(cls, entries)
         made.others = tuple(tuple(other) for other in others)
         made.once = tuple(once)
         made.single = single
+        made.pieces = tuple(tuple(piece) for piece in pieces)
         return made
 
     def likeliest(self, instances: int, estimate: Callable[[PrivacyLossDistribution], float]) -> Sequence[Entry]:

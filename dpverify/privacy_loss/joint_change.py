@@ -24,8 +24,8 @@ from dpverify.privacy_loss.attained_change import AttainedChange
 from dpverify.privacy_loss.bit_change import FullChange
 from dpverify.privacy_loss.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.characteristic import LossAtoms, Nodes
-from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.contour import Contour
+from dpverify.privacy_loss.cover_choice import SMOOTHING, loss_grid, sharpest
 from dpverify.privacy_loss.covers import Covers, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
@@ -39,13 +39,8 @@ __all__ = ["JointChange"]
 
 Floats = NDArray[np.float64]
 
-_CELLS_PER_DEVIATION = 20.0
-_MOST_CELLS = 4000.0
-_SMALLEST_STEP = 1e-12
 _CUT = 1e-5
 """The share of delta that the coordinates may lose together, on each side, by trimming the rarest losses."""
-_SMOOTHING = 1.2e-3
-"""The extra variance of the total loss, relatively: half of that is what it costs of epsilon."""
 _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss: another costs nothing that shows."""
 _TILT_STEP = 0.02
@@ -106,18 +101,14 @@ class JointChange:
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._attained = AttainedChange(attained, change, reference_delta)
         self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
+        self._grid = ChangeGrid(change, -math.log(reference_delta))
         cut = _CUT * reference_delta / change.coordinates
-        chosen: Sequence[Entry] = pairs
-        if isinstance(pairs, Covers) and pairs.others:
-            chosen = _sharpest(pairs, change.squared_change, reference_delta, cut)
-        groups = [members(entry) for entry in chosen]
+        covering = pairs if isinstance(pairs, Covers) else Covers(pairs, ())
+        groups = [members(entry) for entry in sharpest(covering, self._grid, reference_delta, cut)]
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
-        spread = max(_standard_deviation(pair) for group in trimmed for pair in group)
-        largest = max(pair.largest_loss for group in trimmed for pair in group)
-        step = max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, _SMALLEST_STEP)
+        spread, largest, step = loss_grid([pair for group in trimmed for pair in group])
         self.deviation = max(spread, step) * math.sqrt(change.squared_change)
         full = [FullChange(dominating_grid(group, step)) for group in trimmed]
-        self._grid = ChangeGrid(change, -math.log(reference_delta))
         unlisted = max(pair.grid.unbounded_mass for pair in full)
         finite_up_to = self._finite_up_to(unlisted / (_INFINITE_SHARE * reference_delta))
         self._atoms, loss_error = list[dict[int, list[LossAtoms]]](), 0.0
@@ -248,7 +239,7 @@ class JointChange:
         exponent, deviation = self.estimate(tilt, most)
         # That of a normal loss of this exponent: a heavy tail is wider, and would have too much added.
         normal = min(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.01 * self.deviation**2), deviation**2)
-        return Contour.at(tilt, deviation, _SMOOTHING * looseness(self.change) * normal, period=_PERIOD)
+        return Contour.at(tilt, deviation, SMOOTHING * looseness(self.change) * normal, period=_PERIOD)
 
     def log_integral(self, contour: Contour, share: float = 1.0) -> float:
         """Return ln J on any contour; with a share, of the moduli to the power of one over it: see `together`."""
@@ -358,29 +349,3 @@ class JointChange:
         within = left * math.exp(-self._log_growth) * (1.0 - 8.0 * UNIT)
         found = self._largest_move.epsilon(within, small - self._loss_error, among)
         return min((found + self._loss_error) * (1.0 + 4.0 * UNIT), every)
-
-
-def _sharpest(covers: Covers, square: float, delta: float, cut: float) -> Sequence[Entry]:
-    """Return the choice whose bound on full changes is the least: a guess, as any of them covers every pair."""
-    choices = [
-        [pair.trimmed(cut) for entry in entries for pair in members(entry)] for entries in (covers, *covers.others)
-    ]
-    totals = [total_loss([(pair, max(round(square), 1))]) for pair in choices[0]]
-    _, tilt, deviation = max(total.saddle_point(delta) for total in totals)
-    # Next to all of the mass may lie at one loss.
-    deviation = max(deviation, _SMALLEST_STEP)
-    contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2)
-
-    def bound(pairs: Sequence[PrivacyLossDistribution]) -> float:
-        lines = [LossAtoms.of(pair.losses, pair.masses).along(contour.nodes).log_moduli for pair in pairs]
-        return float(contour.log_integral(square * np.max(lines, axis=0)))
-
-    best = min(range(len(choices)), key=lambda index: bound(choices[index]))
-    return (covers, *covers.others)[best]
-
-
-def _standard_deviation(pair: PrivacyLossDistribution) -> float:
-    """Return that of the finite losses."""
-    share = pair.masses / max(float(np.sum(pair.masses)), SUBNORMAL)
-    mean = float(np.sum(share * pair.losses))
-    return math.sqrt(float(np.sum(share * (pair.losses - mean) ** 2)))

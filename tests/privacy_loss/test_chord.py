@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.chord import chord, towards_end
+from dpverify.privacy_loss.chord import chord, pieces, towards_end
 
 HALF, STEP = 40, 0.05
 LOSSES = STEP * np.arange(-HALF, HALF + 1)
@@ -73,6 +73,18 @@ def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list
         for row, distance in ((end, 0.0), *zip(rows, distances, strict=True)):
             weight = distance / foot if distance < reach else 1.0
             assert (floors + row <= (weight * far + (1.0 - weight) * near) * (1 + 1e-12) + 1e-13).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(MEMBERS, MEMBERS)
+def test_every_member_is_below_a_piece(first: list, others: list) -> None:
+    end = excess(balanced(*map(list, zip(*first[0], strict=True))))
+    rows = np.array([excess(balanced(*map(list, zip(*member, strict=True)))) for member in others])
+    found = pieces(STEP, end, rows, np.linspace(0.1, 0.9, len(rows)), 0.0, [0.05, 0.2, 0.25, 0.6])
+    profiles = np.array([[pair.delta(float(e)).upper for e in LOSSES] for pair in found])
+    for member in (end, *rows):
+        floored = member + np.maximum(-np.expm1(LOSSES), 0.0)
+        assert (floored <= profiles * (1 + 1e-12) + 1e-13).all(axis=1).any()
 
 
 def test_the_chord_is_tighter_than_the_supremum_for_a_skewed_family() -> None:

@@ -40,7 +40,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
 from dpverify.privacy_loss.binned import BinnedPairs
-from dpverify.privacy_loss.chord import chord, towards_end
+from dpverify.privacy_loss.chord import chord, pieces, towards_end
 from dpverify.privacy_loss.covers import Covers, Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.listed_reports import ListedReports, sure_coins
@@ -81,6 +81,8 @@ _GROWTH, _NARROW = 0.04, 2**14
 """The cells next to the end are of so many on either side, and grow by this share of their distance from it."""
 _REACHES = ((0.5, 1.0), (0.2, 0.5), (0.05, 0.5), (0.03, 0.2), (0.012, 0.05), (0.005, 0.02), (1e-300, 1.0))
 """Up to where, as a share of all users, members are put below a chord to the end; none, at last. And its other foot."""
+_CUTS = ((0.004, 0.05), (0.004, 0.05, 0.25))
+"""Between the pieces of covers for joint changes, as shares of all users: near the end a wide one costs more."""
 _MOST_LISTED_FLIPS, _MOST_DIVIDED_FLIPS = 128.0, 512.0
 """With fewer flips the cells are listed report by report rather than in bins, which do not resolve rare losses.
 
@@ -370,9 +372,10 @@ def _pairs(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS
     # The pairs that stand for the cells have as many ones, or zeros, as the least of the cell.
     members, distances = np.concatenate([mirrored[1:], excess[::-1]]), np.append(shares[1:, 0], 1.0 - shares[::-1, 1])
     nearby = towards_end(step, mirrored[0], members, distances, missing, _REACHES)
+    fine = [pieces(step, mirrored[0], members, distances, missing, cuts) for cuts in _CUTS]
     few = users * p < _FEWEST_FLIPS
     every: Sequence[PrivacyLossDistribution] = nearby.pop(0) if few else chord(step, excess[0], excess, shares, missing)
-    return Pairs(Covers(every, nearby, once, single), attained, note=note)
+    return Pairs(Covers(every, nearby, once, single, fine), attained, note=note)
 
 
 def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:
