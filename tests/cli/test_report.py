@@ -20,7 +20,8 @@ def test_a_report_is_written_with_an_audit_of_the_users_own(tmp_path: Path, caps
     assert cli.main(words) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    assert printed.out.startswith(f"{output}: rr is recommended. It was asked for. (")
+    assert printed.out.startswith(f"{output}: rr is recommended. It was asked for. With half of the users honest the ")
+    assert " kB" in printed.out
     page = output.read_text(encoding="utf-8")
     assert "<title>Counting &lt;cats&gt;</title>" in page
     assert "their counter" in page
