@@ -253,6 +253,8 @@ class _Worker:
         methods = multiprocessing.get_all_start_methods()
         # A server that has imported the engine forks them: a process that was killed is back at once.
         context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        # Workers run side by side: threads of a linear algebra library in each of them would wait for one another.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         if "forkserver" in methods:
             context.set_forkserver_preload(_PRELOADED)
         self._pipe, theirs = context.Pipe()
