@@ -58,6 +58,10 @@ class ComposedEpsilon(Hashable, Protocol):
         """Whose view the pairs must be: one of the claims' `threat_models`."""
 
     @property
+    def coarse(self) -> bool:
+        """Whether a bound will do that is quick to make, and may be a per cent larger."""
+
+    @property
     def nearly(self) -> ComposedEpsilon:
         """What is no more, nearly as much and quicker, to search roughly with: that of full changes alone."""
 

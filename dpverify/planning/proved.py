@@ -19,7 +19,7 @@ from protocols.bitsum.base import BitsumProtocol
 
 __all__ = ["Search", "TargetEpsilon"]
 
-_SEARCH_WIDTH = 3e-4
+_SEARCH_WIDTH, _COARSE_WIDTH = 3e-4, 3e-3
 _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 """The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
@@ -32,6 +32,7 @@ class TargetEpsilon:
     target: Budget
     threat_model: ThreatModel
     only_decide: bool = False
+    coarse: bool = False
 
     @property
     def mechanisms(self) -> int:  # noqa: D102
@@ -57,10 +58,11 @@ class TargetEpsilon:
             pairs,
             self.mechanisms,
             attained=attained or _some(pairs[0]),
-            relative_width=_SEARCH_WIDTH,
+            relative_width=_COARSE_WIDTH if self.coarse else _SEARCH_WIDTH,
             reference_delta=self.delta,
         )
-        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else None)
+        decided = decide or self.only_decide or self.coarse
+        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decided else None)
 
 
 @dataclass(frozen=True)

@@ -202,3 +202,12 @@ def test_a_joint_change_at_a_tiny_delta_costs_no_more_than_at_none() -> None:
     row = plan("central-discrete-laplace", ("0.02", "1e-200"), users=9, instances=228, squared_change=4.0)
     found = account(row.protocol, instances=228, squared_change=4.0, delta="1e-200").epsilon
     assert 0.019 <= found.upper <= 0.02
+
+
+def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
+    exact, coarse = (plan("rr", ("1", "1e-6"), users=2000, instances=16, coarse=coarse) for coarse in (False, True))
+    assert exact.bitsum_rmse < coarse.bitsum_rmse < 1.015 * exact.bitsum_rmse
+    assert account(coarse.protocol, instances=16, delta="1e-6").epsilon.upper <= coarse.guarantee.epsilon <= 1.0
+    # A protocol that has no coarser bound is planned as ever.
+    one, other = (plan("poisson", ("1", "1e-6"), users=50, instances=2, coarse=coarse) for coarse in (False, True))
+    assert one.bitsum_rmse <= other.bitsum_rmse <= 1.01 * one.bitsum_rmse

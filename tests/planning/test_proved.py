@@ -6,6 +6,8 @@ import pytest
 
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.randomized_response import flip_probability_at_rmse
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.proved import Search, TargetEpsilon
@@ -63,3 +65,32 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
 def test_what_is_searched_with_roughly_is_no_more(change: Change, nearly: Change) -> None:
     target = TargetEpsilon(change, Budget("1", "1e-5"), ThreatModel.COMMUNICATION)
     assert target.nearly.change == nearly
+
+
+@pytest.mark.parametrize(("users", "instances", "epsilon"), [(2000, 16, "1"), (300, 1, "0.5"), (3000, 1, "3")])
+def test_a_coarse_search_is_proved_and_errs_little_more(
+    users: int, instances: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = BITSUM_CLAIMS["rr"]
+    target = TargetEpsilon(Full(instances), Budget(epsilon, "1e-6"), ThreatModel.COMMUNICATION, coarse=True)
+    asked: list[bool] = []
+    families = type(claims).families
+
+    def noted(self: object, *words: object, loose: bool = False) -> object:
+        asked.append(loose)
+        return families(self, *words, loose=loose)
+
+    monkeypatch.setattr(type(claims), "families", noted)
+    protocol, proved = Search(claims, users).proved(target)
+    # Few cells, and once or twice: that is why it is quick.
+    assert asked
+    assert all(asked)
+    assert len(asked) <= 2
+    monkeypatch.undo()
+    assert proved <= float(epsilon)
+    # The sharp account agrees, and nearly that much noise is needed.
+    assert account(protocol, instances=instances, delta="1e-6").epsilon.upper <= proved
+    p = flip_probability_at_rmse(FLOATS, users, claims.rmse(protocol) / 1.02)
+    assert account(RandomizedResponse(users, float(p)), instances=instances, delta="1e-6").epsilon.lower > float(
+        epsilon
+    )

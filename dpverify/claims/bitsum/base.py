@@ -135,8 +135,9 @@ class BitsumClaims(MechanismClaims[P]):
     def guaranteed_epsilon(self, protocol: P, composed_epsilon: ComposedEpsilon) -> float:
         """Return the composed epsilon, an upper bound, by the rule that `least_error` searched with."""
         left_out = negligible(composed_epsilon.delta, composed_epsilon.mechanisms)
-        pairs = self.views_at(protocol, composed_epsilon.threat_model, left_out)
-        return composed_epsilon(pairs.every, attained=pairs.attained)
+        adversary, coarse = composed_epsilon.threat_model, composed_epsilon.coarse
+        ((every, attained),) = self.families(protocol, adversary, left_out, loose=coarse)
+        return composed_epsilon(every, attained=attained)
 
     @abstractmethod
     def parameters(self, protocol: P) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,7 +47,7 @@ from dpverify.privacy_loss.listed_reports import ListedReports, sure_coins
 from dpverify.privacy_loss.pairs import Directions, binomial_randomized_response, mixed_reports
 from dpverify.privacy_loss.report_sums import ReportSums
 from dpverify.rounding import UNIT
-from dpverify.search import smallest_at_level
+from dpverify.search import galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
@@ -91,6 +91,8 @@ And with fewer than the second they are listed, and divided, where the chords do
 _LEAST_BINNED = 1e-280
 """Losses of smaller flip probabilities leave the floats in bins."""
 _LARGEST_RMSE = 1e9
+_COARSE = 5e-3
+"""In such steps a search goes up from the rough error where a coarse bound will do: one is enough, as a rule."""
 _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
 
@@ -213,7 +215,10 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         if error is not None:
             error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
             slope = _slope(seen) if nearly == composed_epsilon else _SLOPE
-            error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
+            if composed_epsilon.coarse:
+                error = _soon(lambda tried: sharp(tried) <= target, error)
+            else:
+                error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
         if error is None:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "
@@ -256,6 +261,13 @@ def _slope(seen: Sequence[tuple[float, float]]) -> float:
         return _SLOPE
     (one, first), (other, second) = seen[-2:]
     return min(max(math.log(first / second) / math.log(other / one), 1.0), 2.0)
+
+
+def _soon(holds: Callable[[float], bool], error: float) -> float | None:
+    """Return an error a little above a rough one that a bound confirms, or None."""
+    step = 1.0 + _COARSE
+    found = galloped(holds, error, error * step, grow=lambda tried: tried * step * step, ceiling=_LARGEST_RMSE)
+    return None if found is None else found[1]
 
 
 def _tail(protocol: RandomizedResponse, left_out: float) -> float:
