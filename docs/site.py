@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import os
 import pkgutil
 import re
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+import latex2mathml.converter
 import nbformat
+from markdown import Extension, Markdown
+from markdown.inlinepatterns import InlineProcessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -50,6 +54,38 @@ class FencedExamples(griffe.Extension):
         """Put fences around each block of lines that starts with a prompt and ends with an empty line."""
         if mod.docstring:
             mod.docstring.value = re.sub(r"(?ms)^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", mod.docstring.value)
+
+
+def typeset(latex: str, display: str = "inline") -> str:
+    """Return a formula as MathML, which browsers draw and screen readers read without a script or a font of ours."""
+    formula = latex2mathml.converter.convert(latex, display=display)
+    formula = re.sub(r"(<mi>(?:ln|log|exp|cos|sin|tanh)</mi>)(?=<m(?!o))", r'\1<mspace width="0.17em"/>', formula)
+    if unknown := re.findall(r"\\\w+|(?<=>)&(?=<)", html.unescape(formula)):
+        raise PluginError(f"the formula {latex!r} has commands that cannot be typeset: {', '.join(unknown)}")
+    return formula
+
+
+def displayed(source: str, *_: Any, **__: Any) -> str:
+    """Return a block of Markdown whose language is math as a formula on a line of its own, which may scroll."""
+    return f'<div class="formula" tabindex="0">{typeset(source, "block")}</div>'
+
+
+class Formulas(Extension):
+    """Text between two dollar signs as a formula within its line, as GitHub shows it."""
+
+    class Inline(InlineProcessor):
+        """A formula within a line; long ones can scroll by themselves on a narrow screen."""
+
+        def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]
+            """Return the formula, and where it stood."""
+            formula = typeset(m[1])
+            if len(m[1]) > 40:
+                formula = f'<span class="formula">{formula}</span>'
+            return self.md.htmlStash.store(formula), m.start(0), m.end(0)
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        """Look for formulas after code and before all that may stand in one."""
+        md.inlinePatterns.register(self.Inline(r"(?<!\\)\$(?!\s)([^$\n]+?)(?<!\s)\$", md), "formula", 185)
 
 
 def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
@@ -109,7 +145,10 @@ def commands() -> str:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fill in the parts of the menu that are made from files."""
+    """Fill in the parts of the menu that are made from files, and have formulas typeset."""
+    config.markdown_extensions.append(Formulas())  # type: ignore[arg-type]
+    fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
+    fences["custom_fences"] = [{"name": "math", "class": "formula", "format": displayed}]
     pages = [{title(as_page(path)[0]): f"notebooks/{path.stem}.md"} for path in notebooks()]
     for entry in config.nav or []:
         if "Notebooks" in entry:

@@ -95,6 +95,50 @@ def test_the_site_leads_from_a_cite_key_to_its_work() -> None:
     assert "%matplotlib" not in text
 
 
+def formulas(page: str) -> list[str]:
+    """Return the formulas of a page, within its lines and on lines of their own."""
+    displayed = blocks(re.sub(r"^ +(?=```)", "", page, flags=re.M), "math")
+    text = re.sub(r"^ *```.*?^ *```$|`[^`]*`", "", page, flags=re.M | re.S)
+    return [*displayed, *re.findall(r"\$([^$\n]+)\$", text)]
+
+
+def test_every_formula_of_the_pages_is_typeset_without_a_script() -> None:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("latex2mathml")
+    site = runpy.run_path(str(ROOT / "docs/site.py"))
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    for name in ("accounting.md", "joint_changes.md", "amplification.md", "notation.md", "one_run.md"):
+        assert len(formulas(pages[name])) > 20, name
+    for formula in [formula for page in pages.values() for formula in formulas(page)]:
+        assert site["typeset"](formula).startswith("<math")
+    with pytest.raises(Exception, match=r"cannot be typeset: \\foo"):
+        site["typeset"](r"x + \foo")
+    with pytest.raises(Exception, match="cannot be typeset: &"):
+        site["typeset"](r"a &\le b")
+
+
+def test_a_formula_is_what_stands_between_two_dollar_signs() -> None:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("latex2mathml")
+    markdown = pytest.importorskip("markdown")
+    site = runpy.run_path(str(ROOT / "docs/site.py"))
+    html = markdown.markdown("Of *$x_1$*, `$HOME$`, $5 and $y, $a_1 < b_1$.", extensions=[site["Formulas"]()])
+    assert html.count("<math") == 2
+    assert "<em><math" in html
+    assert "<code>$HOME$</code>, $5 and $y," in html
+
+
+def test_prose_stays_within_120_columns() -> None:
+    pages = [*PAGES, ROOT / "benchmarks/README.md", ROOT / "notebooks/README.md"]
+    wide = [
+        (page.name, line)
+        for page in pages
+        for line in re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S).splitlines()
+        if len(line) > 120 and not line.startswith(("|", "#")) and " " in line.strip(" -*")
+    ]
+    assert wide == []
+
+
 def tree() -> list[str]:
     """Return the paths of the tree in docs/architecture.md, from its indentation."""
     (block,) = blocks((ROOT / "docs/architecture.md").read_text(encoding="utf-8"), "")
