@@ -14,10 +14,13 @@ INSTALLED_BY = {
     "jinja2": "'dpverify[report]'",
     "matplotlib": "matplotlib",
     "pandas": "'dpverify[data]'",
+    "plotly": "'dpverify[serve]'",
     "pyarrow": "'dpverify[data]'",
     "rich": "rich",
     "sklearn": "scikit-learn",
+    "starlette": "'dpverify[serve]'",
     "typer": "typer",
+    "uvicorn": "'dpverify[serve]'",
 }
 """What to give to pip for a package: extras, and what an engine-only installation leaves out."""
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
+from dpverify.optional import needing
 
 __all__ = ["register"]
 
@@ -24,13 +25,8 @@ def serve(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Plan in a browser, with sliders and the engine's curves. The page is on this machine alone; Ctrl-C ends it."""
-    try:
+    with needing("The page"):
         from dpverify.serve.app import run
-    except ImportError as error:
-        missing = str(error.name).partition(".")[0]
-        if missing == "dpverify":
-            raise
-        raise ValueError(f"The page needs {missing}, which is not installed: pip install 'dpverify[serve]'.") from None
 
     def ready(address: str) -> None:
         typer.echo(f"{address} (Ctrl-C ends it)")

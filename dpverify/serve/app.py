@@ -21,9 +21,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dpverify.digits import json_plain
-from dpverify.serve import pieces
+from dpverify.serve.ahead import Move, ahead, opening
 from dpverify.serve.desk import Desk, workers
 from dpverify.serve.lines import python_lines, shell_lines
+from dpverify.serve.pieces import Piece, pieces, streamed
 from dpverify.serve.state import BadState, State, controls
 
 __all__ = ["HOST", "Guard", "application", "listening", "run"]
@@ -122,12 +123,13 @@ class _Planner:
         self._desk = desk
         self._number = 0
         self._open = 0
+        self._last: State | None = None
         self._ahead: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Start the processes, and have them compute what most pages ask first while the browser opens one."""
         self._desk.start()
-        self.look_ahead(pieces.opening())
+        self._look_ahead(opening())
 
     async def controls(self, request: Request) -> Response:
         return JSONResponse(controls())
@@ -147,9 +149,9 @@ class _Planner:
     async def _stream(self, state: State) -> AsyncIterator[bytes]:
         self._open += 1
         self._number += 1
-        if self._ahead is not None:
-            self._ahead.cancel()
-        wanted = pieces.pieces(state)
+        wanted = pieces(state)
+        self._look_ahead(ahead(state, None if self._last is None else Move.between(self._last, state)))
+        self._last = state
         try:
             yield _line(
                 {
@@ -159,18 +161,19 @@ class _Planner:
                     "pieces": [piece.name for piece in wanted],
                 }
             )
-            async for answers in pieces.streamed(wanted, self._desk, self._number):
+            async for answers in streamed(wanted, self._desk, self._number):
                 yield b"".join(map(_line, answers))
-            if self._open == 1:
-                self.look_ahead(pieces.neighbours(state))
         finally:
             self._open -= 1
 
-    def look_ahead(self, wanted: list[pieces.Piece]) -> None:
-        """Compute what is likely to be asked for, until anything is: at first a page as it opens, then one step on."""
+    def _look_ahead(self, wanted: list[Piece]) -> None:
+        """Compute what is likely to be asked for, until something else is."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+        number = self._number
 
         async def look() -> None:
-            async for _ in pieces.streamed(wanted, self._desk, 0):
+            async for _ in streamed(wanted, self._desk, number):
                 pass
 
         self._ahead = asyncio.create_task(look())

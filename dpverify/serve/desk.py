@@ -23,11 +23,13 @@ SECONDS = 30.0
 """The longest that one question may take."""
 _MEMORY = 3 << 30
 """Bytes of addresses that a worker may use, where the system can say so."""
+_GRACE = 0.01
+"""Seconds for which what nobody waits for goes on although its process is wanted: who asked may ask again at once."""
 _KEPT = 4096
 """So many answers are remembered."""
 _HOPS = 4
 """So many turns of the loop bring an answer to who asked, and the question that follows from it back here."""
-_PRELOADED = ["dpverify.serve.work"]
+_PRELOADED = ["dpverify.serve.desk"]
 
 _Answer = TypeVar("_Answer")
 Rank = tuple[int, ...]
@@ -76,6 +78,7 @@ class Desk:
         self._idle = [_Worker() for _ in range(count)]
         self._busy: dict[_Worker, _Job] = {}
         self._running: set[asyncio.Task[None]] = set()
+        self._ending: asyncio.TimerHandle | None = None
         self._askers = 0
         self._closed = False
 
@@ -126,6 +129,10 @@ class Desk:
             if not job.waiting:
                 self._drop(job)
 
+    def knows(self, key: Hashable) -> bool:
+        """Return whether the question's answer is at hand."""
+        return key in self._answers
+
     def _drop(self, job: _Job) -> None:
         """Forget a question that nobody waits for, or, if it is being computed, let others have its process."""
         if job in self._busy.values():
@@ -134,24 +141,36 @@ class Desk:
             del self._jobs[job.key]
 
     def _assign(self) -> None:
-        """Give the most wanted questions to idle workers, and end stale work if there are none."""
+        """Give the most wanted questions to idle workers, and end stale work soon if there are none."""
         if self._closed:
             return
-        taken = set(self._busy.values())
-        wanted = sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=_rank)
-        for job in wanted:
-            if self._idle:
-                worker = next((one for one in self._idle if one.near == job.near), self._idle[0])
-                self._idle.remove(worker)
-                worker.near = job.near
-                self._busy[worker] = job
-                self._running.add(running := asyncio.get_running_loop().create_task(self._run(worker, job)))
-                running.add_done_callback(self._running.discard)
-                continue
-            stale = [worker for worker, busy in self._busy.items() if not busy.waiting and not worker.ending]
-            if not stale:
+        loop = asyncio.get_running_loop()
+        for job in self._wanted():
+            if not self._idle:
+                if self._ending is None and self._stale():
+                    self._ending = loop.call_later(_GRACE, self._end_stale)
                 return
-            stale[0].kill()  # when it has ended, the question is assigned again
+            worker = next((one for one in self._idle if one.near == job.near), self._idle[0])
+            self._idle.remove(worker)
+            worker.near = job.near
+            self._busy[worker] = job
+            self._running.add(running := loop.create_task(self._run(worker, job)))
+            running.add_done_callback(self._running.discard)
+
+    def _wanted(self) -> list[_Job]:
+        """Return the questions that wait for a worker, the most wanted first."""
+        taken = set(self._busy.values())
+        return sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=_rank)
+
+    def _stale(self) -> list[_Worker]:
+        """Return the workers that compute what nobody waits for."""
+        return [worker for worker, job in self._busy.items() if not job.waiting and not worker.ending]
+
+    def _end_stale(self) -> None:
+        """End as much stale work as there are questions that wait; they are assigned when it has ended."""
+        self._ending = None
+        for worker, _ in zip(self._stale(), self._wanted(), strict=False):
+            worker.kill()
 
     async def _run(self, worker: _Worker, job: _Job) -> None:
         try:

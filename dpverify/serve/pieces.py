@@ -7,21 +7,25 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Interval
 from dpverify.planning.answers import honest_users
 from dpverify.planning.crowds import FRACTIONS
 from dpverify.planning.plan import PlanRow
 from dpverify.serve import work
 from dpverify.serve.desk import Desk
-from dpverify.serve.state import CONTROLS, BadState, State
+from dpverify.serve.state import CONTROLS, State
 from dpverify.serve.work import Question, Refusal, Way
 
-__all__ = ["Piece", "neighbours", "opening", "pieces", "streamed"]
+__all__ = ["AT_ONCE", "COARSE", "FINE", "HONEST", "NEXT", "SOON", "Piece", "first_pieces", "pieces", "streamed"]
 
 _COARSE = 3
 """Of so many points of a curve, one is computed first."""
 _FEWEST = 100
 """Curves against the number of users begin here."""
+AT_ONCE, NEXT, COARSE, SOON, HONEST, FINE = range(6)
+"""In which order pieces are wanted: the plans, where the slider goes next, a few points of each curve, where any slider
+may go, and the rest."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +34,24 @@ class Piece:
 
     Parameters
     ----------
-    curve : {"plan", "profile", "account", "users", "epsilon", "honest"}
-        What it belongs to; "users" and "epsilon" are errors against that control.
+    curve : {"quick", "plan", "profile", "account", "users", "epsilon", "honest"}
+        What it belongs to; "quick" is a plan until there is the best, "users" and "epsilon" are errors against that
+        control.
     way : {"published", "exact", "joint"}
         See `dpverify.serve.work.WAYS`.
     state : State
         What is planned.
     x : str
         Where, for a point.
+    turn : int
+        When it is wanted, `AT_ONCE` to `FINE`.
     """
 
-    curve: Literal["plan", "profile", "account", "users", "epsilon", "honest"]
+    curve: Literal["quick", "plan", "profile", "account", "users", "epsilon", "honest"]
     way: Way
     state: State
     x: str = ""
+    turn: int = AT_ONCE
 
     @property
     def name(self) -> str:
@@ -56,22 +64,34 @@ def pieces(state: State) -> list[Piece]:
     ways: list[Way] = ["exact", "published"] if state.squared_change is None else ["exact", "joint", "published"]
     swept = [_swept(state, name, way) for way in ways for name in ("users", "epsilon")]
     shares = [share for share in FRACTIONS if float(share) * state.users >= 1]
-    honest = [Piece("honest", way, state, share) for way in ways if way != "published" for share in shares]
+    honest = [Piece("honest", way, state, share, HONEST) for way in ways if way != "published" for share in shares]
     coarse = [piece for curve in swept for piece in curve[::_COARSE]]
     fine = [piece for curve in swept for piece in curve if piece not in coarse and piece.way != "joint"]
-    return [*_plans(state, ways), *_first(coarse), *honest, *fine]
-
-
-def _first_pieces(state: State) -> list[Piece]:
-    """Return the pieces that are wanted at once: the plan without joint changes, and its profile."""
-    return _plans(state, ["exact"])
-
-
-def _plans(state: State, ways: list[Way]) -> list[Piece]:
-    first, *others = [
-        [Piece("plan", way, state), Piece("profile", way, state), Piece("account", way, state)] for way in ways
+    return [
+        *first_pieces(state),
+        *_others(state, ways[1:]),
+        *(replace(piece, turn=COARSE) for piece in _first(coarse)),
+        *honest,
+        *fine,
     ]
-    return [*first, *(piece for same in zip(*others, strict=True) for piece in same)]
+
+
+def first_pieces(state: State, turn: int = AT_ONCE) -> list[Piece]:
+    """Return what is wanted at once: the plan without joint changes, what it gives, and a quick one until it is there.
+
+    Parameters
+    ----------
+    state : State
+        What is planned.
+    turn : int
+        When they are wanted; a quick plan is wanted at once or never.
+    """
+    quick = [Piece("quick", "exact", state)] if turn == AT_ONCE and BITSUM_CLAIMS[state.bitsum].coarse else []
+    return [*quick, *(Piece(curve, "exact", state, turn=turn) for curve in ("plan", "profile", "account"))]
+
+
+def _others(state: State, ways: list[Way]) -> list[Piece]:
+    return [Piece(curve, way, state) for curve in ("plan", "profile", "account") for way in ways]
 
 
 def _first(swept: list[Piece]) -> list[Piece]:
@@ -82,9 +102,9 @@ def _first(swept: list[Piece]) -> list[Piece]:
 def _swept(state: State, name: Literal["users", "epsilon"], way: Way) -> list[Piece]:
     """Return the error at the stops of a slider, whose other plans are then at hand when it moves."""
     if name == "epsilon":
-        return [Piece(name, way, replace(state, epsilon=stop), stop) for stop in CONTROLS[name].stops]
+        return [Piece(name, way, replace(state, epsilon=stop), stop, FINE) for stop in CONTROLS[name].stops]
     counts = [stop for stop in CONTROLS[name].stops if int(stop) >= _FEWEST]
-    return [Piece(name, way, replace(state, users=int(stop)), stop) for stop in counts]
+    return [Piece(name, way, replace(state, users=int(stop)), stop, FINE) for stop in counts]
 
 
 async def _answered(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str, Any]:
@@ -97,6 +117,10 @@ async def _answered(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str
 
 async def _answer(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str, Any]:
     question = Question.of(piece.state, piece.way)
+    if piece.curve == "quick":
+        if desk.knows(question):
+            return {}
+        return {"plan": work.shown(await desk.ask(("quick", question), work.quickly, question, rank=rank))}
     row: PlanRow = await desk.ask(question, work.planned, question, rank=rank, near=question)
     if piece.curve == "plan":
         return {"plan": work.shown(row)}
@@ -134,7 +158,7 @@ async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterato
     found: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
     async def put(piece: Piece, place: int) -> None:
-        found.put_nowait(await _answered(piece, desk, (-number, place)))
+        found.put_nowait(await _answered(piece, desk, (-number, piece.turn, place)))
 
     tasks = [asyncio.create_task(put(piece, place)) for place, piece in enumerate(wanted)]
     try:
@@ -148,25 +172,3 @@ async def streamed(wanted: list[Piece], desk: Desk, number: int) -> AsyncIterato
     finally:
         for task in tasks:
             task.cancel()
-
-
-def opening() -> list[Piece]:
-    """Return the first pieces of a page that no link says anything of."""
-    return _first_pieces(State.read([]))
-
-
-def neighbours(state: State) -> list[Piece]:
-    """Return the first pieces of the states that are one stop of a slider away, but for T^2, whose take long."""
-    found: list[Piece] = []
-    for name, control in CONTROLS.items():
-        if name == "squared_change":
-            continue
-        place = control.nearest(str(getattr(state, name)))
-        for step in (-1, 1):
-            if 0 <= place + step < len(control.stops):
-                query = {**state.texts(), name: control.stops[place + step]}
-                try:
-                    found += _first_pieces(State.read(query.items()))
-                except BadState:
-                    continue
-    return found

@@ -100,6 +100,23 @@ def test_who_asks_again_while_a_process_ends_is_answered(tmp_path: Path) -> None
     assert with_desk(1, again) == ["now", "x"]
 
 
+def test_who_asks_again_at_once_finds_it_still_computed(tmp_path: Path) -> None:
+    async def again(desk: Desk) -> Any:
+        await desk.ask("ready", noted, tmp_path, "ready", rank=(0,))
+        first = [asyncio.create_task(desk.ask(key, noted, tmp_path, key, 0.3, rank=(1,))) for key in ("x", "y")]
+        while "x" not in asked(tmp_path):
+            await asyncio.sleep(0.01)
+        for task in first:  # as a page does that goes on to other settings, which share a question
+            task.cancel()
+        await asyncio.sleep(0)
+        assert not desk.knows("x")
+        await asyncio.gather(*(desk.ask(key, noted, tmp_path, key, 0.0, rank=(0,)) for key in ("z", "x")))
+        return desk.knows("x")
+
+    assert with_desk(1, again)
+    assert asked(tmp_path) == ["ready", "x", "z"]
+
+
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [("refusal", "There is none."), ("fault", "ZeroDivisionError: oh"), ("memory", "memory"), ("death", "has died")],

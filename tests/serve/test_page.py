@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -104,6 +105,59 @@ def test_a_mistake_is_told_beside_its_field_and_can_be_mended(shown: Opened) -> 
     # The browser notes the status of a refusal, and nothing else is wrong.
     assert [text for text in shown.complaints if "400 (Bad Request)" not in text] == []
     shown.complaints.clear()
+
+
+def test_settings_that_cannot_be_computed_have_no_lines(shown: Opened) -> None:
+    page = shown.page
+    before = page.locator("#shell").inner_text()
+    assert "dpverify plan --epsilon 1 " in before
+    page.locator("#epsilon").fill("x")
+    page.locator("#epsilon-error").wait_for(state="visible")
+    for name in ("shell", "python"):
+        assert "cannot be computed" in page.locator(f"#{name}").inner_text()
+        assert page.locator(f"[data-copy={name}]").is_disabled()
+    page.locator("#epsilon").fill("1")
+    page.locator("#shell", has_text="dpverify plan").wait_for()
+    assert page.locator("#shell").inner_text() == before
+    assert page.locator("[data-copy=shell]").is_enabled()
+    shown.complaints.clear()  # the status of the refusal
+
+
+def lines(*answers: dict[str, object]) -> str:
+
+    first = {
+        "state": {"bitsum": "rr"},
+        "shell": "s",
+        "python": "p",
+        "pieces": ["quick/exact", "plan/exact", "users/exact/1", "users/exact/2"],
+    }
+    return "".join(json.dumps(line) + "\n" for line in (first, *answers))
+
+
+def test_a_quick_plan_is_marked_until_the_best_is_there_and_nothing_jumps(shown: Opened) -> None:
+    page = shown.page
+    ends = "() => document.querySelector('#figure-users .plot').layout.yaxis.range"
+    row, faint = page.locator("#plans tbody tr:has(.key.exact)"), "#figure-users .scatterlayer .trace"
+    before, height = page.evaluate(ends), row.bounding_box()["height"]  # type: ignore[index]
+    quick = {"bitsum_rmse": 1.5, "messages_per_user": 1.0, "notes": [], "proved": True, "text": "0.99"}
+    point = {"piece": "users/exact/1", "x": 100.0, "y": 1.5, "proved": True}
+    page.route("**/answers*", lambda route: route.fulfill(body=lines({"piece": "quick/exact", "plan": quick}, point)))
+    page.locator("#users").fill("60")
+    page.locator("#plans", has_text="being refined").wait_for()
+    assert row.locator("td").first.inner_text().startswith("at most 1.5")
+    assert row.locator("td").nth(1).inner_text() == "at most 0.99"
+    assert row.bounding_box()["height"] == height  # type: ignore[index]
+    # The curve before is seen beside the first new point, between ends that only move outwards.
+    page.wait_for_function(f"() => document.querySelectorAll('{faint}').length === 2")
+    low, high = page.evaluate(ends)
+    assert low <= before[0]
+    assert high >= before[1]
+    page.unroute("**/answers*")
+    page.locator("#users").fill("50")
+    page.wait_for_selector(DONE)
+    assert "being refined" not in row.inner_text()
+    assert page.evaluate(ends) == pytest.approx(before)
+    assert shown.complaints == []
 
 
 def test_a_hostile_link_is_words(browser: Browser, server: Served) -> None:

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from dpverify.planning.plan import plan
 from dpverify.serve.desk import Desk
-from dpverify.serve.pieces import neighbours, opening, pieces, streamed
+from dpverify.serve.pieces import pieces, streamed
 from dpverify.serve.state import State
+from dpverify.serve.work import Question
 
 SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2")])
 
@@ -17,8 +18,12 @@ SMALL = State.read([("bitsum", "poisson"), ("users", "50"), ("instances", "2")])
 class Here:
     """A desk that computes at once, in this process, in the order asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: object = None) -> None:
         self.asked = 0
+        self._known = known
+
+    def knows(self, key: object) -> bool:
+        return key == self._known
 
     async def ask(
         self, key: object, function: Callable[..., Any], *arguments: Any, rank: tuple[int, ...], near: object = None
@@ -27,10 +32,10 @@ class Here:
         return function(*arguments)
 
 
-def answers(state: State, names: set[str]) -> dict[str, dict[str, Any]]:
+def answers(state: State, names: set[str], known: object = None) -> dict[str, dict[str, Any]]:
     async def collect() -> list[dict[str, Any]]:
         wanted = [piece for piece in pieces(state) if piece.name in names]
-        return [answer async for some in streamed(wanted, cast(Desk, Here()), 1) for answer in some]
+        return [answer async for some in streamed(wanted, cast(Desk, Here(known)), 1) for answer in some]
 
     return {answer["piece"]: answer for answer in asyncio.run(collect())}
 
@@ -54,7 +59,17 @@ def test_joint_changes_are_asked_for_where_there_are_any_and_after_what_is_quick
 def test_the_work_of_a_page_is_bounded() -> None:
     largest = State.read([("users", "1e7"), ("instances", "1e4"), ("squared_change", "8"), ("honest_fraction", "0.5")])
     assert len(pieces(largest)) < 100
-    assert len(neighbours(largest)) < 30
+
+
+def test_where_a_plan_takes_long_a_quick_one_comes_before_it() -> None:
+    state = State.read([("bitsum", "rr"), ("users", "500"), ("instances", "4")])
+    assert [piece.name for piece in pieces(state)][:2] == ["quick/exact", "plan/exact"]
+    found = answers(state, {"quick/exact", "plan/exact"})
+    quick, best = found["quick/exact"]["plan"], found["plan/exact"]["plan"]
+    assert best["bitsum_rmse"] < quick["bitsum_rmse"] < 1.02 * best["bitsum_rmse"]
+    assert quick["proved"] is True
+    # Where the best is at hand nobody waits, and nothing else is computed.
+    assert answers(state, {"quick/exact"}, Question.of(state, "exact")) == {"quick/exact": {"piece": "quick/exact"}}
 
 
 def test_points_are_the_plans_of_the_library() -> None:
@@ -69,18 +84,3 @@ def test_points_are_the_plans_of_the_library() -> None:
 def test_what_has_no_plan_is_a_reason() -> None:
     found = answers(SMALL, {"plan/published", "users/published/100"})
     assert len({answer["error"] for answer in found.values()}) == 1
-
-
-def test_one_step_of_every_slider_is_looked_ahead() -> None:
-    around = {
-        (name, value)
-        for piece in neighbours(SMALL)
-        for name, value in piece.state.texts().items()
-        if value != SMALL.texts()[name]
-    }
-    assert around >= {("epsilon", "0.7"), ("epsilon", "1.5"), ("delta", "1e-7"), ("users", "20"), ("users", "100")}
-
-
-def test_a_page_as_it_opens_is_prepared() -> None:
-    assert [piece.name for piece in opening()] == ["plan/exact", "profile/exact", "account/exact"]
-    assert opening() == pieces(State.read([]))[:3]

@@ -32,6 +32,8 @@ class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
     audited_by: ClassVar[str] = "dpverify.audit.bitsum:audit_bitsum"
+    coarse: ClassVar[bool] = False
+    """Whether a coarse search takes a fraction of the time of a sharp one."""
     noise: ClassVar[str] = ""
     """The parameter at whose value 0 nothing is added to, or flipped among, the bits, if it may be 0."""
 

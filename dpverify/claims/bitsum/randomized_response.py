@@ -103,6 +103,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     name: ClassVar[str] = "rr"
     protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
     more_users: ClassVar[MoreUsers] = MoreUsers.NO_WORSE
+    coarse: ClassVar[bool] = True
     noise: ClassVar[str] = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure: ClassVar[bool] = True

@@ -4,7 +4,8 @@ import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
 
 const PAUSE = 30; // milliseconds without a change before it is asked
 const LONGEST = 60; // characters of a value in a link: no right one has as many
-const CURVES = { plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
+const NO_LINES = "None: these settings cannot be computed.";
+const CURVES = { quick: "a first plan", plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
 
 const byId = (id) => document.getElementById(id);
 const figures = FIGURES.map((about) => new Figure(about));
@@ -16,6 +17,7 @@ let surplus = []; // what else a link says, for the server to refuse
 let asked; // the request in progress
 let timer, drawing, told;
 let wanted = [], known = new Map(), texts = {};
+let rows = new Map(); // of the plans by how they were found, of the last settings until there are new ones
 
 // Controls.
 
@@ -102,7 +104,7 @@ async function ask() {
   const mine = (asked = new AbortController());
   byId("results").setAttribute("aria-busy", "true");
   wanted = []; known = new Map(); told = undefined;
-  figures.forEach((figure) => figure.expect(true));
+  figures.forEach((figure) => figure.begin());
   byId("plans").classList.add("stale");
   byId("waiting").textContent = "Asking the engine ...";
   try {
@@ -110,7 +112,9 @@ async function ask() {
     if (!answer.ok) {
       const errors = (answer.headers.get("content-type") ?? "").includes("json") ? (await answer.json()).errors : { link: await answer.text() };
       showErrors(errors);
+      showLines({});
       byId("waiting").textContent = "Waiting for settings that can be computed.";
+      byId("progress").value = 0;
       return;
     }
     showErrors({});
@@ -133,6 +137,7 @@ async function ask() {
   } catch (error) {
     if (error.name === "AbortError") return;
     showErrors({ link: "The server does not answer: start `dpverify serve` again, and reload this page." });
+    showLines({});
     byId("waiting").textContent = "";
   }
 }
@@ -140,10 +145,8 @@ async function ask() {
 function take(line) {
   if (line.state) {
     wanted = line.pieces;
-    texts = { shell: line.shell, python: line.python };
-    byId("shell").textContent = line.shell;
-    byId("python").textContent = line.python;
-    for (const figure of figures) figure.expect(wanted.some((name) => name.startsWith(`${figure.about.name}/`)));
+    showLines({ shell: line.shell, python: line.python });
+    figures.forEach((figure) => figure.expect(wanted));
     return;
   }
   known.set(line.piece, line);
@@ -153,6 +156,15 @@ function take(line) {
     const points = line.points ?? (line.error ? [] : [line]);
     figure.add(way, points, line.error, x ? ` at ${x}` : "");
     figure.dirty = true;
+  }
+}
+
+// What the lines would say of settings that cannot be computed, they said of others.
+function showLines(said) {
+  texts = said;
+  for (const name of ["shell", "python"]) {
+    byId(name).textContent = said[name] ?? NO_LINES;
+    document.querySelector(`[data-copy=${name}]`).disabled = !said[name];
   }
 }
 
@@ -189,24 +201,35 @@ function inWords(piece) {
 
 function drawPlans() {
   const ways = Object.keys(WAYS).filter((way) => wanted.includes(`plan/${way}`));
-  const notes = new Set();
-  const rows = ways.map((way) => {
-    const plan = known.get(`plan/${way}`), account = known.get(`account/${way}`);
-    const name = element("th", { scope: "row" }, element("span", { className: `key ${way}` }), WAYS[way]);
-    if (!plan) return element("tr", {}, name, element("td", { colSpan: 3 }, "computing ..."));
-    if (plan.error) return element("tr", {}, name, element("td", { colSpan: 3, className: "problem" }, plan.error));
-    const { bitsum_rmse: error, messages_per_user: messages, notes: said, proved } = plan.plan;
+  const notes = new Set(), answers = [];
+  rows = new Map(ways.map((way) => {
+    const plan = known.get(`plan/${way}`), first = known.get(`quick/${way}`)?.plan, account = known.get(`account/${way}`);
+    const row = (...cells) => [way, element("tr", {},
+      element("th", { scope: "row" }, element("span", { className: `key ${way}` }), WAYS[way]), ...cells)];
+    if (!plan && !first) {
+      rows.get(way)?.classList.add("stale");
+      return rows.has(way) ? [way, rows.get(way)] : row(element("td", { colSpan: 3 }, "computing ..."));
+    }
+    if (plan?.error) return row(element("td", { colSpan: 3, className: "problem" }, plan.error));
+    const { bitsum_rmse: error, messages_per_user: messages, notes: said, proved, text } = plan?.plan ?? first;
     said.forEach((note) => notes.add(`${WAYS[way]}: ${note.replace(/\.$/, "")}.`));
     if (!proved) notes.add(`${WAYS[way]}: that it keeps the budget is the formula's claim, not proved.`);
-    const bound = proved ? `at most ${plan.plan.text}` : "computing ...";
+    const bound = proved ? `at most ${text}` : "computing ...";
     const epsilon = account ? (account.error ?? account.text) : bound;
-    return element("tr", {}, name, element("td", {}, short(error)), element("td", {}, epsilon), element("td", {}, short(messages)));
-  });
+    answers.push(`${plan ? "" : "at most "}${short(error)} (${way})`);
+    const found = plan ? [short(error)] : [`at most ${short(error)} `, element("span", { className: "small" }, "being refined")];
+    return row(element("td", {}, ...found), element("td", {}, epsilon), element("td", {}, short(messages)));
+  }));
   byId("plans").classList.remove("stale");
-  byId("plans").tBodies[0].replaceChildren(...rows);
-  byId("answer").textContent = ways.filter((way) => known.get(`plan/${way}`)?.plan)
-    .map((way) => `${short(known.get(`plan/${way}`).plan.bitsum_rmse)} (${way})`).join(", ").replace(/^(?=.)/, "Error: ");
+  placeRows(byId("plans").tBodies[0], [...rows.values()]);
+  if (answers.length) byId("answer").textContent = `Error: ${answers.join(", ")}`;
   byId("notes").replaceChildren(...[...notes].map((note) => element("li", {}, note)));
+}
+
+// A row that stays is not touched, so that it fades in peace.
+function placeRows(body, wanted) {
+  [...body.rows].filter((row) => !wanted.includes(row)).forEach((row) => row.remove());
+  wanted.forEach((row, place) => { if (body.rows[place] !== row) body.insertBefore(row, body.rows[place] ?? null); });
 }
 
 function summary() {

@@ -37,7 +37,10 @@ export class Figure {
   constructor(about) {
     this.about = about;
     this.points = {};
+    this.before = {}; // of the settings before, shown faintly until a curve is complete
+    this.left = {}; // how many pieces of a curve are still to come
     this.errors = new Map();
+    this.ends = {}; // of the axes
     this.plot = element("div", { className: "plot", role: "img" });
     this.reasons = element("ul", { className: "problem", hidden: true });
     this.table = element("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `${about.title}, numbers` });
@@ -47,35 +50,51 @@ export class Figure {
       element("details", {}, element("summary", {}, "Numbers"), this.table));
   }
 
-  // A new state: what is drawn is of the last one, until there is something of this one.
-  expect(expected) {
-    this.expected = expected;
+  // New settings: what is drawn is of the last ones, until there is something of these.
+  begin() {
     this.fresh = true;
     this.plot.classList.add("stale");
     this.table.classList.add("stale");
   }
 
+  // These pieces are to come.
+  expect(wanted) {
+    this.left = {};
+    for (const [curve, way] of wanted.map((name) => name.split("/"))) {
+      if (curve === this.about.name) this.left[way] = (this.left[way] ?? 0) + 1;
+    }
+    this.expected = Object.keys(this.left).length > 0;
+    if (!this.expected) { this.points = {}; this.before = {}; this.errors = new Map(); this.fresh = false; this.dirty = true; }
+  }
+
   add(way, points, error, at) {
-    if (this.fresh) { this.points = {}; this.errors = new Map(); this.fresh = false; }
+    if (this.fresh) {
+      for (const old of Object.keys(this.left)) if (this.points[old]?.length) this.before[old] = this.points[old];
+      this.points = {}; this.errors = new Map(); this.fresh = false;
+    }
+    this.left[way] -= 1;
     if (error) this.errors.set(error, [...(this.errors.get(error) ?? []), `${WAYS[way].toLowerCase()}${at}`]);
     this.points[way] = [...(this.points[way] ?? []), ...points].sort((a, b) => a.x - b.x);
   }
 
   draw(values) {
     if (this.fresh && this.expected) return;
+    const waiting = Object.keys(this.left).filter((way) => this.left[way] > 0);
+    this.before = Object.fromEntries(Object.entries(this.before).filter(([way]) => waiting.includes(way)));
     this.plot.classList.remove("stale");
     this.table.classList.remove("stale");
     const { about } = this;
     const ways = Object.keys(WAYS).filter((way) => this.points[way]?.length);
-    const traces = ways.flatMap((way) => this.traces(way));
+    const faint = Object.entries(this.before).map(([way, points]) => this.curve(way, points, { opacity: 0.25, showlegend: false, hoverinfo: "skip" }));
+    const own = ways.flatMap((way) => this.traces(way)), traces = [...faint, ...own];
     const ink = colour("ink"), grid = colour("grid");
     const axis = { type: "log", color: ink, gridcolor: grid, zeroline: false, linecolor: colour("rule"), fixedrange: true,
       automargin: true, exponentformat: "power", minexponent: 5, minor: { ticks: "" } };
     const now = Number(values[about.x]);
     const narrow = this.plot.clientWidth < 400;
     const layout = {
-      xaxis: { ...axis, title: { text: about.xTitle, standoff: 8 }, ...ticks(traces, "x", now, narrow ? 4 : 7), tickangle: 0 },
-      yaxis: { ...axis, title: { text: about.yTitle, standoff: 6 }, ...ticks(traces, "y", undefined, 6) },
+      xaxis: { ...axis, title: { text: about.xTitle, standoff: 8 }, ...this.ticks(own, "x", now, narrow ? 4 : 7, waiting.length), tickangle: 0 },
+      yaxis: { ...axis, title: { text: about.yTitle, standoff: 6 }, ...this.ticks(own, "y", undefined, 6, waiting.length) },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: narrow ? 11 : 13, family: "system-ui, sans-serif" },
       margin: { l: 40, r: 12, t: 8, b: 40 }, dragmode: false, hovermode: "closest",
       showlegend: true, legend: { orientation: "h", traceorder: "normal", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
@@ -87,16 +106,29 @@ export class Figure {
     this.tell(ways);
   }
 
+  curve(way, points, more) {
+    return { x: points.map((point) => point.x), y: points.map((point) => number(this.about.ends ? point.upper : point.y)),
+      name: LEGEND[way], mode: "lines+markers", line: { color: colour(way), dash: DASH[way], width: 2 }, connectgaps: false,
+      marker: { color: colour(way), size: 7, symbol: points.map((p) => MARK[way] + (p.proved === false ? "-open" : "")) }, ...more };
+  }
+
   traces(way) {
-    const points = this.points[way], x = points.map((point) => point.x), line = { color: colour(way), dash: DASH[way], width: 2 };
-    const upper = points.map((point) => number(this.about.ends ? point.upper : point.y));
-    const drawn = { x, y: upper, name: LEGEND[way], mode: "lines+markers", line, connectgaps: false,
-      text: points.map((point) => point.text ?? short(point.y)), hovertemplate: "%{x}: %{text}<extra></extra>",
-      marker: { color: colour(way), size: 7, symbol: points.map((p) => MARK[way] + (p.proved === false ? "-open" : "")) } };
+    const points = this.points[way];
+    const drawn = this.curve(way, points, { text: points.map((point) => point.text ?? short(point.y)),
+      hovertemplate: "%{x}: %{text}<extra></extra>" });
     if (!this.about.ends) return [drawn];
-    const end = { x, mode: "lines", line: { width: 0, color: colour(way) }, showlegend: false, hoverinfo: "skip" };
+    const end = { x: drawn.x, mode: "lines", line: { width: 0, color: colour(way) }, showlegend: false, hoverinfo: "skip" };
     const lower = { ...end, y: points.map((point) => number(point.lower)) };
-    return [lower, { ...end, y: upper, fill: "tonexty" }, drawn];
+    return [lower, { ...end, y: drawn.y, fill: "tonexty" }, drawn];
+  }
+
+  // The ends of what is drawn; they only move outwards until all has come, so that nothing jumps to and fro.
+  ticks(traces, key, also, most, waiting) {
+    const all = traces.flatMap((trace) => trace[key]).filter((value) => value > 0);
+    if (also > 0) all.push(also);
+    if (waiting) all.push(...(this.ends[key] ?? []));
+    if (all.length) this.ends[key] = [Math.min(...all), Math.max(...all)];
+    return this.ends[key] ? ticks(...this.ends[key], most) : {};
   }
 
   inWords(ways) {
@@ -131,11 +163,7 @@ export class Figure {
 }
 
 // Ticks of a logarithmic axis: round numbers where it spans little, 1, 2 and 5 where it spans more, and powers of ten.
-function ticks(traces, key, also, most) {
-  const all = traces.flatMap((trace) => trace[key]).filter((value) => value > 0);
-  if (also > 0) all.push(also);
-  if (!all.length) return {};
-  const least = Math.min(...all), largest = Math.max(...all);
+function ticks(least, largest, most) {
   const low = Math.log10(least), high = Math.log10(largest), room = 0.04 * Math.max(high - low, 0.3);
   const range = [low - room, high + room];
   if (high - low > most) return { range, dtick: Math.ceil((high - low) / most) };
