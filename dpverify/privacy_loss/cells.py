@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 
 _STEPS_PER_CELL = 4.0
 _MOST_STEPS = 2.0**16
+_EVEN = 4.0
+"""For about how many standard deviations of the loss the grid is even."""
+_LEAST = 2.0**-40
 
 
 class Enclosure(NamedTuple):
@@ -79,15 +82,17 @@ def enclosed(cells: Cells, resolution: float) -> Enclosure:
     largest = float(max(-low.min(), high.max(), 0.0))
     mean = float(np.sum(one * losses))
     deviation = math.sqrt(float(np.sum(one * (losses - mean) ** 2)))
-    step = max(deviation / (_STEPS_PER_CELL * resolution), 2.0 * largest / _MOST_STEPS, 2.0**-40)
+    scale = max(_EVEN * deviation, abs(mean), _LEAST)
     # A cell's loss, and each end, is off by two errors of a mass and a few units.
-    loss_error = 2.0 * cells.error + 16.0 * UNIT * (1.0 + largest + step)
+    loss_error = 2.0 * cells.error + 16.0 * UNIT * (1.0 + largest + scale)
     # So far off that the true losses are within, also where the grid's are moved by the error.
-    below = np.floor((low - 3.0 * loss_error) / step).astype(np.int64)
-    above = np.ceil((high + 3.0 * loss_error) / step).astype(np.int64)
-    origin = int(below.min())
-    below, above = below - origin, above - origin
-    grid = step * (origin + np.arange(int(above.max()) + 1, dtype=np.float64))
+    low, high = low - 3.0 * loss_error, high + 3.0 * loss_error
+    first, last = math.asinh(float(low.min()) / scale), math.asinh(float(high.max()) / scale)
+    pitch = max(deviation / (_STEPS_PER_CELL * resolution * scale), (last - first) / _MOST_STEPS)
+    # Even up to a few deviations, and from there on, where there is less, in proportion to the loss.
+    places = np.arange(math.floor(first / pitch) - 1, math.ceil(last / pitch) + 2, dtype=np.float64)
+    grid = scale * np.sinh(pitch * places)
+    below, above = np.searchsorted(grid, low, side="right") - 1, np.searchsorted(grid, high)
     gone, left, span = losses - grid[below], grid[above] - losses, grid[above] - grid[below]
     upwards, downwards = np.expm1(-gone) / np.expm1(-span), np.expm1(-left) / np.expm1(-span)
 
@@ -101,7 +106,7 @@ def enclosed(cells: Cells, resolution: float) -> Enclosure:
         cells,
         loss_error,
     )
-    at = np.rint(losses / step).astype(np.int64)
+    at = np.rint(np.arcsinh(losses / scale) / pitch).astype(np.int64)
     at -= at.min()
     one, zero = (np.asarray(np.bincount(at, mass), dtype=np.float64) for mass in (one, zero))
     one, zero = one[one > 0.0], zero[one > 0.0]

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 
 class Cuts(NamedTuple):
-    """Neighbouring intervals of integers, `firsts + [0, widths)`; each width is a power of two."""
+    """Neighbouring intervals of integers, `firsts + [0, widths)`; each width is a power of two, or the last is cut."""
 
     firsts: Integers
     widths: Integers
@@ -26,6 +26,10 @@ class Cuts(NamedTuple):
     def lasts(self) -> Integers:
         """The last integer of each."""
         return self.firsts + self.widths - 1
+
+    def below(self, stop: int) -> Cuts:
+        """Return them with the last one, which holds `stop - 1`, cut short there."""
+        return Cuts(self.firsts, np.append(self.widths[:-1], stop - self.firsts[-1]))
 
     def blocks(self, most: int) -> Iterator[Cuts]:
         """Yield the intervals, at most so many at a time."""

@@ -12,18 +12,20 @@ docs/accounting.md has the proofs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
-from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw
+from dpverify.laws.window import EXACT, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.cells import Cells, Enclosure, enclosed
-from dpverify.privacy_loss.intervals import Cuts, Masses, Sums, cuts_of, points
+from dpverify.privacy_loss.intervals import Cuts, cuts_of, points
 from dpverify.privacy_loss.pairs import MOST_COUNTS
+from dpverify.privacy_loss.shared_flood import Listed, View
+from dpverify.privacy_loss.smaller_count import SmallerCount
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_real
 
@@ -52,6 +54,10 @@ _SHARP, _SHARPEST = 8.0, 0.5
 _FLAT = 4.0
 """From so many standard deviations on intervals grow with their distance from the mean."""
 _FINER = 1.5
+
+
+_MOST_PARTS = 128
+"""The largest whole shape whose smaller count is summed over its parts."""
 
 
 class Order(Enum):
@@ -100,10 +106,15 @@ def negative_binomial_counts(
         of such a shape without a flood that decays as slowly as its square.
     """
     check_real("p", p, low=0.0, high=1.0, low_open=True, high_open=True)
-    cut = max(check_real("tail", tail, low=0.0, high=0.5, low_open=True) * _DEEPER, SMALLEST_TAIL)
-    own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
+    check_real("tail", tail, low=0.0, high=0.5, low_open=True)
+    check_real("shape", shape, low=0.0, high=EXACT, low_open=True)
+    cut, order = max(tail * _DEEPER, SMALLEST_TAIL), _order(shape, p, flood)
     shared = None if flood is None else noise.negative_binomial(*flood, cut, max_atoms=max_atoms)
-    return two_counts(own, shared, order=_order(shape, p, flood), effort=effort, most_effort=most_effort)
+    if float(shape).is_integer() and shape <= _MOST_PARTS and order is Order.CONCAVE:
+        made = SmallerCount(int(shape), p, flood, shared, tail)
+        return _enclosed(made, order, effort, most_effort)
+    own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
+    return two_counts(own, shared, order=order, effort=effort, most_effort=most_effort)
 
 
 def _order(shape: float, p: float, flood: tuple[float, float] | None) -> Order:
@@ -145,147 +156,102 @@ def two_counts(
     CapacityError
         If that takes too long.
     """
-    own_scale, flood_scale = _Scale.of(own), None if flood is None else _Scale.of(flood)
+    return _enclosed(Listed(own, flood), order, effort, most_effort)
+
+
+def _enclosed(view: View, order: Order, effort: float, most_effort: float) -> Enclosure:
+    """Enclose the pair of a view in cells as fine as the effort allows."""
     resolution = _FINEST
     while True:
         if order is not Order.NONE:
-            rows, columns = _rows(own_scale, resolution), _columns(own_scale, flood_scale, resolution)
+            rows, columns = _rows(view, resolution), _columns(view, resolution)
         else:
-            rows, columns = (
-                points(own_scale.stop + 1),
-                points(own_scale.stop + flood_scale.stop if flood_scale else 1),
-            )
-        products = 12.0 * rows.firsts.size * (columns.firsts.size + _OVERHEAD) * own.pmf.size
+            rows, columns = points(view.differences), points(view.counts)
+        cells = rows.firsts.size * (columns.firsts.size + _OVERHEAD)
+        products = 12.0 * cells * view.cost
         coarsest = order is Order.NONE or resolution / _FINER < _COARSEST
         if products <= (most_effort if coarsest else effort):
-            return enclosed(_cells(own, flood, rows, columns, order), resolution)
+            return enclosed(_cells(view, rows, columns, order), resolution)
         if coarsest:
             raise CapacityError(
-                f"the two counts take 2 x {rows.firsts.size} x {columns.firsts.size} cells with {own.pmf.size} values "
+                f"the two counts take 2 x {rows.firsts.size} x {columns.firsts.size} cells with {view.terms} values "
                 f"of the noise, but at most {most_effort:.2g} products are made; use less noise, or shapes of at "
                 "least 1."
             )
         resolution /= _FINER
 
 
-class _Scale(NamedTuple):
-    """About where a law is, from the first integer of its window on: its mean, its variance and its end."""
-
-    mean: float
-    variance: float
-    stop: int
-
-    @classmethod
-    def of(cls, law: IntegerLaw) -> _Scale:
-        z = np.arange(law.pmf.size, dtype=np.float64)
-        mean = float(law.pmf @ z)
-        z -= mean
-        z *= z
-        return cls(mean, float(law.pmf @ z), law.pmf.size)
-
-
-def _rows(own: _Scale, resolution: float) -> Cuts:
+def _rows(view: View, resolution: float) -> Cuts:
     """Cut the range of |d|: the loss changes by about one standard deviation over one of d.
 
     Less far out, where there is little; and if the shape is near 1 most of it next to 0.
     """
-    spread = math.sqrt(2.0 * own.variance)
+    spread = math.sqrt(2.0 * view.own.variance)
     width, flat, sharp = spread / resolution, _FLAT * spread + 1.0, min(_SHARP / resolution, _SHARPEST)
-    return cuts_of(own.stop + 1, lambda d: min(width * max(1.0, d / flat), sharp * d))
+    return _cut(view, view.differences, lambda d: min(width * max(1.0, d / flat), sharp * d))
 
 
-def _columns(own: _Scale, flood: _Scale | None, resolution: float) -> Cuts:
+def _columns(view: View, resolution: float) -> Cuts:
     """Cut the range of m, from the sum of both windows' first integers on; one interval where m is not seen.
 
     Given d, m has about half the variance of Z2 and all of Z3's, and shifts by 1/2 with x. Like that of NB(r, p), the
     logarithm of its pmf is about the more curved, and so its loss the steeper, the smaller m is, by the square of it.
-    It is followed as far as a fine resolution asks for.
+    It is followed as far as a fine resolution asks for, and no further than counts that are not too rare.
     """
+    own, flood = view.own, view.flood
     if flood is None:
         return points(1)
     spread, deviation = math.sqrt(2.0 * own.variance), math.sqrt(own.variance + flood.variance)
     width = min((0.5 * spread + 2.0 * flood.variance / max(spread, 1.0)) / resolution, deviation)
     centre, flat = own.mean + flood.mean, _FLAT * deviation + 1.0
     power = min(1.0 + math.log(resolution / _COARSEST) / math.log(_FINE / _COARSEST), 2.0)
-    return cuts_of(
-        own.stop + flood.stop,
-        lambda m: width * ((m / centre) ** power if m < centre else max(1.0, (m - centre) / flat)),
-    )
+
+    def wide(m: int) -> float:
+        if 0 < m < view.rare:
+            return float(view.rare - m)
+        return width * ((m / centre) ** power if m < centre else max(1.0, (m - centre) / flat))
+
+    return _cut(view, view.counts, wide)
 
 
-class _Summed(NamedTuple):
-    """What is summed over the smaller of Z1 and Z2: its pmf times that of the larger, and the flood's."""
-
-    rows: Masses
-    columns: Masses
-
-    @classmethod
-    def of(cls, f: Floats, rows: Masses, columns: Masses | None, least: float) -> _Summed:
-        """Return it without the values whose mass is at most `least` in every row; all values if there is no flood."""
-        if columns is None:
-            return cls(rows, Masses(*3 * (f[np.newaxis],)))
-        occupied = np.flatnonzero(rows.masses.max(axis=0) * f > least)
-        values = slice(int(occupied[0]), int(occupied[-1]) + 1) if occupied.size else slice(0, 1)
-        weighed = Masses(*(row[:, values] * f[values] for row in rows))
-        return cls(weighed, Masses(*(column[:, values] for column in columns)))
-
-    def masses(self) -> Floats:
-        """Return each cell's mass, shape (rows, columns)."""
-        return self.rows.masses @ self.columns.masses.T
-
-    def ends(self, crossed: bool) -> tuple[Floats, Floats]:
-        """Return the probability at two opposite corners of each cell: of least m and least |d|, or `crossed`."""
-        first, last = (self.rows.lasts, self.rows.firsts) if crossed else (self.rows.firsts, self.rows.lasts)
-        return first @ self.columns.firsts.T, last @ self.columns.lasts.T
+def _cut(view: View, stop: int, width: Callable[[int], float]) -> Cuts:
+    cuts = cuts_of(stop, width)
+    return cuts.below(stop) if view.short else cuts
 
 
-def _cells(own: IntegerLaw, flood: IntegerLaw | None, rows: Cuts, columns: Cuts, order: Order) -> Cells:
-    # The smaller of Z1 and Z2 runs forwards, so that the flood runs backwards.
-    f, size = own.pmf, own.pmf.size
-    tails = 2.0 * (own.tail_below + own.tail_above)
-    tails += 0.0 if flood is None else flood.tail_below + flood.tail_above
-    # Of the four products per row, two for either x, values of the noise may be left out that make up as much again.
-    least = tails / (4.0 * rows.firsts.size * size)
-    tails *= 2.0
-    floor = max(tails / _NEGLIGIBLE, _FLOOR)
-    from_zero = flood is not None and own.start + flood.start == 0
+def _cells(view: View, rows: Cuts, columns: Cuts, order: Order) -> Cells:
+    floor = max(view.lack / _NEGLIGIBLE, _FLOOR)
+    # All cells with less are no more than what is not listed, and their losses are the largest.
+    rare = view.outside / (2.0 * rows.firsts.size * columns.firsts.size)
+    from_zero = view.flood is not None and view.start == 0
     parts: list[tuple[Floats, ...]] = []
     infinite, missing = 0.0, np.zeros(2)
-    own_sums = Sums(f, -1, int(rows.lasts[-1]) + 1 + size)
-    flood_sums = None if flood is None else Sums(flood.pmf, -size, max(int(columns.lasts[-1]) + 1, flood.pmf.size))
-    for across in columns.blocks(_MOST_ENTRIES // size):
-        seen, later = (
-            None if flood_sums is None else Masses.of(flood_sums, across, 1 - size - x, size).backwards()
-            for x in (0, 1)
-        )
-        for down in rows.blocks(_MOST_ENTRIES // (4 * size)):
+    for across in columns.blocks(_MOST_ENTRIES // view.terms):
+        summed = view.cut(rows, across)
+        for down in rows.blocks(_MOST_ENTRIES // (4 * max(view.terms, across.firsts.size))):
             # At x = 0 both counts have one law: what the first has more is as likely as what it has less.
-            still = _Summed.of(f, Masses.of(own_sums, down, 0, size), seen, least)
+            still = summed(down, 0, False)
             masses = still.masses()
-            # The first count is the larger one, or the smaller one by at least 1.
+            # The first count is the larger one by at least 1, or the smaller one.
             for larger in (True, False):
-                skipped = 0 if larger or down.firsts[0] else 1
+                skipped = 1 if larger and down.firsts[0] == 0 else 0
                 cuts = Cuts(down.firsts[skipped:], down.widths[skipped:])
                 if not cuts.firsts.size:
                     continue
                 # Where the loss grows with m, but falls with |d|.
                 crossed = order is not Order.CONVEX and not larger
                 zero, zero_ends = masses[skipped:], [end[skipped:] for end in still.ends(crossed)]
-                moved = Masses.of(own_sums, cuts, -1 if larger else 1, size)
-                shifted = _Summed.of(f, moved, seen if larger else later, least)
+                shifted = summed(cuts, -1 if larger else 1, not larger)
                 one, one_ends = shifted.masses(), shifted.ends(crossed)
                 kept = np.minimum.reduce([*zero_ends, *one_ends]) >= floor
-                # x = 0 where the first count is 0: where it is the smaller, or the counts are equal, and the smaller 0.
-                impossible = (across.firsts == 0) & ((not larger) | (cuts.firsts == 0))[:, None] & (zero >= floor)
-                impossible &= from_zero
+                kept &= np.maximum(one, zero) >= rare
+                # x = 0 where the first count is 0.
+                impossible = (across.firsts == 0) & (zero >= floor) & (from_zero and not larger)
                 infinite += float(np.sum(zero[impossible]))
                 missing += float(np.sum(one[~kept])), float(np.sum(zero[~(kept | impossible)]))
                 ends = [np.log(p1[kept] / p0[kept]) for p1, p0 in zip(one_ends, zero_ends, strict=True)]
                 parts.append((one[kept], zero[kept], np.minimum(*ends), np.maximum(*ends)))
-    # Entries are products of three masses, each a sum of at most 2^24 atoms in pairs; a scalar product of n terms errs
-    # by n roundings in whatever order it is added up.
-    error = 2.0 * own.relative_error + (0.0 if flood is None else flood.relative_error)
-    error = 1.01 * (error + (size + 80.0) * UNIT + 2.0 * _NEGLIGIBLE)
-    lost = (missing * (1.0 + 2.0 * error) + tails) * (1.0 + 1e-9) + SUBNORMAL
+    error = 1.01 * (view.error(rows, columns) + 2.0 * _NEGLIGIBLE)
+    lost = (missing * (1.0 + 2.0 * error) + view.outside) * (1.0 + 1e-9) + SUBNORMAL
     one, zero, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Cells(one, zero, low, high, infinite, (float(lost[0]), float(lost[1])), error)

@@ -59,3 +59,17 @@ def test_nothing_kept_is_all_missing() -> None:
     nothing = np.zeros(0)
     found = enclosed(Cells(nothing, nothing, nothing, nothing, 0.0, (1.0, 1.0), 0.0), FINE)
     assert all(pair.missing_mass >= 1.0 and pair.losses.size == 0 for pair in found.upper)
+
+
+def test_rare_large_losses_leave_small_ones_their_cells() -> None:
+    # What a wide noise gives: losses of 1e-4, and in the far tail one of 12.
+    losses = np.append(np.linspace(-4e-4, 4e-4, 801), 12.0)
+    one = np.append(np.exp(-0.5 * (losses[:-1] / 1e-4) ** 2), 1e-12)
+    one /= one.sum()
+    zero = one * np.exp(-losses)
+    zero /= zero.sum()
+    exact = np.log(one / zero)
+    found = enclosed(Cells(one, zero, exact, exact, 0.0, (0.0, 0.0), 1e-15), FINE)
+    for epsilon in (0.0, 1e-4, 3e-4):
+        upper, lower = (pair.up.delta(epsilon) for pair in found)
+        assert upper.upper <= 1.001 * lower.lower

@@ -63,3 +63,11 @@ def test_sums_and_single_intervals_are_not_made_anew() -> None:
         np.shares_memory(matrix, kept) for matrix, kept in zip(found, (sums.of(8), *2 * (sums.points,)), strict=True)
     )
     assert found.masses[0, 0] == pytest.approx(8e-3)
+
+
+def test_the_last_interval_can_be_cut_short() -> None:
+    cuts = cuts_of(21, lambda first: 8.0)
+    assert cuts.lasts[-1] == 23
+    short = cuts.below(21)
+    assert (short.lasts[-1], short.widths.sum()) == (20, 21)
+    assert (short.firsts == cuts.firsts).all()

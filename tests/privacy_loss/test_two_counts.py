@@ -25,6 +25,7 @@ from dpverify.privacy_loss.cells import Enclosure
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.intervals import Cuts
 from dpverify.privacy_loss.pairs import discrete_laplace, three_nb
+from dpverify.privacy_loss.shared_flood import Listed
 from dpverify.privacy_loss.two_counts import Order, negative_binomial_counts, two_counts
 from tests.privacy_loss.exact import RationalPair, normalised, truth
 
@@ -145,7 +146,7 @@ def test_the_losses_of_a_cell_are_between_those_at_its_corners(case: Case) -> No
     own, shared = (noise.negative_binomial(*law, 1e-40, max_atoms=10**4) for law in ((shape, p), flood))
     for first_row, first_column in rng.integers(1, 12, (60, 2)):
         rows, columns = Cuts(first_row[None], np.array([4])), Cuts(first_column[None], np.array([4]))
-        found = module._cells(own, shared, rows, columns, order)
+        found = module._cells(Listed(own, shared), rows, columns, order)
         assert found.low.size == 2
         for sign, low, high in zip((1, -1), found.low, found.high, strict=True):
             inside = [by_rows[sign * (first_row + i), first_column + j] for i in range(4) for j in range(4)]
@@ -291,6 +292,7 @@ def test_the_errors_of_the_laws_are_charged(
 @pytest.mark.parametrize("case", [CASES[2], CASES[3], CASES[6], (3.0, 0.3, (40.0, 0.4))])
 def test_what_windows_lack_is_charged(monkeypatch: pytest.MonkeyPatch, case: Case, effort: float, tail: float) -> None:
     # At real windows it is 1e-16 of what is kept, and nothing beside the rest.
+    monkeypatch.setattr(module, "_MOST_PARTS", 0)
     monkeypatch.setattr(module, "_NEGLIGIBLE", 0.02)
     monkeypatch.setattr(module, "_DEEPER", 1.0)
     found = negative_binomial_counts(*case, tail, effort=effort)
@@ -301,6 +303,7 @@ def test_what_windows_lack_is_charged(monkeypatch: pytest.MonkeyPatch, case: Cas
 @pytest.mark.parametrize("case", [CASES[2], CASES[6]])
 def test_what_is_not_listed_is_missing(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
     # Windows that lack so much that no cell is kept.
+    monkeypatch.setattr(module, "_MOST_PARTS", 0)
     monkeypatch.setattr(module, "_DEEPER", 1.0)
     for pair in negative_binomial_counts(*case, 1e-3).upper:
         assert pair.losses.size == 0
