@@ -29,8 +29,8 @@ _FLOOD_SHAPES = (3.0, 4.0, 6.0, 9.0, 14.0, 22.0, 36.0, 60.0, 100.0)
 """The smaller delta is, the larger: small shapes then have windows that are too long to list."""
 _FIRST_FLOOD, _FIRST_FLOOD_FOR_GEOMETRIC = 4.0, 14.0
 """Where the search for the flood's shape begins: for wide shapes of the noise, and for r = 1."""
-_LIKELY_FLOOD, _FLOOD_SLOPE = 17.0, 1.7
-"""About how many spreads a flood needs for wide shapes; what it adds to epsilon falls with about this power of it."""
+_LIKELY_FLOOD, _FLOOD_FOR_GEOMETRIC = (17.0, 1.7), (1500.0, 0.9)
+"""About how many spreads a flood needs, and with which power of it falls what it adds to epsilon; and for r = 1."""
 _SPREAD_SLOPE, _FIRST_GAIN, _GAIN_SLOPE = 1.05, 0.23, 1.8
 """About with which power of the spread epsilon falls; what doubling the shape r gains: `0.23 r^-1.8`, relatively."""
 _TAIL, _SMALLEST_TAIL = 1e-9, 1e-260
@@ -109,7 +109,7 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     found: dict[float, float] = {}
     shape, start = 1.0, normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
     while shape <= _MOST_SHAPE:
-        tolerance, slope = (1e-4, None) if shape == 1.0 else (1e-3, _SPREAD_SLOPE)
+        tolerance, slope = (1e-4, None) if shape == 1.0 else (5e-4, _SPREAD_SLOPE)
         level = functools.partial(epsilon, shape)
         try:
             spread = smallest_at_level(level, target, start, _MOST_SPREAD, tolerance, slope=slope)
@@ -191,7 +191,7 @@ class Search:
             epsilon = self._epsilon(self._protocol(_Found(shape, spread, flood_shape, mean)))
             return (epsilon - floor) / (self.target - floor)
 
-        likely, slope = (8.0, None) if shape == 1.0 else (_LIKELY_FLOOD, _FLOOD_SLOPE)
+        likely, slope = _FLOOD_FOR_GEOMETRIC if shape == 1.0 else _LIKELY_FLOOD
         start, ceiling = max(likely * spread, _LEAST_FLOOD), _MOST_FLOOD
         if best is not None:
             start = ceiling = 0.98 * best.pairs - noise_mean(spread, shape)

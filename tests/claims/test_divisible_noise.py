@@ -104,8 +104,14 @@ def test_a_tiny_delta_is_met_by_a_flood_of_a_larger_shape() -> None:
     assert row.messages_per_user < 1.2
 
 
-def test_noise_that_is_too_wide_for_a_flood_is_not_looked_at_for_minutes() -> None:
+def test_wide_noise_is_planned_for_as_quickly_as_narrow_noise() -> None:
+    # Sums over every value of the noise took 60 s for the differences, and 14 s for the plan.
     target = TargetEpsilon(Full(102), Budget(7.35e-4, 1.65e-6), ThreatModel.COMMUNICATION)
     begun = time.process_time()
-    assert set(divisible_noise.least_spreads(target, 7.35e-4)) == {1.0}
-    assert time.process_time() - begun < 5.0  # 60 s if it is
+    found = divisible_noise.least_spreads(target, 7.35e-4)
+    assert {1.0, 2.0, 4.0, 8.0} <= set(found)
+    assert found[8.0] < 0.9 * found[1.0]
+    row = plan("3nb", ("0.003", "1e-6"), users=10_000, instances=4)
+    assert row.guarantee.epsilon <= 0.003
+    assert row.bitsum_rmse < 1746.0
+    assert time.process_time() - begun < 8.0
