@@ -120,6 +120,7 @@ def plan_kernel(
     bitsums: Sequence[str],
     max_messages: float | None,
     honest_fraction: str | None,
+    every_rung: bool,
     plot: Path | None,
     as_csv: Path | None,
     as_json: bool,
@@ -138,6 +139,7 @@ def plan_kernel(
             bitsums=bitsums,
             max_messages_per_user=max_messages,
             honest_fraction=honest_fraction,
+            every_rung=every_rung,
             progress=progress,
         )
     if not grid.plans:

@@ -83,7 +83,14 @@ def plan(
     ] = None,
     squared_change: SquaredChange = None,
     ball: Ball = False,
-    bitsum: Annotated[str, choice(known=lambda: (*_bitsums(), _ALL), help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
+    bitsum: Annotated[
+        str | None,
+        choice(
+            known=lambda: (*_bitsums(), _ALL),
+            help=f"{', '.join(BITSUMS)}, or all, the default; with --kernel the default is rr, which sends the fewest "
+            "messages, and all is a row for each.",
+        ),
+    ] = None,
     method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
     composition: Annotated[
         str | None,
@@ -155,9 +162,10 @@ def plan(
             [Budget(e, d) for e in epsilon for d in delta],
             users=users,
             bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=("rr",) if bitsum == _ALL else (bitsum,),
+            bitsums=_chosen(bitsum or "rr", _bitsums()),
             max_messages=max_messages,
             honest_fraction=honest_fraction,
+            every_rung=bitsum != _ALL,
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -175,7 +183,7 @@ def plan(
             [(e, d) for e in epsilon for d in delta],
             users=users,
             instances=instances,
-            bitsums=_chosen(bitsum, _bitsums()),
+            bitsums=_chosen(bitsum or _ALL, _bitsums()),
             methods=_chosen(method, _methods()),
             squared_change=squared_change,
             ball=ball,

@@ -99,6 +99,7 @@ def plan_densities(
     bitsums: Iterable[str] = ("rr",),
     max_messages_per_user: float | None = None,
     honest_fraction: Number | None = None,
+    every_rung: bool = True,
     progress: Callable[[int, int], object] | None = None,
 ) -> DensityGrid:
     """Find density estimators of least error for every budget and number of users.
@@ -107,7 +108,7 @@ def plan_densities(
 
     Parameters
     ----------
-    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest_fraction
+    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest_fraction, every_rung
         As there, the same for all.
     budgets : iterable of Budget or (epsilon, delta)
         The budgets of the whole, epsilon in nats.
@@ -156,6 +157,7 @@ def plan_densities(
                 bitsums=bitsums,
                 max_messages_per_user=max_messages_per_user,
                 honest_fraction=honest_fraction,
+                every_rung=every_rung,
                 progress=tell(place),
             )
         except InfeasibleBudgetError as error:

@@ -12,7 +12,7 @@ from dpverify.claims.registry import claims_of
 from dpverify.digits import rounded_up, unrounded
 from dpverify.report.fronts import draw_front, mark
 from dpverify.report.layout import Rows
-from dpverify.report.tables import reading
+from dpverify.report.tables import Notes, common_model, name_lines, plan_notes, reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["densities_errors", "densities_table", "density_front", "density_table"]
 
 _NUMBERS = ("bits", "range R", "T^2", "messages", "bitsum RMSE", "RMSE", "front")
+_COLUMNS = ("features", "bitsum", *_NUMBERS)
+_SHARED = ("features", "bits", "range R", "T^2")
+"""Columns that may be the same for all bitsums."""
 _MEANING = (
     "messages: expected per user, over all bits. RMSE: exact, of a density where all users hold one point. front (*): "
     "no other row has as few messages and less error."
@@ -44,6 +47,13 @@ def _cells(row: DensityRow, found: DensityPlan) -> dict[str, str]:
     }
 
 
+def _alike(shown: list[dict[str, str]]) -> dict[str, str]:
+    """Return what a comparison of bitsums has in common, which takes no columns."""
+    if len({cells["bitsum"] for cells in shown}) == 1:
+        return {}
+    return {name: shown[0][name] for name in _SHARED if len({cells[name] for cells in shown}) == 1}
+
+
 def density_table(found: DensityPlan) -> RenderableType:
     """Return one row per plan, with what is on the front of error against messages marked.
 
@@ -54,17 +64,25 @@ def density_table(found: DensityPlan) -> RenderableType:
     """
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
     title = f"Budget {found.budget}, n = {found.users:,} users, {found.kernel} kernel, d = {found.dimension:,}{width}"
-    table = Rows(("features", "bitsum", *_NUMBERS), _NUMBERS)
-    for row in found.rows:
-        table.add_row(*_cells(row, found).values())
-    lines = [
+    shown = [_cells(row, found) for row in found.rows]
+    alike = _alike(shown)
+    columns, numbers = ([name for name in names if name not in alike] for names in (_COLUMNS, _NUMBERS))
+    table, notes = Rows(columns, numbers), Notes()
+    guarantees = [row.bitsum.guarantee for row in found.rows]
+    common = common_model(guarantees)
+    for row, cells in zip(found.rows, shown, strict=True):
+        cells["bitsum"] = name_lines(cells["bitsum"]) + notes.mark(*plan_notes(row.bitsum, common, words=False))
+        table.add_row(*(cells[name] for name in columns))
+    lines = [f"Of every row: {', '.join(f'{name} {value}' for name, value in alike.items())}."] if alike else []
+    lines += [
         f"T^2: what one point can change of all bits. {_MEANING}",
         f"recommended (>): {found.recommended.reason}.",
-        f"Every row is {found.budget}-DP: {reading([row.bitsum.guarantee for row in found.rows])}.",
+        f"Every row is {found.budget}-DP: {reading(guarantees)}.",
     ]
     if found.honest is not None:
         lines.append(f"Planned for {found.honest:,} honest users.")
-    return Group(Text(title, style="bold"), table, *map(Text, (*lines, *(f"no plan: {why}" for why in found.failures))))
+    lines += [f"no plan: {why}" for why in found.failures]
+    return Group(Text(title, style="bold"), table, *map(Text, lines), *notes.lines())
 
 
 def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from dpverify import cli
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning import density
+from dpverify.planning.comparison import BITSUMS
 from dpverify.planning.plan import plan
 
 WORDS = ["plan", "--epsilon", "2", "--delta", "1e-4", "--users", "200"]
@@ -67,6 +69,26 @@ def test_lists_make_one_table(
     assert cli.main([*none, "--dimension", "3", "--json"]) == 2
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["error"] == "too few users."
+
+
+def test_all_bitsums_are_planned_for_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
+        return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
+
+    monkeypatch.setattr(density, "plan", quick)
+    words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--json"]
+    assert cli.main([*words, "--bitsum", "all"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(row["bitsum"]["bitsum"] for row in told["rows"]) == sorted(BITSUMS)
+    assert sum(row["recommended"] for row in told["rows"]) == 1
+    assert cli.main(words) == 0
+    assert {row["bitsum"]["bitsum"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"rr"}
+    assert cli.main([*words[:-1], "--max-messages", "0.5"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("--max-messages=0.5 is too few for rr with 32 bits a user or more")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

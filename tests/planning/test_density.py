@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dpverify.changes import L2Ball
-from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning import density
@@ -18,36 +17,7 @@ from dpverify.planning.account import account
 from dpverify.planning.density import plan_density, rmse_at_one_point
 from dpverify.planning.plan import PlanRow, plan
 from protocols.kde import KernelDensityProtocol
-from protocols.lsq import FourierPairs, GaussianFeatures, Identity, LaplacianBinning, LinearMap, LSQFamily
-
-
-@pytest.mark.parametrize(
-    ("family", "pairs"),
-    [(FourierPairs(3), 7), (GaussianFeatures(3, 0.4), 5), (LaplacianBinning(3, 0.7, 4), 6)],
-    ids=repr,
-)
-def test_the_error_at_one_point_is_exact_and_the_worst(family: LSQFamily, pairs: int) -> None:
-    found = rmse_at_one_point(family, pairs, 20, 3.0)
-    point = np.full((1, 3), 3.0**-0.5)
-    far = point[0] + 900.0
-    worst = mse(family, np.repeat(point, 20, axis=0), far, instances=pairs, bitsum_rmse=3.0) ** 0.5
-    near = mse(family, np.repeat(point, 20, axis=0), point[0], instances=pairs, bitsum_rmse=3.0) ** 0.5
-    assert found == pytest.approx(max(worst, near), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    "family", [LinearMap(6, "haar", 0.4, gain=1.1), Identity(6, 0.5), LinearMap(6, rows=2)], ids=repr
-)
-def test_the_error_of_maps_is_a_mean_over_points(family: LSQFamily) -> None:
-    found = rmse_at_one_point(family, 1, 20, 3.0)
-    rng = np.random.default_rng(5)
-    same, across = [], []
-    for _ in range(400):
-        x, y = np.linalg.qr(rng.standard_normal((6, 2)))[0].T
-        users = np.repeat(x[np.newaxis], 20, axis=0)
-        same.append(mse(family, users, x, instances=1, bitsum_rmse=3.0))
-        across.append(mse(family, users, y, instances=1, bitsum_rmse=3.0))
-    assert found == pytest.approx(math.sqrt(max(np.mean(same), np.mean(across))), rel=0.35)
+from protocols.lsq import Identity, LinearMap
 
 
 def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
@@ -122,11 +92,66 @@ def test_points_of_a_ball_are_planned_as_such(kernel: str, ball: bool) -> None:
         assert row.bitsum.change.full == claims_of(row.family).squared_change(features)
 
 
+@pytest.mark.usefixtures("quick")
+def test_each_bitsum_has_a_row_at_the_recommended_number_of_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = plan_density("laplacian", 5, ("2", "1e-4"), users=300)
+    heard: list[tuple[int, int]] = []
+    found = plan_density(
+        "laplacian",
+        5,
+        ("2", "1e-4"),
+        users=300,
+        bitsums=["rr", "nb"],
+        every_rung=False,
+        progress=lambda *told: heard.append(told),
+    )
+    assert [(row.bitsum.bitsum, row.bits) for row in found.rows] == [
+        (name, whole.recommended.row.bits) for name in ("rr", "nb")
+    ]
+    assert {row.rmse for row in found.rows} == {whole.recommended.row.rmse}
+    assert heard == [(1, 2), (2, 2)]
+    planned = density.plan
+
+    def few(bitsum: str, budget: Budget, *, instances: int, **more: object) -> PlanRow:
+        if bitsum == "nb" and instances > 100:
+            raise InfeasibleBudgetError("too many bits.")
+        return planned(bitsum, budget, instances=instances, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(density, "plan", few)
+    found = plan_density("laplacian", 5, ("2", "1e-4"), users=300, bitsums=["rr", "nb"], every_rung=False)
+    assert [(row.bitsum.bitsum, row.bits) for row in found.rows] == [("nb", 64), ("rr", 2048)]
+
+
+@pytest.mark.usefixtures("quick")
+def test_too_few_messages_are_told_in_one_sentence_with_the_limit_that_was_given() -> None:
+    with pytest.raises(
+        InfeasibleBudgetError,
+        match=r"^max_messages_per_user=0\.5 is too few for rr, nb with 32 bits a user or more, as a bit takes about a "
+        r"message\.$",
+    ):
+        plan_density("gaussian", 3, ("1", "1e-4"), users=90, bitsums=["rr", "nb"], max_messages_per_user=0.5)
+    found = plan_density("gaussian", 3, ("1", "1e-4"), users=90, max_messages_per_user=100)
+    assert [row.bits for row in found.rows] == [32, 64]
+    (reason,) = found.failures
+    assert reason.startswith("max_messages_per_user=100 is too few for rr with 128 bits a user or more")
+
+
+def test_what_needs_a_trusted_curator_is_not_recommended_beside_what_does_not() -> None:
+    names = ["central-gaussian", "local-rr"]
+    found = plan_density("inner-product", 32, ("1", "1e-4"), users=90, bitsums=names, every_rung=False)
+    assert {row.bitsum.bitsum for row in found.rows} == set(names)
+    assert {row.bitsum.bitsum for row in found.front} == {"local-rr"}
+    assert found.recommended.row.bitsum.bitsum == "local-rr"
+    assert found.best.bitsum.bitsum == "central-gaussian"
+    assert found.recommended.reason.endswith("; of those that need no trusted curator")
+
+
 def test_bad_arguments() -> None:
     for arguments, more, message in (
         (("cosine", 3, ("1", "1e-6")), {}, r"^kernel='cosine' must be one of inner-product, gaussian"),
         (("gaussian", 0, ("1", "1e-6")), {}, r"^dimension=0 must be an integer"),
         (("inner-product", 3, ("1", "1e-6")), {"bandwidth": 2.0}, r"^bandwidth=2\.0 must be 1 for the inner product"),
+        (("gaussian", 3, ("1", "1e-6")), {"bitsums": []}, r"^bitsums=\[\] must have at least one entry\.$"),
         (("gaussian", 3, ("1", "1e-6")), {"bitsums": ["xy"]}, r"^bitsum='xy' must be one of"),
     ):
         with pytest.raises(ValueError, match=message):

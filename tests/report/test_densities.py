@@ -27,3 +27,16 @@ def test_the_table_shows_every_row_and_the_front() -> None:
         assert line.rstrip().endswith("*")
     assert "no plan: max_messages_per_user=70 is too few." in text
     assert "Every row is (3, 0.0001)-DP" in text
+
+
+def test_bitsums_side_by_side_leave_out_what_they_have_in_common() -> None:
+    rows = []
+    for name in ("central-gaussian", "local-rr"):
+        row = plan(name, ("3", "1e-4"), users=200, instances=1)
+        rows.append(DensityRow(FourierPairs(2), 16, 32, 16.0, row, 0.01))
+    text = printed(density_table(DensityPlan("gaussian", 2, 200, 1.0, Budget("3", "1e-4"), tuple(rows))))
+    assert "Of every row: features fourier-pairs, bits 32, range R 1, T^2 16." in text
+    assert re.search(r"^central-gaussian +32 ", text, flags=re.MULTILINE)
+    assert re.search(r"^local-rr \[1\] +32 .* >\*$", text, flags=re.MULTILINE)
+    assert "central threat model unless noted" in " ".join(text.split())
+    assert re.search(r"^\[1\] local threat model$", text, flags=re.MULTILINE)

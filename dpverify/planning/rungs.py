@@ -1,0 +1,206 @@
+"""Features that a density estimator may use: by kernel, a ladder of numbers of bits with a choice on every rung.
+
+Where T^2 is spread over many bits, every bitsum's noise is about normal, with a deviation of T times that of the
+Gaussian mechanism: so the best of a rung is known before any bitsum is planned.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.claims.lsq.base import LinearPairClaims
+from dpverify.claims.lsq.linear import unbiased
+from dpverify.claims.registry import claims_of
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from protocols.lsq import (
+    ExponentialTessellation,
+    FourierPairs,
+    Identity,
+    LaplacianBinning,
+    LinearMap,
+    LSQFamily,
+    LSQFeatures,
+)
+from protocols.lsq.hashing import HashedPartition
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["KERNELS", "Candidate", "Measured", "check_kernel", "drawn", "ladder", "rmse_at_one_point"]
+
+KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
+_RANGES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
+"""Ranges that are tried, in standard deviations of a rotated coordinate."""
+_BUCKETS = (2, 4, 8, 16, 32, 64)
+_POINTS = 8
+_FEWEST_BITS, _RUNGS = 32, 7
+_MOST_ROTATIONS = 4
+"""Of a point, below each other: more would reduce what rounding adds still further."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a plan for all bits of drawn features needs.
+
+    Parameters
+    ----------
+    bits : int
+        I Q.
+    squared_change : float
+        T^2.
+    ball : bool
+        Whether the features are in a ball of that square, too.
+    """
+
+    bits: int
+    squared_change: float
+    ball: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Features that may be the best of their rung.
+
+    Parameters
+    ----------
+    family : LSQFamily
+        Their family.
+    pairs : int
+        I.
+    change : float
+        About T^2: that of maps that differ in their range alone is worked out from one of them.
+    """
+
+    family: LSQFamily
+    pairs: int
+    change: float
+
+    def normal_rmse(self, users: int, sigma: float) -> float:
+        """Return the error of `rmse_at_one_point` under normal noise, sigma being its deviation where T^2 is 1."""
+        return rmse_at_one_point(self.family, self.pairs, users, sigma * math.sqrt(self.change))
+
+    def measured(self) -> Measured:
+        """Return the size and T^2 of the features of public seed 0: exact, or an upper bound."""
+        return _measured(self.family, self.pairs)
+
+
+def drawn(family: LSQFamily, pairs: int) -> LSQFeatures:
+    """Return the features of public seed 0."""
+    return family.sample(pairs, np.random.default_rng(0))
+
+
+@functools.lru_cache(maxsize=64)
+def _measured(family: LSQFamily, pairs: int) -> Measured:
+    features, claims = drawn(family, pairs), claims_of(family)
+    return Measured(features.coordinates, claims.squared_change(features), claims.in_ball(features))
+
+
+def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) -> str:
+    """Return the kernel after checking it with what belongs to it.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If delta is 0.
+    TypeError, ValueError
+        If an argument is out of range.
+    """
+    kernel = check_choice("kernel", kernel, KERNELS)
+    check_integer("dimension", dimension, low=1)
+    check_real("bandwidth", bandwidth, low=0.0, low_open=True)
+    if kernel == "inner-product" and bandwidth != 1.0:
+        raise ValueError(f"bandwidth={bandwidth!r} must be 1 for the inner product, which has none.")
+    if budget.delta == 0.0:
+        raise InfeasibleBudgetError("delta=0 cannot be met here: the law of a joint change has no small largest loss.")
+    return kernel
+
+
+def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: float) -> float:
+    """Return the root mean squared error of a density where all users hold one point: what needs no data.
+
+    Parameters
+    ----------
+    family : LSQFamily
+        The features.
+    pairs, users : int
+        I and n.
+    bitsum_rmse : float
+        That of one bitsum, in users.
+
+    Returns
+    -------
+    float
+        Exact, over all randomness and, for maps, for the very map. For the inner product it is the larger one of two:
+        where the query is the point itself, and where it is orthogonal, a mean over 8 random points of norm 1, or of
+        the ball's radius. For kernels of a distance the point does not matter, and the query is the worst that the
+        family's twin knows.
+    """
+    claims = claims_of(family)
+    noise = (2.0 * family.R * bitsum_rmse / users) ** 2
+    linear = isinstance(claims, LinearPairClaims)
+    points = np.random.default_rng(0).standard_normal((_POINTS if linear else 1, family.dimension))
+    points *= (family.radius or 1.0) / np.linalg.norm(points, axis=1, keepdims=True)
+
+    def squared(x: np.ndarray, y: np.ndarray) -> float:
+        expected = float(claims.expected(family, x, y)[0])
+        alone, pair = float(claims.rounded_square(family, x, y)[0]), float(claims.product(family, x, x, y)[0, 0])
+        bias = expected - float(family.kernel(x, y[np.newaxis])[0, 0])
+        variance = alone / users + (1.0 - 1.0 / users) * pair - expected**2
+        return bias**2 + (max(variance, 0.0) + noise * claims.query_square(family, y)) / pairs
+
+    if linear:
+        others = np.roll(points, 1, axis=0)
+        others -= (points * others).sum(axis=1, keepdims=True) / np.square(points).sum(axis=1, keepdims=True) * points
+        others /= np.maximum(np.linalg.norm(others, axis=1, keepdims=True), 1e-300)
+        pairs_of = [[squared(x[np.newaxis], y) for x, y in zip(points, side, strict=True)] for side in (points, others)]
+        return math.sqrt(max(float(np.mean(side)) for side in pairs_of))
+    queries = np.concatenate([points, claims.bad_queries(family, points, pairs, noise)])
+    return math.sqrt(max(squared(points, y) for y in queries))
+
+
+def _doubling(fewest: int, most: int, rungs: int) -> list[int]:
+    """Return about so many numbers, each twice the one before."""
+    found = [most]
+    while len(found) < rungs and found[-1] // 2 >= fewest:
+        found.append(found[-1] // 2)
+    return found[::-1]
+
+
+def ladder(kernel: str, dimension: int, bandwidth: float) -> list[list[Candidate]]:
+    """Return the features of every rung, the fewest bits first.
+
+    Parameters
+    ----------
+    kernel, dimension, bandwidth
+        As `check_kernel` accepts them.
+    """
+    if kernel == "inner-product":
+        rows = _doubling(min(_FEWEST_BITS, dimension), _MOST_ROTATIONS * dimension, 4)
+        return [_maps(dimension, count) for count in rows]
+    rungs = []
+    for bits in _doubling(_FEWEST_BITS, _FEWEST_BITS * 2 ** (_RUNGS - 1), _RUNGS):
+        found: list[tuple[LSQFamily, int]]
+        if kernel == "gaussian":
+            found = [(FourierPairs(dimension, bandwidth), bits // 2)]
+        else:
+            family: type[HashedPartition] = LaplacianBinning if kernel == "laplacian" else ExponentialTessellation
+            found = [(family(dimension, bandwidth, 1, True), bits)]
+            found += [(family(dimension, bandwidth, count), bits // count) for count in _BUCKETS if count < bits]
+        rungs.append([Candidate(family, pairs, _measured(family, pairs).squared_change) for family, pairs in found])
+    return rungs
+
+
+def _maps(dimension: int, rows: int) -> list[Candidate]:
+    """Return rotations of so many rows by their range, and beside a full one the identity."""
+    maps = [LinearMap(dimension, "haar", reach / math.sqrt(dimension), rows, radius=1.0) for reach in _RANGES]
+    found, at_one = [], 0.0
+    for family in (unbiased(each) for each in maps if each.limit <= 1.0):
+        features = drawn(family, 1)
+        at_one = at_one or family.limit**2 * claims_of(family).squared_change(features)
+        found.append(Candidate(family, 1, min(at_one / family.limit**2, float(features.coordinates))))
+    if rows == dimension:
+        plain = Identity(dimension, radius=1.0)
+        found.append(Candidate(plain, 1, _measured(plain, 1).squared_change))
+    return found
