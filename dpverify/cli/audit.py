@@ -23,6 +23,7 @@ from dpverify.cli.trials import (
     Seed,
     Timeout,
     Trials,
+    Verbose,
     Workers,
     carried_out,
     claimed,
@@ -70,6 +71,7 @@ def any_protocol(
         bool,
         typer.Option("--fewer-users", help="A binary sum that promises the same where fewer users take part."),
     ] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Audit a protocol, whether a command is written for it here or not."""
@@ -94,7 +96,7 @@ def any_protocol(
         workers=workers,
         timeout=None if target is None else timeout,
     )
-    carried_out(audited, resume, plot, as_json)
+    carried_out(audited, resume, plot, verbose, as_json)
 
 
 def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:

@@ -19,6 +19,7 @@ from dpverify.cli.trials import (
     Seed,
     Timeout,
     Trials,
+    Verbose,
     Workers,
     carried_out,
     claimed,
@@ -74,6 +75,7 @@ def audit_black_box(
     resume: Resume = None,
     seed: Seed = 0,
     plot: Plot = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Any code, as a black box: what its outputs on neighbouring inputs show."""
@@ -100,7 +102,7 @@ def audit_black_box(
         workers=workers,
         timeout=timeout,
     )
-    carried_out(audited, resume, plot, as_json)
+    carried_out(audited, resume, plot, verbose, as_json)
 
 
 def _pairs(

@@ -8,6 +8,7 @@ import typer
 
 from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.trials import Verbose
 
 __all__ = ["register"]
 
@@ -47,6 +48,7 @@ def canaries(
     ] = 0.5,
     timeout: Annotated[float, number(within="(0, inf)", help="Seconds that one run may take.")] = 600.0,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Audit a mechanism in one run, by secret bits guessed right. Exit status as of `audit`."""
@@ -65,5 +67,5 @@ def canaries(
         seed=seed,
         timeout=timeout,
     )
-    print_result(report.to_dict(), audit_table(report), as_json)
+    print_result(report.to_dict(), audit_table(report, verbose), as_json)
     raise typer.Exit(report.exit_code)

@@ -25,6 +25,7 @@ __all__ = [
     "Seed",
     "Timeout",
     "Trials",
+    "Verbose",
     "Workers",
     "carried_out",
     "claimed",
@@ -46,6 +47,7 @@ Timeout = Annotated[
 Workers = Annotated[int, integer(within="[1, inf)", help="Processes; the outputs do not depend on it.")]
 Resume = Annotated[Path | None, typer.Option(help="Keep finished runs in this file, and go on from it if it exists.")]
 Seed = Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Every test by itself, and all that was looked at.")]
 Plot = Annotated[Path | None, typer.Option(help="Write a figure to this .png, .svg or .pdf file.")]
 
 
@@ -66,14 +68,16 @@ def claimed(epsilon: str | None, delta: str | None) -> Budget | None:
     return Budget(epsilon, delta)
 
 
-def carried_out(audited: Callable[..., AuditReport], resume: Path | None, plot: Path | None, as_json: bool) -> None:
+def carried_out(
+    audited: Callable[..., AuditReport], resume: Path | None, plot: Path | None, verbose: bool, as_json: bool
+) -> None:
     """Run an audit, print its report and exit with its verdict.
 
     Parameters
     ----------
     audited : callable
         Takes `progress`, and the `checkpoint` that `resume` is.
-    resume, plot, as_json
+    resume, plot, verbose, as_json
         The options.
     """
     from dpverify.report.audits import audit_figure, audit_table
@@ -92,7 +96,7 @@ def carried_out(audited: Callable[..., AuditReport], resume: Path | None, plot: 
         kept = "nothing was kept" if resume is None else f"finished runs are kept in {resume}"
         typer.echo(f"Interrupted; {kept}.", err=True)
         raise typer.Exit(_INTERRUPTED) from None
-    print_result(report.to_dict(), audit_table(report), as_json)
+    print_result(report.to_dict(), audit_table(report, verbose), as_json)
     if plot is not None:
         write_figure("--plot", plot, lambda: audit_figure(report))
     raise typer.Exit(report.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
@@ -18,59 +19,98 @@ __all__ = ["audit_evidence", "audit_figure", "audit_table"]
 
 _SHOWN = 1e-12
 """The smallest p-value that the figure tells from 0."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+_POWER = 0.95
+"""The least power of a pass."""
 
 
-def audit_table(report: AuditReport) -> RenderableType:
-    """Return one row per violation and per kind of other tests, the evidence of violations, and what was not tested.
+def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
+    """Return the verdict, one row per kind of tests, the evidence of violations, and what was not tested.
 
     Parameters
     ----------
     report : AuditReport
         As `dpverify.audit.bitsum.audit_bitsum` returns it.
+    every : bool
+        A row for every test, and all that was looked at besides.
     """
-    table = rows_under("check", "verdict", "fault looked for", numbers=("adjusted p", "power"))
-    for name, together in _grouped(report.results):
-        powers = [result.power for result in together if result.power is not None]
-        table.add_row(
-            name,
-            together[0].verdict.value,
-            together[0].fault or "-",
-            number(min(map(_adjusted, together)), 3),
-            f"{min(powers):.3g}" if len(powers) == len(together) else "-",
-        )
+    table = rows_under("check", "verdict", "fault looked for", numbers=("p",))
+    rows = list(_alone(report.results) if every else _grouped(report.results))
+    for name, together in rows:
+        fault = _one_fault([result.fault for result in together]) + _weakness(together)
+        table.add_row(name, together[0].verdict.value, fault, number(min(map(_adjusted, together)), 3))
+    weak = (
+        f" Power: of seeing the fault; {_POWER:g} or more if none is given."
+        if any(_weakness(row) for _, row in rows)
+        else ""
+    )
     claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
+    found = report.violations if every else _strongest(report.violations)[1:]
     return Group(
         title(f"Audit of {report.subject}{claim}: {report.verdict.value}, {report.counted}"),
+        Text(report.statement if every else _short(report.statement)),
+        *(Text(f"Found: {result.check}: {result.evidence}.") for result in found),
+        *(Text(f"Diagnosis: {sentence.removesuffix('.')}.") for sentence in report.diagnosis),
         table,
-        Text(
-            f"adjusted p: corrected for all tests (Holm); a violation is at most {report.level:g}, which a correct "
-            f"implementation meets with probability at most {report.level:g}. power: to see the fault looked for."
-        ),
-        *(Text(f"Found: {result.check}: {result.evidence}.") for result in report.violations[:4]),
-        *(Text(f"Diagnosis: {sentence}") for sentence in report.diagnosis),
-        *_limits(report),
-        Text(report.statement),
+        Text(f"p: adjusted for all tests (Holm); false alarms have probability {report.level:g} at most.{weak}"),
+        *_limits(report, every),
     )
 
 
-def _limits(report: AuditReport) -> Iterator[Text]:
+def _limits(report: AuditReport, every: bool) -> Iterator[Text]:
     """Yield what was tested apart from the table's faults, and what was not."""
-    for look in report.limits.tested:
-        if not look.fault:
-            yield Text(f"Tested: {look}.")
+    if every:
+        yield from (Text(f"Tested: {look}.") for look in report.limits.tested if not look.fault)
     if report.limits.not_tested:
         yield Text(f"Not tested: {'; '.join(report.limits.not_tested)}.")
+    if not every and report.results:
+        yield Text(f"All {len(report.results)} tests by themselves: --verbose; in Python, .results and .limits.")
+
+
+def _short(statement: str) -> str:
+    """Return a statement without its list of faults, which the table has."""
+    return re.sub(r"What would have been found, ([^:]*): .*", r"The faults below would have been, \1.", statement)
+
+
+def _alone(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:
+    """Yield every test by itself."""
+    return ((result.check, [result]) for result in results)
 
 
 def _grouped(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:
-    """Yield the tests of one kind that say the same on several datasets together; violations each by themselves."""
+    """Yield the tests of one kind and verdict together whose faults are told apart by numbers only."""
     groups: dict[tuple[str, ...], list[AuditResult]] = {}
-    for place, result in enumerate(results):
-        kind, *where = result.check.split(", ")
-        alone = str(place) if result.verdict is Verdict.VIOLATES or not where else ""
-        groups.setdefault((kind, result.verdict, result.fault, alone), []).append(result)
+    for result in results:
+        kind = result.check.partition(", ")[0]
+        groups.setdefault((kind, result.verdict, _NUMBER.sub("#", result.fault)), []).append(result)
     for (kind, *_), together in groups.items():
-        yield (together[0].check if len(together) == 1 else f"{kind}, {len(together)} times"), together
+        yield (together[0].check if len(together) == 1 else f"{kind} ({len(together)})"), together
+
+
+def _strongest(violations: Sequence[AuditResult]) -> list[AuditResult]:
+    """Return the first violation of each kind, four at most."""
+    kinds: dict[str, AuditResult] = {}
+    for result in violations:
+        kinds.setdefault(result.check.partition(", ")[0], result)
+    return list(kinds.values())[:4]
+
+
+def _one_fault(faults: Sequence[str]) -> str:
+    """Return faults that differ in numbers only as one, with the least and the largest number at each place."""
+    places = zip(*(_NUMBER.findall(fault) for fault in faults), strict=True)
+    ranges = [sorted(set(place), key=float) for place in places]
+    shown = iter(values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}" for values in ranges)
+    return _NUMBER.sub(lambda _: next(shown), faults[0]) or "-"
+
+
+def _weakness(together: Sequence[AuditResult]) -> str:
+    """Return the least power of tests that found nothing where it is below that of a pass, or not known."""
+    powers = [result.power for result in together if result.power is not None]
+    if together[0].verdict is Verdict.VIOLATES:
+        return ""
+    if len(powers) < len(together):
+        return ", power unknown"
+    return f", power {min(powers):.2g}" if min(powers) < _POWER else ""
 
 
 def _adjusted(result: AuditResult) -> float:

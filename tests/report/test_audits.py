@@ -43,36 +43,59 @@ REPORT = AuditReport(
 )
 
 
-def test_every_row_of_the_table_is_a_test() -> None:
-    text = printed(audit_table(REPORT), 100)
-    lines = text.splitlines()
-    assert lines[0].rstrip() == "Audit of a thing, claim (0.78, 0.001): violates, 12,345 runs per dataset"
+def test_a_table_has_the_verdict_first_and_what_was_not_tested_last() -> None:
+    text = printed(audit_table(REPORT), 120)
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[0] == "Audit of a thing, claim (0.78, 0.001): violates, 12,345 runs per dataset"
+    assert lines[1].startswith("Violates: order: seen in order")
     rows = [line.split() for line in lines if line.split()[:1] in (["conformance"], ["order"], ["privacy"])]
     assert rows == [
-        ["conformance", "consistent", "fault", "of", "conformance", "1", "0.97"],
-        ["order", "violates", "fault", "of", "order", "1e-30", "0.97"],
-        ["privacy", "undecided", "fault", "of", "privacy", "0.25", "-"],
+        ["conformance", "consistent", "fault", "of", "conformance", "1"],
+        ["order", "violates", "fault", "of", "order", "1e-30"],
+        ["privacy", "undecided", "fault", "of", "privacy,", "power", "unknown", "0.25"],
     ]
+    assert text.count("seen in order") == 1  # the statement says it
+    assert "Tested: datasets" not in text
+    assert "Diagnosis: The noise is too small." in lines
+    assert lines[-2:] == [
+        "Not tested: other datasets.",
+        "All 3 tests by themselves: --verbose; in Python, .results and .limits.",
+    ]
+    assert ", claim" not in printed(audit_table(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)))
+
+
+def test_every_test_is_a_row_on_demand() -> None:
+    text = printed(audit_table(REPORT, every=True), 120)
     assert "Found: order: seen in order." in text
     assert "Found: privacy" not in text
     assert "Tested: datasets: none." in text  # the faults of the others stand in the rows
     assert "messages left sorted" not in text
-    assert "Not tested: other datasets." in text
-    assert "Diagnosis: The noise is too small." in text
-    assert lines[-1].startswith("Violates: order: seen in order")
-    assert ", claim" not in printed(audit_table(AuditReport("a thing", None, RESULTS, 0.1, 100, 0)))
+    assert "--verbose" not in text
 
 
 def test_tests_that_say_the_same_share_a_row() -> None:
     each = [result(f"conformance of count, {name}", Verdict.CONSISTENT, p) for name, p in (("a", 1.0), ("b", 0.5))]
-    each = [replace(entry, fault="a fault") for entry in each]
-    broken = replace(each[0], verdict=Verdict.VIOLATES)
-    text = printed(audit_table(AuditReport("a thing", None, (*each, broken), 0.1, 100, 0)), 100)
-    rows = [" ".join(line.split()) for line in text.splitlines() if line.startswith("conformance")]
-    assert rows == [
-        "conformance of count, 2 times consistent a fault 0.5 0.97",
-        "conformance of count, a violates a fault 1 0.97",
+    each = [
+        replace(entry, fault=f"{share} % of runs at delta 1e-6", power=power)
+        for entry, share, power in zip(each, ("8", "10.5"), (0.97, 0.9), strict=True)
     ]
+    broken = replace(each[0], verdict=Verdict.VIOLATES, power=0.2)
+    report = AuditReport("a thing", None, (*each, broken), 0.1, 100, 0)
+    rows = [" ".join(line.split()) for line in printed(audit_table(report), 120).splitlines()]
+    assert [row for row in rows if row.startswith("conformance")] == [
+        "conformance of count (2) consistent 8 to 10.5 % of runs at delta 1e-6, power 0.9 0.5",
+        "conformance of count, a violates 8 % of runs at delta 1e-6 1",
+    ]
+    alone = printed(audit_table(report, every=True), 120).splitlines()
+    assert len([line for line in alone if line.startswith("conformance of count, ")]) == 3
+
+
+def test_a_pass_does_not_repeat_the_faults_of_its_table() -> None:
+    passed = AuditReport("a thing", None, RESULTS[:1], 0.1, 100, 0)
+    text = printed(audit_table(passed), 120)
+    assert "Consistent: nothing was found. The faults below would have been, with probability at least 0.97." in text
+    assert text.count("fault of conformance") == 1
+    assert printed(audit_table(passed, every=True), 120).count("fault of conformance") == 2
 
 
 def test_every_mark_of_the_figure_is_a_test() -> None:
@@ -105,9 +128,11 @@ def report() -> AuditReport:
 
 
 def test_a_real_report_fits_a_terminal(report: AuditReport) -> None:
-    text = printed(audit_table(report), 100)
-    assert max(map(len, text.splitlines())) <= 100
-    assert "privacy of the parameters" in text
+    for width in (80, 100):
+        lines = printed(audit_table(report), width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= 45
+    assert "privacy of the parameters" in "\n".join(lines)
     evidence, losses = audit_figure(report).axes
     assert [label.get_text() for label in evidence.get_yticklabels()] == [result.check for result in report.results]
     exact = next(line for line in losses.lines if line.get_label() == "exact")
