@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli.groups import under_headings
+from dpverify.cli.groups import on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.names import known_name
 from dpverify.optional import MissingPackageError, needing
@@ -128,6 +128,8 @@ def _run(words: list[str]) -> int:
     refuse_repeated(words, options.values())
     columns = shutil.get_terminal_size().columns
     narrow = {"terminal_width": columns} if columns < _NARROW else {}
+    if narrow:
+        on_few_columns(command)
     try:
         status = int(program(args=words or ["--help"], prog_name="dpverify", standalone_mode=False, **narrow) or 0)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Groups of commands whose help says of each what it is for: in a whole sentence, and under headings."""
+"""How help is laid out: what every command of a group is for, under headings, and options on narrow screens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Listed", "under_headings"]
+__all__ = ["Listed", "on_few_columns", "under_headings"]
 
 
 class Listed(TyperGroup):
@@ -36,3 +36,24 @@ class Listed(TyperGroup):
 def under_headings(headings: Mapping[str, tuple[str, ...]]) -> type[Listed]:
     """Return the class of a group with these headings, and the commands under each."""
     return type("Listed", (Listed,), {"headings": headings})
+
+
+def on_few_columns(command: Any) -> None:
+    """Have the help of a command say what an option is for below the option, if it would be a narrow column beside it.
+
+    Parameters
+    ----------
+    command : click.Command
+        The one whose help is asked for.
+    """
+    context = command.context_class
+    base: Any = context.formatter_class
+
+    class Formatter(base):  # type: ignore[misc]
+        def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+            rows = list(rows)
+            if max(len(name) for name, _ in rows) > self.width // 3:
+                rows, col_max = [(name.rstrip(), text) for name, text in rows], 2
+            super().write_dl(rows, col_max, col_spacing)
+
+    command.context_class = type("Narrow", (context,), {"formatter_class": Formatter})

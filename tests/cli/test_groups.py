@@ -42,3 +42,16 @@ def test_the_help_of_one_command_knows_no_other(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "From a budget to parameters:" not in _help(capsys, monkeypatch, 80, "plan")
+
+
+@pytest.mark.parametrize("words", [("audit", "rr"), ("plan",), ("serve",)])
+def test_on_few_columns_what_an_option_is_for_stands_below_it(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = _help(capsys, monkeypatch, 40, *words)
+    options = lines[lines.index("Options:") + 1 :]
+    options = options[: options.index("")]
+    assert max(map(len, options)) <= 40
+    assert all(len(line) - len(line.lstrip()) in (2, 6) for line in options)  # names, and what they are for
+    beside = _help(capsys, monkeypatch, 80, *words)
+    assert any(line.startswith("  --help  ") and line.endswith("Show this message and exit.") for line in beside)
