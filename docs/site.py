@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import functools
 import html
+import io
 import os
 import pkgutil
 import re
@@ -105,6 +107,30 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
     return "\n\n".join(parts) + "\n", pictures
 
 
+@functools.cache
+def errors() -> dict[str, bytes]:
+    """Return the figure of the first page by name, for light and for dark screens: `dpverify plan --plot` draws it."""
+    import matplotlib
+
+    from dpverify.planning.grid import plan_grid
+    from dpverify.report.grids import grid_errors
+    from dpverify.report.plots import figure_of
+
+    budgets = [(epsilon, "1e-6") for epsilon in ("0.25", "0.5", "1", "2", "4", "8")]
+    grid = plan_grid(budgets, users=30_000, instances=768, bitsums=("rr",))
+    drawn = {}
+    for name, colour, line in (("errors.svg", "#000000", "#0072b2"), ("errors-dark.svg", "#dddddd", "#56b4e9")):
+        settings = dict.fromkeys(
+            ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), colour
+        )
+        with matplotlib.rc_context({**settings, "svg.hashsalt": "dpverify"}), io.StringIO() as file:
+            figure, (axes,) = figure_of(5.2, 3.4)
+            grid_errors(grid, axes).legend(frameon=False)
+            figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+            drawn[name] = file.getvalue().replace("#0072b2", line).encode()
+    return drawn
+
+
 def modules() -> Iterator[str]:
     """Yield the modules whose public names the reference shows."""
     for package in ("dpverify", "protocols"):
@@ -172,6 +198,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         add(f"notebooks/{path.stem}.md", text)
         for name, picture in pictures.items():
             add(f"notebooks/{name}", picture)
+    for name, picture in errors().items():
+        add(name, picture)
     add("reference/commands.md", commands())
     for name in ["dpverify", *modules()]:
         add(reference(name), f"# {name}\n\n::: {name}\n")

@@ -134,7 +134,7 @@ def test_prose_stays_within_120_columns() -> None:
         (page.name, line)
         for page in pages
         for line in re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S).splitlines()
-        if len(line) > 120 and not line.startswith(("|", "#")) and " " in line.strip(" -*")
+        if len(line) > 120 and not line.startswith(("|", "#", "![")) and " " in line.strip(" -*")
     ]
     assert wide == []
 
@@ -208,6 +208,18 @@ def test_the_promise_of_the_first_screen_is_kept() -> None:
         text = " ".join(page.replace("*", "").split())
         assert f"error of {published:,.0f}"[:-2] + "00 users per sum" in text
         assert re.search(rf" to {exact:.0f}\.", text)
+
+
+def test_the_words_for_the_figure_of_the_first_page_are_true() -> None:
+    page = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"!\[(Error of a sum .*?)\]\(errors.svg#only-light\)", page)
+    said = [int(figure.replace(",", "")) for figure in re.findall(r"(?:from|to) ([\d,]+)", words)]
+    for place, method in enumerate(("published", "exact")):
+        errors = [
+            plan("rr", (epsilon, "1e-6"), users=30_000, instances=768, method=method).bitsum_rmse
+            for epsilon in ("0.25", "8")
+        ]
+        assert said[2 * place : 2 * place + 2] == [round(error) for error in errors]
 
 
 def test_the_readme_says_what_an_honest_fraction_costs() -> None:
