@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dpverify.changes import Change
+from dpverify.changes import Change, Full
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -23,6 +23,7 @@ __all__ = [
     "negligible",
     "noise_tail",
     "normal_deviation",
+    "searched_epsilon",
     "tail_for",
 ]
 
@@ -99,6 +100,11 @@ def tail_for(composed_epsilon: ComposedEpsilon) -> float:
             "unbounded noise for: so rare outcomes leave the floats."
         )
     return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
+
+
+def searched_epsilon(composed_epsilon: ComposedEpsilon, pairs: Sequence[Entry]) -> float:
+    """Return the composed epsilon for a search by its values: roughly, if those of joint changes are far too small."""
+    return composed_epsilon(pairs, decide=not isinstance(composed_epsilon.change, Full))
 
 
 def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:

@@ -53,7 +53,8 @@ class TargetEpsilon:
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
     ) -> float:
         if not isinstance(self.change, Full):
-            return JointChange(pairs, self.change, reference_delta=self.delta).epsilon_upper(self.delta)
+            joint = JointChange(pairs, self.change, reference_delta=self.delta)
+            return joint.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else 0.0)
         family = FamilyComposition(
             pairs,
             self.mechanisms,

@@ -63,6 +63,8 @@ _LARGE = 0.5
 """Up to T^2 = 1 at most one move costs more than this share of T^2: it is looked at by itself."""
 _NOT_ALL = 0.75
 """Tilts are sought for changes no move of which costs more than that, and this share of T^2."""
+_FAR_BELOW = 0.5
+"""The share of an epsilon that is to be decided, up to which a quick bound is enough."""
 _TILTS = 24
 """Of the moments of all moves but the largest one."""
 _AROUND = np.array([0.97, 1.0, 1.03])
@@ -108,35 +110,23 @@ class JointChange:
         trimmed = [[pair.trimmed(cut) for pair in group] for group in groups]
         spread, largest, step = loss_grid([pair for group in trimmed for pair in group])
         self.deviation = max(spread, step) * math.sqrt(change.squared_change)
-        full = [FullChange(dominating_grid(group, step)) for group in trimmed]
-        unlisted = max(pair.grid.unbounded_mass for pair in full)
-        finite_up_to = self._finite_up_to(unlisted / (_INFINITE_SHARE * reference_delta))
-        self._atoms, loss_error = list[dict[int, list[LossAtoms]]](), 0.0
-        faded = min(_FADED_SHARE * looseness(change) ** 4, _MOST_FADED) * reference_delta
-        sizes, whole = self._grid.sizes, list[dict[int, list[LossAtoms]]]()
-        for index, size in enumerate(sizes):
-            whole.append({})
-            for level, moves in self._grid.moves(index):
-                made = [pair.moved(move, finite=size <= finite_up_to) for pair in full for move in moves]
-                whole[-1][level] = [atoms for atoms, _ in made]
-                loss_error = max([loss_error, *(error for _, error in made)])
-            # In proportion to what moves cost that are mixed from this one: so it adds up.
-            allowed = faded * float(sizes[max(index - 1, 0)]) ** 2 / change.squared_change
-            self._atoms.append({level: [atoms.faded(allowed) for atoms in each] for level, each in whole[-1].items()})
+        self._full = [FullChange(dominating_grid(group, step)) for group in trimmed]
+        unlisted = max(pair.grid.unbounded_mass for pair in self._full)
+        self._finite = finite_up_to = self._finite_up_to(unlisted / (_INFINITE_SHARE * reference_delta))
+        self._fades = faded = min(_FADED_SHARE * looseness(change) ** 4, _MOST_FADED) * reference_delta
         m = change.coordinates
-        self._loss_error = m * loss_error
-        self._log_growth = m * max(pair.relative_error for pair in full)
+        self._log_growth = m * max(pair.relative_error for pair in self._full)
         self._infinite = self._infinite_mass(unlisted, finite_up_to)
         # Moves of the first cell, a share y of the smallest one each: the sum of the y is at most T sqrt(m) / t_1.
-        self._faded = faded * (1.0 + float(sizes[0]) * math.sqrt(m / change.squared_change)) * (1.0 + 1e-9)
+        crowd = float(self._grid.sizes[0]) * math.sqrt(m / change.squared_change)
+        self._faded = faded * (1.0 + crowd) * (1.0 + 1e-9)
         self.left_out = (self._infinite + self._faded) * (1.0 + 4.0 * UNIT)
         # No loss exceeds that of a full change, nor that of an outcome that is given its finite loss, ln(b'/b).
         given = -math.log1p(-finite_up_to) if self._grid.has_sure_bits else math.log1p(finite_up_to / _LEAST_CHANCE)
-        self._largest = max(m * max(largest, given) * (1.0 + 8.0 * UNIT) + self._loss_error, 0.0)
+        self._largest_listed = m * max(largest, given) * (1.0 + 8.0 * UNIT)
         self._known: dict[float, Floats] = {}
         # Of both laws, in total variation: the sum of all changes.
         self._distance = math.sqrt(change.squared_change * m) * (1.0 + 8.0 * UNIT)
-        self._whole = whole
         self._every, self._pairs, self._reference = [pair for group in groups for pair in group], pairs, reference_delta
 
     def _in_full(self, question: Callable[[FamilyComposition], float]) -> float:
@@ -177,6 +167,39 @@ class JointChange:
             below = sizes[sizes <= finite_up_to]
             crowd = crowd + square / below[-1] ** 2 if below.size else math.inf
         return min(float(m), crowd) * unlisted * (1.0 + 16.0 * UNIT)
+
+    @functools.cached_property
+    def _moved(self) -> tuple[list[dict[int, list[LossAtoms]]], float]:
+        """The losses of every move, by size and level, and a bound on their error: made where a finite loss counts."""
+        whole, loss_error = list[dict[int, list[LossAtoms]]](), 0.0
+        for index, size in enumerate(self._grid.sizes):
+            whole.append({})
+            for level, moves in self._grid.moves(index):
+                made = [pair.moved(move, finite=size <= self._finite) for pair in self._full for move in moves]
+                whole[-1][level] = [atoms for atoms, _ in made]
+                loss_error = max([loss_error, *(error for _, error in made)])
+        return whole, loss_error
+
+    @functools.cached_property
+    def _atoms(self) -> list[dict[int, list[LossAtoms]]]:
+        """The same without losses so rare that they fade."""
+        # In proportion to what moves cost that are mixed from this one: so it adds up.
+        least = np.append(self._grid.sizes[0], self._grid.sizes[:-1]) ** 2
+        return [
+            {
+                level: [atoms.faded(self._fades * float(cost) / self.change.squared_change) for atoms in each]
+                for level, each in row.items()
+            }
+            for cost, row in zip(least, self._moved[0], strict=True)
+        ]
+
+    @functools.cached_property
+    def _loss_error(self) -> float:
+        return self.change.coordinates * self._moved[1]
+
+    @property
+    def _largest(self) -> float:
+        return max(self._largest_listed + self._loss_error, 0.0)
 
     # ------------------------------------------------------------------ the exponent along a line
 
@@ -246,8 +269,8 @@ class JointChange:
         each = contour.log_integral(self._exponents(contour.nodes) / share)
         return self._grid.largest_mean(each.max(axis=(0, 2)))
 
-    def _least(self, cost: Callable[[float, float], float], most: float = math.inf) -> float:
-        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
+    def _sought(self, cost: Callable[[float, float], float], most: float = math.inf) -> tuple[float, float]:
+        """Return the tilt of about the least cost of (ln J, tilt), and an estimate of that."""
 
         def estimated(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
@@ -257,7 +280,11 @@ class JointChange:
 
         ends = math.log(0.3 / self.deviation), math.log(100.0 / self.deviation)
         best = least_argument(estimated, *ends, steps=_TILT_STEPS)
-        self._integrate(math.exp(_TILT_STEP * round(best / _TILT_STEP)), most)
+        return math.exp(_TILT_STEP * round(best / _TILT_STEP)), estimated(best)
+
+    def _least(self, cost: Callable[[float, float], float], most: float = math.inf) -> float:
+        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
+        self._integrate(self._sought(cost, most)[0], most)
         return self._known_least(cost, most)
 
     def _known_least(self, cost: Callable[[float, float], float], most: float) -> float:
@@ -274,10 +301,14 @@ class JointChange:
         """The bound on changes whose largest move costs more than the split, where it may be most of them."""
         if self.change.squared_change > 1.0 or self.change.coordinates * _LARGE < 1.0:
             return None
+        return LargestMove(self._grid, self._moved[0], self._moments, _LARGE * self.change.squared_change)
+
+    @functools.cached_property
+    def _moments(self) -> RestMoments:
+        """Moments of any changes, for bounds without an integral."""
         tilts = np.geomspace(0.3, 100.0, _TILTS) / self.deviation
         rates, crowd = self._rates(self._of_moves(lambda atoms: atoms.log_moments(tilts), _TILTS))
-        rest = RestMoments(tilts, rates.max(axis=(0, 2)), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
-        return LargestMove(self._grid, self._whole, rest, _LARGE * self.change.squared_change)
+        return RestMoments(tilts, rates.max(axis=(0, 2)), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
 
     # ------------------------------------------------------------------ queries
 
@@ -318,10 +349,11 @@ class JointChange:
         upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
         return min(upper, self._in_full(lambda full: full.delta_upper(epsilon)))
 
-    def epsilon_upper(self, delta: float) -> float:
+    def epsilon_upper(self, delta: float, *, decide: float = 0.0) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
 
-        It is inf if the infinite and unknown mass reaches delta.
+        It is inf if the infinite and unknown mass reaches delta. A quick bound is returned if that is far below
+        `decide`: far enough for a search to go on.
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._distance <= delta:
@@ -337,6 +369,10 @@ class JointChange:
         def epsilon(log_integral: float, tilt: float) -> float:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
+        if decide > 0.0 and self._sought(epsilon)[1] <= _FAR_BELOW * decide:
+            quick = self._moments.epsilon(self.change.squared_change, wanted)
+            if quick <= _FAR_BELOW * decide:
+                return quick
         every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
         if self._largest_move is None or every <= self._loss_error:
             return every

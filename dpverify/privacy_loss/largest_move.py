@@ -77,6 +77,12 @@ class RestMoments:
         lines = cost * np.maximum(within, 0.0) + self.charges - tilts * np.log1p(1.0 / tilts) - np.log1p(tilts)
         return np.asarray(lines + UNIT * (16.0 * np.abs(lines) + 64.0))
 
+    def epsilon(self, cost: float, log_divergence: float) -> float:
+        """Return an epsilon >= 0 at which every change that costs at most so much has at most that divergence."""
+        lines = self.lines(cost)
+        found = (lines - log_divergence + 8.0 * UNIT * (np.abs(lines) + abs(log_divergence))) / self.tilts
+        return max(float(found.min()) * (1.0 + 4.0 * UNIT), 0.0)
+
     def divergence(self, lines: Floats, epsilons: Floats) -> Floats:
         """Return upper bounds on H_y from such lines, what is left out apart."""
         falls = np.multiply.outer(np.abs(epsilons), self.tilts * (1.0 - 8.0 * UNIT))

@@ -44,8 +44,8 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
     asked: list[float] = []
     measured = JointChange.epsilon_upper
 
-    def counted(self: JointChange, delta: float) -> float:
-        asked.append(measured(self, delta))
+    def counted(self: JointChange, delta: float, *, decide: float = 0.0) -> float:
+        asked.append(measured(self, delta, decide=decide))
         return asked[-1]
 
     monkeypatch.setattr(JointChange, "epsilon_upper", counted)

@@ -377,3 +377,31 @@ def test_bad_arguments_are_named() -> None:
 def test_one_loss_that_has_all_of_the_mass_is_no_division_by_zero(p: float) -> None:
     found = account(RandomizedResponse(3, p), instances=4, squared_change=1.0, delta=1e-7).epsilon
     assert math.log((1.0 - p) / p) * (1.0 - 1e-6) <= found.lower <= found.upper <= 4.0 * math.log((1.0 - p) / p)
+
+
+def test_a_quick_bound_tells_what_is_far_below() -> None:
+    change, delta = L2Bounded(2.0, 100), 1e-9
+    pairs = poisson(60.0, 1e-25)
+    sharp = JointChange(pairs, change, reference_delta=delta).epsilon_upper(delta)
+    far, near = (
+        JointChange(pairs, change, reference_delta=delta).epsilon_upper(delta, decide=factor * sharp)
+        for factor in (10.0, 1.5)
+    )
+    # A bound, from moments alone, up to half of what is to be decided; and else the same as without.
+    assert sharp < far < 2.0 * sharp
+    assert near == sharp
+
+
+def test_what_is_infinite_takes_no_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No noise at all has a chance of e^-5.
+    bound = JointChange(poisson(5.0, 1e-25), L2Bounded(2.0, 100), reference_delta=1e-9)
+    monkeypatch.setattr(joint_change.FullChange, "moved", None)
+    assert bound.epsilon_upper(1e-9) == math.inf
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_the_quick_bound_holds_for_full_changes(delta: float) -> None:
+    # Two full changes are among those of T^2 = 2.
+    pairs = poisson(60.0, 1e-25)
+    full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
+    assert JointChange(pairs, L2Bounded(2.0, 100), reference_delta=delta).epsilon_upper(delta, decide=1e3) >= full

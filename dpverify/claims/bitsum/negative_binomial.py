@@ -29,6 +29,7 @@ from dpverify.claims.bitsum_pairs import (
     Pairs,
     noise_tail,
     normal_deviation,
+    searched_epsilon,
     tail_for,
 )
 from dpverify.claims.theorem import Theorem
@@ -172,7 +173,7 @@ class _Search:
 
         def excess(rest: float) -> float:
             protocol = made(rest)
-            epsilon = self.composed_epsilon(laws.negative_binomial(protocol.shape, protocol.p, tail))
+            epsilon = searched_epsilon(self.composed_epsilon, laws.negative_binomial(protocol.shape, protocol.p, tail))
             return (epsilon - floor) / (self.target - floor)
 
         rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
@@ -197,9 +198,11 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
     tail = tail_for(composed_epsilon)
 
     def epsilon(deviation: float) -> float:
-        return composed_epsilon(laws.poisson(deviation * deviation, tail))
+        return searched_epsilon(composed_epsilon, laws.poisson(deviation * deviation, tail))
 
-    start, ceiling = normal_deviation(composed_epsilon, target), math.sqrt(_LARGEST_MEAN)
+    # Where no noise at all is so likely that it leaves no epsilon, more of it is needed in any case.
+    needed = math.log(max(composed_epsilon.change.full, 1.0)) - math.log(composed_epsilon.delta)
+    start, ceiling = max(normal_deviation(composed_epsilon, target), math.sqrt(needed)), math.sqrt(_LARGEST_MEAN)
     deviation = smallest_at_level(epsilon, target, start, ceiling, 5e-5)
     if deviation is None:
         raise InfeasibleBudgetError(

@@ -17,6 +17,7 @@ from dpverify.formulas.contexts import arb_context
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from dpverify.privacy_loss.joint_change import JointChange
 from dpverify.privacy_loss.pairs import negative_binomial
 from dpverify.search import smallest
 from protocols.bitsum import Estimate, NegativeBinomial
@@ -129,3 +130,19 @@ def test_messages_trade_against_error() -> None:
 def test_a_single_instance_has_hardly_any_trade() -> None:
     with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=1\.2 is too few"):
         plan("nb", Budget("1", "1e-6"), users=100, instances=1, max_messages_per_user=1.2)
+
+
+def test_joint_changes_at_an_ample_budget_take_few_integrals(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only whether no noise is too likely matters: it took fifteen integrals of two seconds each, and more than 30 s.
+    integrals: list[float] = []
+    integrate = JointChange._integrate
+
+    def counted(self: JointChange, tilt: float, most: float) -> None:
+        integrals.append(tilt)
+        integrate(self, tilt, most)
+
+    monkeypatch.setattr(JointChange, "_integrate", counted)
+    row = plan("nb", ("500", "1e-12"), users=5_000, instances=100, squared_change=0.6)
+    assert row.guarantee.epsilon <= 500.0
+    assert row.bitsum_rmse < 6.0
+    assert len(integrals) <= 6
