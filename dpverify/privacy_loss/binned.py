@@ -148,38 +148,61 @@ class BinnedPairs:
         return found
 
     def _excess(self, losses: Floats) -> Floats:
-        at = np.expm1(losses)
+        at, positive = np.expm1(losses), int(np.searchsorted(losses, 0.0))
         upper, lower = self.ratio + self.ratio_error, self.ratio - self.ratio_error
-        above, below = self._above(lower), self._below(upper)
-        falling = np.maximum.accumulate(upper, axis=1)
-        rising = np.minimum.accumulate(lower[:, ::-1], axis=1)[:, ::-1]
-        if (falling[:, 0] > 0.0).any() or (rising[:, -1] < 0.0).any():
+        # Only these knots have a say: on each side those beyond no loss, and the nearest before it.
+        before, after = np.flatnonzero((upper <= 0.0).all(axis=0)), np.flatnonzero((lower >= 0.0).all(axis=0))
+        if not before.size or not after.size:
             raise ArithmeticError("the window does not reach from losses below 0 to losses above; use a smaller tail.")
-        positive = losses >= 0.0
+        begin, end = int(before[-1]), int(after[0])
+        above, below = self._above(lower, begin), self._below(upper, end)
+        falling = np.maximum.accumulate(upper[:, begin:], axis=1)
+        rising = np.minimum.accumulate(lower[:, end::-1], axis=1)[:, ::-1]
         found = np.empty((self.missing.size, losses.size))
         for row in range(self.missing.size):
-            found[row, positive] = np.interp(at[positive], falling[row], above[row])
-            found[row, ~positive] = np.interp(at[~positive], rising[row], below[row])
-        return found * (1.0 + 16.0 * UNIT)
+            found[row, :positive] = np.interp(at[:positive], rising[row], below[row])
+            found[row, positive:] = np.interp(at[positive:], falling[row], above[row])
+        found *= 1.0 + 16.0 * UNIT
+        return found
 
-    def _above(self, ratio: Floats) -> Floats:
-        """Return `sum over bins b >= i of (P1 - P0)_b - ratio_i P0_b`, bounded from above, shape (pairs, bins + 1)."""
-        own, own_error = ratio[:, :-1] * self.zero, np.abs(ratio[:, :-1]) * self.zero_error
-        terms = self.gain - own + self.gain_error + own_error + 4.0 * UNIT * (np.abs(self.gain) + np.abs(own))
-        later = self._sums((self.zero + self.zero_error)[:, ::-1])[:, ::-1]
-        grown = np.maximum(np.diff(ratio, axis=1), 0.0) * later[:, 1:]
-        return self._sums((np.maximum(terms, 0.0) + grown)[:, ::-1])[:, ::-1]
+    def _above(self, ratio: Floats, begin: int) -> Floats:
+        """Return `sum over bins b >= i of (P1 - P0)_b - ratio_i P0_b`, bounded from above, for the knots i >= begin."""
+        terms = self._terms(ratio[:, begin:-1], slice(begin, None), 1.0)
+        later = self._sums((self.zero[:, begin:] + self.zero_error[:, begin:])[:, ::-1])[:, ::-1]
+        terms += self._grown(ratio[:, begin:], later[:, 1:])
+        return self._sums(terms[:, ::-1])[:, ::-1]
 
-    def _below(self, ratio: Floats) -> Floats:
-        """Return `sum over bins b < i of ratio_i P0_b - (P1 - P0)_b`, bounded from above, shape (pairs, bins + 1)."""
-        own, own_error = ratio[:, 1:] * self.zero, np.abs(ratio[:, 1:]) * self.zero_error
-        terms = own - self.gain + self.gain_error + own_error + 4.0 * UNIT * (np.abs(self.gain) + np.abs(own))
-        earlier = self._sums(self.zero + self.zero_error)
-        grown = np.maximum(np.diff(ratio, axis=1), 0.0) * earlier[:, :-1]
-        return self._sums(np.maximum(terms, 0.0) + grown)
+    def _below(self, ratio: Floats, end: int) -> Floats:
+        """Return `sum over bins b < i of ratio_i P0_b - (P1 - P0)_b`, bounded from above, for the knots i <= end."""
+        terms = self._terms(ratio[:, 1 : end + 1], slice(None, end), -1.0)
+        earlier = self._sums(self.zero[:, :end] + self.zero_error[:, :end])
+        terms += self._grown(ratio[:, : end + 1], earlier[:, :-1])
+        return self._sums(terms)
+
+    def _terms(self, ratio: Floats, bins: slice, sign: float) -> Floats:
+        """Return upper bounds on `sign ((P1 - P0)_b - ratio_b P0_b)`, or 0 if that is less."""
+        gain, own = self.gain[:, bins], ratio * self.zero[:, bins]
+        found = np.abs(gain)
+        found += np.abs(own)
+        found *= 4.0 * UNIT
+        found += np.abs(ratio) * self.zero_error[:, bins]
+        found += self.gain_error[:, bins]
+        own -= gain
+        own *= sign
+        found -= own
+        return np.maximum(found, 0.0, out=found)
+
+    @staticmethod
+    def _grown(ratio: Floats, masses: Floats) -> Floats:
+        found = np.diff(ratio, axis=1)
+        np.maximum(found, 0.0, out=found)
+        found *= masses
+        return found
 
     @staticmethod
     def _sums(terms: Floats) -> Floats:
         """Return 0 and the running sums, rounded upwards, shape (pairs, terms + 1)."""
-        sums = np.cumsum(terms, axis=1) * (1.0 + (terms.shape[1] + 8.0) * UNIT)
-        return np.concatenate([np.zeros((terms.shape[0], 1)), sums], axis=1)
+        sums = np.zeros((terms.shape[0], terms.shape[1] + 1))
+        np.cumsum(terms, axis=1, out=sums[:, 1:])
+        sums *= 1.0 + (terms.shape[1] + 8.0) * UNIT
+        return sums

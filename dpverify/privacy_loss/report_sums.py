@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -48,8 +49,10 @@ _OMITTED = 70.0
 _STEEPEST = 700.0
 _MOST = 2**52
 """So many reports: their number, and half of it, is exact as a float."""
-_AT_ONCE = 32
+_AT_ONCE = 16
 """How many sums are inverted together, so that what is in between stays small."""
+_ALIKE = 0.5
+"""How far apart, in standard deviations, the means of sums that are inverted together may be under each tilt."""
 _REACH = 2.0
 """Half the distance of neighbouring tilts, in standard deviations."""
 
@@ -90,21 +93,25 @@ class _Tilted:
 
 @dataclass(frozen=True)
 class _Inversion:
-    """An integral as a sum over nodes, for the knots from `begin` to `end` of each sum, shape (sums,).
+    """An integral as a sum over nodes, for knots from number `first` on: the product of `terms` and `turns`.
 
-    The terms are phi, shape (sums, nodes), times the factors, shape (4, nodes), times cosine and sine, whose columns
-    begin at the knot `first`; `floor`, shape (sums, 4), bounds their errors.
+    The terms are phi times the factors, real and imaginary parts side by side, shape (numbers, sums, 2 nodes), the
+    turns cosine and sine. No sum exceeds `most`, and each is off by `floor` at most, both of shape (numbers, sums).
     """
 
     tilted: _Tilted
-    begin: Integers
-    end: Integers
     first: int
-    phi: Complexes
-    factors: Complexes
+    terms: Floats
+    turns: Floats
+    most: Floats
     floor: Floats
-    cosine: Floats
-    sine: Floats
+
+
+class _Alike(NamedTuple):
+    """Sums whose tilted means are nearly the same: which, and from where to where each tilt gives their knots."""
+
+    rows: slice
+    borders: Integers
 
 
 @dataclass(frozen=True)
@@ -147,10 +154,11 @@ class ReportSums:
         self._counts = np.array(crowds, dtype=np.float64)
         self.sizes = self._counts.sum(axis=1)
         # The mean of each sum as an integer and a rest of at most 1/2, exactly.
-        exact = Fraction(self.p)
-        means = [zero * exact + one * (1 - exact) + Fraction(coin, 2) for zero, one, coin in crowds]
-        self.centres = np.array([round(mean) for mean in means], dtype=np.float64)
-        self.rests = np.array([float(mean - round(mean)) for mean in means])
+        chance, whole = Fraction(self.p).as_integer_ratio()
+        doubled = [2 * (zero * chance + one * (whole - chance)) + coin * whole for zero, one, coin in crowds]
+        centres = [(mean + whole) // (2 * whole) for mean in doubled]
+        self.centres = np.array(centres, dtype=np.float64)
+        self.rests = np.array([(mean - 2 * whole * c) / (2 * whole) for mean, c in zip(doubled, centres, strict=True)])
 
     @property
     def deviation(self) -> float:
@@ -225,58 +233,54 @@ class ReportSums:
         start = int(low.min())
         bins = -(-(int(high.max()) - start) // width)
         knots = start + width * np.arange(bins + 1, dtype=np.float64)
-        first = knots[np.floor((low - start) / width).astype(np.int64)]
-        last = knots[np.ceil((high - start) / width).astype(np.int64)]
+        window = np.stack([np.floor((low - start) / width), np.ceil((high - start) / width)]).astype(np.int64)
+        first, last = knots[window]
         # Y lies below the window only if W does, and above only if W reaches its last integer.
         missing = np.where(first + self.centres <= 0.0, 0.0, below.chernoff(first - 1.0 - self.rests))
         ends = last - 1.0 + self.centres > self.sizes
         missing += np.where(ends, 0.0, above.chernoff(last - 1.0 - self.rests))
         tilts = [*reversed(below.tilts), self._tilted(0.0), *above.tilts]
-        window = (knots >= first[:, None]) & (knots <= last[:, None])
-        inversions = self._inversions(tilts, knots, width, window)
-        blocks = (slice(row, row + _AT_ONCE) for row in range(0, self.sizes.size, _AT_ONCE))
-        for rows in blocks:
-            yield self._combined(rows, inversions, knots, window[rows], missing[rows])
+        alike = self._alike(tilts, knots, window)
+        inversions = self._inversions(tilts, alike, knots, width)
+        for some in alike:
+            yield self._combined(some, inversions, knots, window[:, some.rows], missing[some.rows])
 
-    def _inversions(
-        self, tilts: list[_Tilted], knots: Floats, width: int, window: NDArray[np.bool_]
-    ) -> list[_Inversion]:
-        """Return what gives the knots of each sum's window, each by the tilt whose mean is nearest."""
-        edge = np.full((1, self.sizes.size), np.inf)
+    def _alike(self, tilts: list[_Tilted], knots: Floats, window: Integers) -> list[_Alike]:
+        """Return neighbouring sums that can be inverted together: each knot by the tilt whose mean is about nearest."""
         means = np.array([tilted.mean for tilted in tilts]) + self.rests
-        borders = np.concatenate([-edge, 0.5 * (means[1:] + means[:-1]), edge])
-        begins = window.argmax(axis=1)
-        ends = begins + window.sum(axis=1)
-        starts = np.clip([np.searchsorted(knots, border) for border in borders], begins, ends)
-        found = []
-        for tilted, begin, end, mean in zip(tilts, starts[:-1], starts[1:], means, strict=True):
-            own = begin < end
-            if own.any():
-                outermost = knots[[begin[own], end[own] - 1]]
-                reach = float(np.abs(outermost - mean[own]).max()) + width + 2.0
-                found.append(self._inversion(tilted, knots, begin, end, width, reach))
+        middles = 0.5 * (means[1:] + means[:-1])
+        allowed = _ALIKE * np.sqrt(np.array([tilted.variance for tilted in tilts]) + 1.0)
+        found, row = list[_Alike](), 0
+        while row < self.sizes.size:
+            rows = slice(row, row + _AT_ONCE)
+            near = (np.abs(means[:, rows] - means[:, row, None]) <= allowed[:, row, None]).all(axis=0)
+            rows = slice(row, row + int(np.append(near, False).argmin()))
+            begin, end = int(window[0, rows].min()), int(window[1, rows].max()) + 1
+            borders = np.clip(np.searchsorted(knots, middles[:, row]), begin, end)
+            found.append(_Alike(rows, np.concatenate([[begin], borders, [end]])))
+            row = rows.stop
         return found
 
-    def _values(self, rows: slice, inversions: list[_Inversion], knots: Floats) -> tuple[Floats, Floats]:
-        """Return F, G, f and D of some sums in their windows, shape (4, sums, knots), and bounds on their errors."""
-        values = np.zeros((4, self.sizes[rows].size, knots.size))
-        errors = np.zeros_like(values)
-        for inversion in inversions:
-            begin, end = inversion.begin[rows, None], inversion.end[rows, None]
-            columns = slice(
-                int(begin.min(initial=knots.size, where=begin < end)), int(end.max(where=begin < end, initial=0))
-            )
-            if columns.start < columns.stop:
-                number = np.arange(columns.start, columns.stop)
-                chosen = (number >= begin) & (number < end)
-                part, part_errors = self._inverse(inversion, rows, columns, knots[columns])
-                np.copyto(values[:, :, columns], part, where=chosen)
-                np.copyto(errors[:, :, columns], part_errors, where=chosen)
-        return values, errors
+    def _inversions(
+        self, tilts: list[_Tilted], alike: list[_Alike], knots: Floats, width: int
+    ) -> list[_Inversion | None]:
+        """Return what gives the knots of all sums, tilt by tilt; none for a tilt that gives none."""
+        found = list[_Inversion | None]()
+        for place, tilted in enumerate(tilts):
+            used = [(some.rows, *some.borders[place : place + 2]) for some in alike]
+            used = [(rows, begin, end) for rows, begin, end in used if begin < end]
+            if used:
+                reach = max(
+                    float(np.abs(knots[[begin, end - 1], None] - tilted.mean[rows] - self.rests[rows]).max())
+                    for rows, begin, end in used
+                )
+                first, stop = min(begin for _, begin, _ in used), max(end for _, _, end in used)
+                found.append(self._inversion(tilted, knots, first, stop, width, reach + width + 2.0))
+            else:
+                found.append(None)
+        return found
 
-    def _inversion(
-        self, tilted: _Tilted, knots: Floats, begin: Integers, end: Integers, width: int, reach: float
-    ) -> _Inversion:
+    def _inversion(self, tilted: _Tilted, knots: Floats, first: int, stop: int, width: int, reach: float) -> _Inversion:
         """Return the integral at one tilt as a sum, for knots within `reach` of the tilted mean, bins included."""
         most, least = float(tilted.variance.max()) * (1.0 + 1e-9), float(tilted.variance.min()) * (1.0 - 1e-9)
         # Bernstein: a sum of centred Bernoulli variables passes x with probability at most e^(-x^2 / (2 (V + x/3))).
@@ -288,38 +292,50 @@ class ReportSums:
         omitted = math.exp(-_OMITTED) if last < (period - 1) // 2 else 0.0
         nodes = [_node(self.p, tilted.tilt, Fraction(j, period), width) for j in range(last + 1)]
         logs = np.array([(node.zero, node.one, node.coin) for node in nodes]).T
-        factors = np.array([node.factors for node in nodes]).T
+        factors = np.array([node.factors for node in nodes]).T[self._numbers(width)]
         turns = 2.0 * math.pi / period * np.arange(last + 1)
         exponents = self._counts @ logs - tilted.log_mgf[:, None] + 1j * turns * self.rests[:, None]
         weights = np.where(np.arange(last + 1) == 0, 1.0, 2.0) / period
         phi = np.exp(exponents) * weights
         sizes = self._counts @ np.abs(logs) + np.abs(tilted.log_mgf)[:, None]
+        moduli = np.abs(phi)
+        most = np.abs(factors) @ moduli.T * (1.0 + 1e-6)
         # Per term: three products and sums in the exponent, its exponential, the factor, the turn, and the sum.
-        units = np.abs(phi) * (8.0 * sizes + 80.0 + 2.0 * last) * 1.5 * UNIT
-        rounding = units @ np.abs(factors).T
-        moduli = self._largest_factors(tilted.tilt, width)
-        floor = (rounding + moduli * (alias + omitted)) * (1.0 + 1e-6)
+        rounding = np.abs(factors) @ (moduli * (8.0 * sizes + 80.0 + 4.0 * last) * 1.5 * UNIT).T
+        floor = (
+            rounding + self._largest_factors(tilted.tilt, width)[self._numbers(width), None] * (alias + omitted)
+        ) * (1.0 + 1e-6)
+        terms = phi * factors[:, None, :]
         # e^(-i theta z) from z mod period: exact integers until the last product.
-        first, stop = int(begin.min()), int(end.max())
         steps = np.outer(np.arange(last + 1), np.mod(knots[first:stop], period))
         steps = np.mod(steps, period) * (2.0 * math.pi / period)
-        return _Inversion(tilted, begin, end, first, phi, factors, floor, np.cos(steps), np.sin(steps))
+        turned = np.concatenate([np.cos(steps), np.sin(steps)])
+        return _Inversion(tilted, first, np.concatenate([terms.real, terms.imag], axis=2), turned, most, floor)
 
-    def _inverse(self, inversion: _Inversion, rows: slice, columns: slice, knots: Floats) -> tuple[Floats, Floats]:
-        """Return F, G, f and D of some sums at some knots, shape (4, sums, knots), and bounds on their errors."""
+    def _inverse(
+        self, inversion: _Inversion, rows: slice, columns: slice, knots: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the numbers of some sums at some knots but for a scale, what they are off by, their bound, the scale.
+
+        Shapes (numbers, sums, knots), (numbers, sums, 1), (numbers, sums, 1) and (sums, knots).
+        """
         tilt, log_mgf = inversion.tilted.tilt, inversion.tilted.log_mgf[rows, None]
-        turned = slice(columns.start - inversion.first, columns.stop - inversion.first)
-        cosine, sine = inversion.cosine[:, turned], inversion.sine[:, turned]
-        scale = np.exp(np.clip(log_mgf + tilt * (self.rests[rows, None] - knots), -_STEEPEST, _STEEPEST))
-        scale_error = UNIT * (8.0 + 6.0 * np.abs(log_mgf) + 6.0 * np.abs(tilt * knots))
-        values = np.empty((4, *scale.shape))
-        errors = np.empty_like(values)
-        for number in range(4):
-            terms = inversion.phi[rows] * inversion.factors[number]
-            part = terms.real @ cosine + terms.imag @ sine
-            values[number] = part * scale
-            errors[number] = (inversion.floor[rows, number, None] + np.abs(part) * scale_error) * scale + SUBNORMAL
-        return values, errors
+        values = (
+            inversion.terms[:, rows]
+            @ inversion.turns[:, columns.start - inversion.first :][:, : columns.stop - columns.start]
+        )
+        middle = knots[columns][(columns.stop - columns.start) // 2]
+        exponents = log_mgf + tilt * (self.rests[rows, None] - middle), tilt * (middle - knots[columns])
+        row, column = (np.exp(np.clip(part, -_STEEPEST, _STEEPEST)) for part in exponents)
+        farthest = float(np.abs(knots[columns]).max()) + 1.0
+        scale_error = UNIT * (16.0 + 8.0 * np.abs(log_mgf) + 8.0 * abs(tilt) * farthest)
+        most = inversion.most[:, rows, None]
+        return values, inversion.floor[:, rows, None] + most * scale_error, most, row * column
+
+    @staticmethod
+    def _numbers(width: int) -> slice:
+        """Return which of F, G, f and D are needed: a bin of one integer has F = f and G = D."""
+        return slice(2 if width == 1 else 0, 4)
 
     @staticmethod
     def _largest_factors(tilt: float, width: int) -> Floats:
@@ -329,48 +345,62 @@ class ReportSums:
         return np.array([width * max(1.0, whole / min(grown, 1.0)), grown * (1.0 + whole), 1.0, grown + 1.0])
 
     def _combined(
-        self,
-        rows: slice,
-        inversions: list[_Inversion],
-        knots: Floats,
-        window: NDArray[np.bool_],
-        missing: Floats,
+        self, some: _Alike, inversions: list[_Inversion | None], knots: Floats, window: Integers, missing: Floats
     ) -> BinnedPairs:
         """Return the pairs of some sums, of their windows and missing masses."""
-        p, tilt = self.p, 1.0 - 2.0 * self.p
-        values, errors = self._values(rows, inversions, knots)
-        inside, change, mass, fall = values
-        inside_error, change_error, mass_error, fall_error = errors
-        density = mass + p * fall
-        density_error = mass_error + p * fall_error + 4.0 * UNIT * (np.abs(mass) + np.abs(fall))
+        p, tilt, rows = self.p, 1.0 - 2.0 * self.p, some.rows
+        shape = (missing.size, knots.size)
+        ratio, ratio_error, lost = np.ones(shape), np.ones(shape), np.zeros(shape, dtype=bool)
+        zero, zero_error, gain, gain_error = (np.zeros(shape) for _ in range(4))
+        for inversion, start, stop in zip(inversions, some.borders[:-1], some.borders[1:], strict=True):
+            if inversion is None or start >= stop:
+                continue
+            columns = slice(int(start), int(stop))
+            values, errors, most, scale = self._inverse(inversion, rows, columns, knots)
+            errors += 4.0 * UNIT * most + SUBNORMAL
+            inside, change, mass, fall = values if values.shape[0] == 4 else (None, None, *values)
+            fall_error, mass_error = errors[-1], errors[-2] + p * errors[-1] + 4.0 * UNIT * (most[-2] + most[-1])
+            density = p * fall
+            density += mass
+            np.less_equal(density, 2.0 * mass_error, out=lost[:, columns])
+            # The density is off by at most half of it.
+            inverse = np.divide(1.0, density, out=np.ones_like(density), where=~lost[:, columns])
+            own = np.multiply(fall, tilt * inverse, out=ratio[:, columns])
+            size = np.abs(own)
+            off = np.multiply(2.0 * mass_error, inverse)
+            off += 8.0 * UNIT
+            off *= size
+            inverse *= 2.0 * tilt * fall_error
+            np.add(off, inverse, out=ratio_error[:, columns])
+            if inside is not None:
+                # A wide bin: of its masses the first integer's are only a part.
+                density = p * change
+                density += inside
+                fall, fall_error = change, errors[1]
+                mass_error = errors[0] + p * errors[1] + 4.0 * UNIT * (most[0] + most[1])
+            np.multiply(density, scale, out=zero[:, columns])
+            np.multiply(mass_error, scale, out=zero_error[:, columns])
+            scale *= tilt
+            np.multiply(fall, scale, out=gain[:, columns])
+            np.multiply(fall_error * (1.0 + 8.0 * UNIT), scale, out=gain_error[:, columns])
+        number = np.arange(knots.size)
         places = knots + self.centres[rows, None]
         top = self.sizes[rows, None] + 1.0
-        known = window & (places >= 0.0) & (places <= top)
-        if (known & (density <= 2.0 * density_error)).any():
+        inside_window = (number >= window[0][:, None]) & (number <= window[1][:, None])
+        known = inside_window & (places >= 0.0) & (places <= top)
+        if (known & lost).any():
             raise ArithmeticError("masses of the sum of reports are lost in rounding; use a larger tail.")
-        density = np.where(known, density, 1.0)
-        ratio = tilt * fall / density
-        ratio_error = (tilt * fall_error + np.abs(ratio) * density_error) / np.maximum(
-            density - density_error, 0.5 * density
-        ) + 8.0 * UNIT * np.abs(ratio)
         # Elsewhere the least and the greatest ratio that there are, p/(1-p) and (1-p)/p.
-        ratio = np.where(known, ratio, np.where(knots > 0.0, tilt / p, -tilt / (1.0 - p)))
-        ratio_error = np.where(known, ratio_error, 8.0 * UNIT * np.abs(ratio))
-        occupied = window[:, :-1] & window[:, 1:] & (places[:, 1:] > 0.0) & (places[:, :-1] <= top)
-
-        def bins(numbers: Floats) -> Floats:
-            return np.where(occupied, numbers[:, :-1], 0.0)
-
-        highest, lowest = (ratio + ratio_error)[window].max(), (ratio - ratio_error)[window].min()
+        outer = np.where(knots > 0.0, tilt / p, -tilt / (1.0 - p))
+        np.copyto(ratio, outer, where=~known)
+        np.copyto(ratio_error, 8.0 * UNIT * np.abs(outer), where=~known)
+        empty = ~(inside_window[:, :-1] & inside_window[:, 1:] & (places[:, 1:] > 0.0) & (places[:, :-1] <= top))
+        for numbers in (zero, zero_error, gain, gain_error):
+            numbers[:, :-1][empty] = 0.0
+        # The ratio grows with the place, so that those at the ends of the window bound all.
+        each = np.arange(missing.size)
+        highest = (ratio + ratio_error)[each, window[1]].max()
+        lowest = (ratio - ratio_error)[each, window[0]].min()
         largest_loss = max(math.log1p(highest), -math.log1p(max(lowest, -1.0 + UNIT))) * (1.0 + 8.0 * UNIT)
-
-        return BinnedPairs(
-            zero=bins(inside + p * change),
-            zero_error=bins(inside_error + p * change_error + 4.0 * UNIT * (np.abs(inside) + np.abs(change))),
-            gain=bins(tilt * change),
-            gain_error=bins(tilt * change_error + 4.0 * UNIT * np.abs(change)),
-            ratio=ratio,
-            ratio_error=ratio_error,
-            missing=missing,
-            largest_loss=largest_loss,
-        )
+        bins = [numbers[:, :-1] for numbers in (zero, zero_error, gain, gain_error)]
+        return BinnedPairs(bins[0], bins[1], bins[2], bins[3], ratio, ratio_error, missing, largest_loss)
