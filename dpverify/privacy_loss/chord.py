@@ -14,9 +14,9 @@ In `chord` b is the mirror image of a: with `g = h - max(1 - e^eps, 0)`, the pai
 `e^eps g(-eps)`, and exchanging zeros and ones maps h_s to that of h_(1-s).
 
 A lift that makes a chord from s = 0 to s = 1 is of second order in the skewness; on a short piece next to the end it
-is of second order in the piece. `towards_end` lifts the end no more than that, and puts the members that are further
-away below their supremum. Where the end is worst by far, as it is for few flips, a supremum that composes to less than
-the end does costs nothing.
+is of second order in the piece. `Members.towards_end` lifts the end no more than that, and puts the members that are
+further away below their supremum. Where the end is worst by far, as it is for few flips, a supremum that composes to
+less than the end does costs nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ from dpverify.privacy_loss.pairs import Directions
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
-__all__ = ["chord", "pieces", "towards_end"]
+__all__ = ["Members", "chord"]
 
 Floats = NDArray[np.float64]
 _NEARBY, _MOST_STEPS = 1024, 100_000
 _ROUNDED = 1e-8
+_AT_ONCE = 16
+"""Rows that are looked at together, so that what is in between stays small."""
 
 
 def chord(
@@ -69,13 +71,18 @@ def chord(
     losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
     grown: Floats = np.exp(losses)
     mirrored = grown * end[::-1]
-    lift = np.zeros(end.size)
-    for s in shares.T:
-        # In s the chord is linear, so that its ends decide.
-        lift = np.maximum(lift, (cells - ((1.0 - s[:, None]) * end + s[:, None] * mirrored)).max(axis=0))
+    lift, highest = np.zeros(end.size), np.zeros(end.size)
+    # In s the chord is linear, so that its ends decide: the least where it rises with s, the greatest where it falls.
+    rising, falling = np.maximum(mirrored - end, 0.0), np.minimum(mirrored - end, 0.0)
+    for row in range(0, len(cells), _AT_ONCE):
+        some, ends = cells[row : row + _AT_ONCE], shares[row : row + _AT_ONCE]
+        below = ends[:, :1] * rising
+        below += ends[:, 1:] * falling
+        np.subtract(some, below, out=below)
+        np.maximum(lift, below.max(axis=0) - end, out=lift)
+        np.maximum(highest, some.max(axis=0), out=highest)
     lift = np.maximum(lift, grown * lift[::-1])
     # Sums and products of few numbers, all of the size of the cells' and the end's values.
-    highest = cells.max(axis=0)
     lifted = (end + lift) * (1.0 + 32.0 * UNIT) + 32.0 * UNIT * (end + mirrored + highest)
     # The supremum over the cells is a bound too: a for one half of the family, b for the other. It is convex.
     candidates = [_masses(step, losses, excess) for excess in (lifted, highest)]
@@ -86,19 +93,8 @@ def chord(
     return _listed(losses, candidates[int(np.argmin(spreads))], missing_mass)
 
 
-def towards_end(
-    step: float,
-    end: Floats,
-    members: Floats,
-    distances: Floats,
-    missing_mass: float,
-    reaches: Sequence[tuple[float, float]],
-) -> list[tuple[PrivacyLossDistribution, PrivacyLossDistribution]]:
-    """Return pairs of profiles (a, b), one for each reach: every member of the family is below a chord of both.
-
-    a is the supremum of the members at least `reach` away from the end, and b the end, lifted so that each member
-    nearer than that, at a distance x, is below `(1 - t) a + t b` with `t = 1 - x / foot`. (Any t in (0, 1] would prove
-    as much.)
+class Members:
+    """All other members of a family, by their distance from its end.
 
     Parameters
     ----------
@@ -106,71 +102,74 @@ def towards_end(
         Profiles are given at eps = step * (-m, ..., m), in nats.
     end : ndarray, shape (2m + 1,)
         Upper bound on the excess profile of the member at the end.
-    members : ndarray, shape (members, 2m + 1)
-        Upper bounds on the excess profiles of all others. At the ends of the grid all are 0 but for missing mass.
-    distances : ndarray, shape (members,)
-        How far from the end each is, in (0, 1], increasing.
+    rows : ndarray, shape (rows, 2m + 1)
+        Upper bounds on the excess profiles of all others, each of one or of several. At the ends of the grid all are 0
+        but for missing mass.
+    distances : ndarray, shape (rows,)
+        From the end, in (0, 1], increasing. (They choose the bounds: what they are is part of no proof.)
     missing_mass : float
         What is missing in all the profiles, at most.
-    reaches : sequence of (float, float)
-        Reaches and feet, `0 < 1.25 reach <= foot`.
     """
-    check_real("step", step, low=0.0, low_open=True)
-    if end[[0, -1]].any() or members[:, [0, -1]].any():
-        raise ValueError("end and members must be 0 at the ends of the grid.")
-    if (np.diff(distances) < 0.0).any():
-        raise ValueError("distances must increase.")
-    half = (end.size - 1) // 2
-    losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
-    for reach, foot in reaches:
+
+    def __init__(self, step: float, end: Floats, rows: Floats, distances: Floats, missing_mass: float) -> None:
+        check_real("step", step, low=0.0, low_open=True)
+        if end[[0, -1]].any() or rows[:, [0, -1]].any():
+            raise ValueError("end and rows must be 0 at the ends of the grid.")
+        if (np.diff(distances) < 0.0).any():
+            raise ValueError("distances must increase.")
+        half = (end.size - 1) // 2
+        self._step, self._end, self._rows, self._distances = step, end, rows, distances
+        self._losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
+        self._missing = missing_mass
+
+    def towards_end(self, reach: float, foot: float) -> tuple[PrivacyLossDistribution, PrivacyLossDistribution]:
+        """Return profiles (a, b): every member of the family is below a chord of both.
+
+        a is the supremum of the members at least `reach` away from the end, and b the end, lifted so that each member
+        nearer than that, at a distance x, is below `(1 - t) a + t b` with `t = 1 - x / foot`. (Any t in (0, 1] would
+        prove as much.)
+
+        Parameters
+        ----------
+        reach, foot : float
+            reach <= 4/5 foot.
+        """
         check_real("foot", foot, low=1.25 * check_real("reach", reach, low=0.0, low_open=True))
-    # Of the members in between two reaches, and so of all beyond each.
-    firsts = [int(first) for first in np.searchsorted(distances, sorted({reach for reach, _ in reaches}))]
-    beyond = {len(members): np.zeros(end.size)}
-    for first, last in zip(firsts[::-1], [len(members), *firsts[:0:-1]], strict=True):
-        beyond[first] = np.maximum(beyond[last], members[first:last].max(axis=0, initial=0.0))
-    found = []
-    for reach, foot in reaches:
-        first = int(np.searchsorted(distances, reach))
-        supremum, weight = beyond[first], distances[:first, None] / foot
-        needed = weight * supremum
-        np.subtract(members[:first], needed, out=needed)
-        needed /= 1.0 - weight
-        lifted = np.maximum(end, needed.max(axis=0, initial=0.0))
+        first = int(np.searchsorted(self._distances, reach))
+        supremum = self._rows[first:].max(axis=0, initial=0.0)
+        lifted = self._end.copy()
+        for row in range(0, first, _AT_ONCE):
+            rows = slice(row, min(row + _AT_ONCE, first))
+            weight = self._distances[rows, None] / foot
+            needed = weight * supremum
+            np.subtract(self._rows[rows], needed, out=needed)
+            needed /= 1.0 - weight
+            np.maximum(lifted, needed.max(axis=0), out=lifted)
         # A handful of operations on numbers of this size, as no member exceeds both, and a weight of the end of at
         # least one fifth.
         lifted += 128.0 * UNIT * (lifted + supremum)
         lifted[[0, -1]] = 0.0
-        pairs = [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in (supremum, lifted)]
-        found.append((pairs[0], pairs[1]))
-    return found
+        return self._pair(supremum), self._pair(lifted)
 
+    def pieces(self, cuts: Sequence[float]) -> tuple[PrivacyLossDistribution, ...]:
+        """Return the suprema of the members at distances between one cut and the next, the nearest with the end.
 
-def pieces(
-    step: float, end: Floats, members: Floats, distances: Floats, missing_mass: float, cuts: Sequence[float]
-) -> list[PrivacyLossDistribution]:
-    """Return the suprema of the members at distances between one cut and the next, the nearest with the end.
+        Every member is below one of them, and they are closer to it than the supremum of all: for bounds that take each
+        pair by itself, as those for joint changes do.
 
-    Every member is below one of them, and they are closer to it than the supremum of all: for bounds that take each
-    pair by itself, as those for joint changes do.
+        Parameters
+        ----------
+        cuts : sequence of float
+            Increasing.
+        """
+        places = np.searchsorted(cuts, self._distances, side="right")
+        # What lies beyond the first cut is there only if a member does.
+        highest = [np.maximum(self._end, self._rows[places == 0].max(axis=0, initial=0.0))]
+        highest += [self._rows[places == place].max(axis=0) for place in np.unique(places[places > 0])]
+        return tuple(map(self._pair, highest))
 
-    Parameters
-    ----------
-    step, end, members, distances, missing_mass
-        As for `towards_end`.
-    cuts : sequence of float
-        Increasing.
-    """
-    check_real("step", step, low=0.0, low_open=True)
-    if end[[0, -1]].any() or members[:, [0, -1]].any():
-        raise ValueError("end and members must be 0 at the ends of the grid.")
-    half = (end.size - 1) // 2
-    losses: Floats = step * np.arange(-half, half + 1, dtype=np.float64)
-    places = np.searchsorted(cuts, distances, side="right")
-    # What lies beyond the first cut is there only if a member does.
-    highest = [np.maximum(end, members[places == 0].max(axis=0, initial=0.0))]
-    highest += [members[places == place].max(axis=0) for place in np.unique(places[places > 0])]
-    return [_listed(losses, _masses(step, losses, excess), missing_mass).up for excess in highest]
+    def _pair(self, excess: Floats) -> PrivacyLossDistribution:
+        return _listed(self._losses, _masses(self._step, self._losses, excess), self._missing).up
 
 
 def _listed(losses: Floats, smaller: Floats, missing_mass: float) -> Directions:

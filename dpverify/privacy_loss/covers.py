@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
-__all__ = ["Branch", "Covers", "Entry", "members"]
+__all__ = ["Branch", "Covers", "Entry", "Made", "members"]
+
+Item = TypeVar("Item")
 
 Entry = PrivacyLossDistribution | Sequence[PrivacyLossDistribution]
 """One pair, or a group of pairs of which an instance may present any."""
@@ -34,6 +38,25 @@ class Branch:
     split: Callable[[], Sequence[Branch]] = tuple
 
 
+class Made(Sequence[Item]):
+    """Items that are made when they are first asked for, and kept.
+
+    Parameters
+    ----------
+    makers : sequence of callables
+        One for each.
+    """
+
+    def __init__(self, makers: Sequence[Callable[[], Item]]) -> None:
+        self._makers = [functools.cache(maker) for maker in makers]
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return [maker() for maker in self._makers[place]] if isinstance(place, slice) else self._makers[place]()
+
+
 class Covers(tuple[Entry, ...]):
     """Entries for a `FamilyComposition`, and others that would do as well: each choice covers every pair by itself.
 
@@ -42,7 +65,8 @@ class Covers(tuple[Entry, ...]):
     entries : sequence of Entry
         Good in general.
     others : sequence of sequences of PrivacyLossDistribution
-        Better for some numbers of instances. In order: what precedes the last pair of each takes ever more from it.
+        Better for some numbers of instances. In order: what precedes the last pair of each takes ever more from it, and
+        the last choice is best for one. They and the pieces may be `Made` when asked for.
     once : sequence of PrivacyLossDistribution
         Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
     single : callable, optional
@@ -51,10 +75,10 @@ class Covers(tuple[Entry, ...]):
         More choices, of more pairs that are closer to those they stand for: where each is bounded by itself.
     """
 
-    others: tuple[tuple[PrivacyLossDistribution, ...], ...]
+    others: Sequence[Sequence[PrivacyLossDistribution]]
     once: tuple[PrivacyLossDistribution, ...]
     single: Callable[[], Sequence[Branch]] | None
-    pieces: tuple[tuple[PrivacyLossDistribution, ...], ...]
+    pieces: Sequence[Sequence[PrivacyLossDistribution]]
 
     def __new__(
         cls,
@@ -66,10 +90,10 @@ class Covers(tuple[Entry, ...]):
     ) -> Covers:
         """Make the tuple of the entries."""
         made = super().__new__(cls, entries)
-        made.others = tuple(tuple(other) for other in others)
+        made.others = others if isinstance(others, Made) else tuple(map(tuple, others))
         made.once = tuple(once)
         made.single = single
-        made.pieces = tuple(tuple(piece) for piece in pieces)
+        made.pieces = pieces if isinstance(pieces, Made) else tuple(map(tuple, pieces))
         return made
 
     def likeliest(self, instances: int, estimate: Callable[[PrivacyLossDistribution], float]) -> Sequence[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -97,25 +98,24 @@ class FamilyComposition:
 
         covers = pairs if isinstance(pairs, Covers) else Covers(pairs, ())
         self._single = (
-            OneInstance([every, *map(list, covers.others)], [*lower_pairs, *covers.once]) if instances == 1 else None
+            OneInstance([every, *map(list, covers.others[-1:])], [*lower_pairs, *covers.once])
+            if instances == 1
+            else None
         )
         if self._single is not None:
             self.step = 0.0
             return
         if covers.others:
-
-            def estimate(pair: PrivacyLossDistribution) -> float:
-                return _estimate(pair, instances, reference_delta)
-
+            estimate = functools.partial(_estimate, instances=instances, delta=reference_delta)
             groups = [members(entry) for entry in covers.likeliest(instances, estimate)]
             every = _distinct([pair for group in groups for pair in group])
-            # What is attained, but better by far, would only ask for a finer grid.
+            # What is better by far would only ask for a finer grid.
             found = [estimate(pair) for pair in lower_pairs]
             lower_pairs = [pair for pair, own in zip(lower_pairs, found, strict=True) if own >= 0.9 * max(found)]
         # Where the search over mixes is told to stop early nothing sharper is wanted.
         self._singles = covers.single if step is None and relative_width <= _SHARP else None
-        # A coarser bound, which exceeds the sharp one by its grid's width and by the gap of its search over mixes, is
-        # improved only where that is, too: what a plan promises is then what an account finds.
+        # A coarser bound, off by its grid's width and by the gap of its search over mixes, is improved only where that
+        # is, too: what a plan promises is then what an account finds.
         self._loose = _LOOSE + 2.0 * relative_width
         self._any_mix: AnyMix | None = None
         self._best_attained: tuple[float, float, int] | None = None
@@ -387,8 +387,7 @@ class FamilyComposition:
 def _estimate(pair: PrivacyLossDistribution, instances: int, delta: float) -> float:
     """Return about the epsilon of many instances of one pair."""
     pair = pair.trimmed(_CUT * delta / instances)
-    if instances > _VERY_MANY:
-        # The approximation at a saddle point is as good as can be, and costs no transform.
+    if instances > _VERY_MANY:  # the approximation at a saddle point is as good as can be, and costs no transform
         return total_loss([(pair, instances)]).saddle_point(delta)[0]
     try:
         step = choose_step(pair, instances, relative_width=1e-4, reference_delta=delta, most_length=_ESTIMATE_LENGTH)

@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -95,8 +96,8 @@ class _Tilted:
 class _Inversion:
     """An integral as a sum over nodes, for knots from number `first` on: the product of `terms` and `turns`.
 
-    The terms are phi times the factors, real and imaginary parts side by side, shape (numbers, sums, 2 nodes), the
-    turns cosine and sine. No sum exceeds `most`, and each is off by `floor` at most, both of shape (numbers, sums).
+    Terms are phi times factors, real and imaginary parts side by side, shape (numbers, sums, 2 nodes), turns cosine and
+    sine. No sum exceeds `most`, and each is off by `floor` at most, shape (numbers, sums).
     """
 
     tilted: _Tilted
@@ -263,21 +264,16 @@ class ReportSums:
 
     def _inversions(
         self, tilts: list[_Tilted], alike: list[_Alike], knots: Floats, width: int
-    ) -> list[_Inversion | None]:
-        """Return what gives the knots of all sums, tilt by tilt; none for a tilt that gives none."""
-        found = list[_Inversion | None]()
+    ) -> dict[int, _Inversion]:
+        """Return what gives the knots of all sums, by the place of a tilt that gives any."""
+        found = dict[int, _Inversion]()
         for place, tilted in enumerate(tilts):
-            used = [(some.rows, *some.borders[place : place + 2]) for some in alike]
-            used = [(rows, begin, end) for rows, begin, end in used if begin < end]
+            spans = [(some.rows, *some.borders[place : place + 2]) for some in alike]
+            used = [(tilted.mean[rows] + self.rests[rows], begin, end) for rows, begin, end in spans if begin < end]
             if used:
-                reach = max(
-                    float(np.abs(knots[[begin, end - 1], None] - tilted.mean[rows] - self.rests[rows]).max())
-                    for rows, begin, end in used
-                )
+                reach = max(float(np.abs(knots[[begin, end - 1], None] - mean).max()) for mean, begin, end in used)
                 first, stop = min(begin for _, begin, _ in used), max(end for _, _, end in used)
-                found.append(self._inversion(tilted, knots, first, stop, width, reach + width + 2.0))
-            else:
-                found.append(None)
+                found[place] = self._inversion(tilted, knots, first, stop, width, reach + width + 2.0)
         return found
 
     def _inversion(self, tilted: _Tilted, knots: Floats, first: int, stop: int, width: int, reach: float) -> _Inversion:
@@ -345,19 +341,19 @@ class ReportSums:
         return np.array([width * max(1.0, whole / min(grown, 1.0)), grown * (1.0 + whole), 1.0, grown + 1.0])
 
     def _combined(
-        self, some: _Alike, inversions: list[_Inversion | None], knots: Floats, window: Integers, missing: Floats
+        self, some: _Alike, inversions: dict[int, _Inversion], knots: Floats, window: Integers, missing: Floats
     ) -> BinnedPairs:
         """Return the pairs of some sums, of their windows and missing masses."""
         p, tilt, rows = self.p, 1.0 - 2.0 * self.p, some.rows
         shape = (missing.size, knots.size)
         ratio, ratio_error, lost = np.ones(shape), np.ones(shape), np.zeros(shape, dtype=bool)
-        zero, zero_error, gain, gain_error = (np.zeros(shape) for _ in range(4))
-        for inversion, start, stop in zip(inversions, some.borders[:-1], some.borders[1:], strict=True):
-            if inversion is None or start >= stop:
+        zero, zero_error, gain, gain_error = np.zeros((4, *shape))
+        for place, (start, stop) in enumerate(pairwise(some.borders)):
+            if start >= stop:
                 continue
             columns = slice(int(start), int(stop))
-            values, errors, most, scale = self._inverse(inversion, rows, columns, knots)
-            errors += 4.0 * UNIT * most + SUBNORMAL
+            values, errors, most, scale = self._inverse(inversions[place], rows, columns, knots)
+            errors += 4.0 * UNIT * most
             inside, change, mass, fall = values if values.shape[0] == 4 else (None, None, *values)
             fall_error, mass_error = errors[-1], errors[-2] + p * errors[-1] + 4.0 * UNIT * (most[-2] + most[-1])
             density = p * fall
@@ -365,11 +361,9 @@ class ReportSums:
             np.less_equal(density, 2.0 * mass_error, out=lost[:, columns])
             # The density is off by at most half of it.
             inverse = np.divide(1.0, density, out=np.ones_like(density), where=~lost[:, columns])
-            own = np.multiply(fall, tilt * inverse, out=ratio[:, columns])
-            size = np.abs(own)
-            off = np.multiply(2.0 * mass_error, inverse)
+            off = 2.0 * mass_error * inverse
             off += 8.0 * UNIT
-            off *= size
+            off *= np.abs(np.multiply(fall, tilt * inverse, out=ratio[:, columns]))
             inverse *= 2.0 * tilt * fall_error
             np.add(off, inverse, out=ratio_error[:, columns])
             if inside is not None:
@@ -383,9 +377,9 @@ class ReportSums:
             scale *= tilt
             np.multiply(fall, scale, out=gain[:, columns])
             np.multiply(fall_error * (1.0 + 8.0 * UNIT), scale, out=gain_error[:, columns])
-        number = np.arange(knots.size)
-        places = knots + self.centres[rows, None]
-        top = self.sizes[rows, None] + 1.0
+        zero_error += SUBNORMAL
+        gain_error += SUBNORMAL
+        number, places, top = np.arange(knots.size), knots + self.centres[rows, None], self.sizes[rows, None] + 1.0
         inside_window = (number >= window[0][:, None]) & (number <= window[1][:, None])
         known = inside_window & (places >= 0.0) & (places <= top)
         if (known & lost).any():
@@ -395,12 +389,12 @@ class ReportSums:
         np.copyto(ratio, outer, where=~known)
         np.copyto(ratio_error, 8.0 * UNIT * np.abs(outer), where=~known)
         empty = ~(inside_window[:, :-1] & inside_window[:, 1:] & (places[:, 1:] > 0.0) & (places[:, :-1] <= top))
-        for numbers in (zero, zero_error, gain, gain_error):
-            numbers[:, :-1][empty] = 0.0
-        # The ratio grows with the place, so that those at the ends of the window bound all.
-        each = np.arange(missing.size)
-        highest = (ratio + ratio_error)[each, window[1]].max()
-        lowest = (ratio - ratio_error)[each, window[0]].min()
-        largest_loss = max(math.log1p(highest), -math.log1p(max(lowest, -1.0 + UNIT))) * (1.0 + 8.0 * UNIT)
         bins = [numbers[:, :-1] for numbers in (zero, zero_error, gain, gain_error)]
+        for numbers in bins:
+            numbers[empty] = 0.0
+        # The ratio grows with the place, so that those at the ends of the window bound all.
+        least, greatest = ((np.arange(missing.size), ends) for ends in window)
+        highest = (ratio[greatest] + ratio_error[greatest]).max()
+        lowest = (ratio[least] - ratio_error[least]).min()
+        largest_loss = max(math.log1p(highest), -math.log1p(max(lowest, -1.0 + UNIT))) * (1.0 + 8.0 * UNIT)
         return BinnedPairs(bins[0], bins[1], bins[2], bins[3], ratio, ratio_error, missing, largest_loss)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.chord import chord, pieces, towards_end
+from dpverify.privacy_loss.chord import Members, chord
 
 HALF, STEP = 40, 0.05
 LOSSES = STEP * np.arange(-HALF, HALF + 1)
@@ -60,6 +60,21 @@ def test_every_member_is_below_the_chord_or_the_supremum(first: list, others: li
         assert abs(float(pair.masses.sum()) - 1.0) <= 1e-9
 
 
+def test_both_ends_of_a_wide_cell_decide() -> None:
+    # Both where the chord rises with the share of ones and where it falls.
+    end = excess(balanced([1.0, 0.5], [3, 9]))
+    mirrored = np.exp(LOSSES) * end[::-1]
+    assert (mirrored > end * 1.01).any()
+    assert (end > mirrored * 1.01).any()
+    lone = 0.5 * (end + mirrored)
+    for cell in (end, mirrored, lone):
+        up, down = chord(STEP, end, np.array([end, cell]), np.array([[0.0, 0.0], [0.0, 0.5]]), 0.0)
+        a, b = (np.array([pair.delta(float(e)).upper for e in LOSSES]) for pair in (up, down))
+        member = np.maximum(-np.expm1(LOSSES), 0.0) + cell
+        chords = [(member <= ((1.0 - s) * a + s * b) * (1 + 1e-12) + 1e-13).all() for s in (0.0, 0.5)]
+        assert all(chords) or (member <= a * (1 + 1e-12) + 1e-13).all()
+
+
 @settings(max_examples=100, deadline=None)
 @given(MEMBERS, MEMBERS)
 def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list) -> None:
@@ -68,7 +83,9 @@ def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list
     distances = np.linspace(0.1, 0.9, len(rows))
     reaches = [(0.5, 0.75), (0.3, 0.6), (1e-300, 1.0)]
     floors = np.maximum(-np.expm1(LOSSES), 0.0)
-    for (reach, foot), pairs in zip(reaches, towards_end(STEP, end, rows, distances, 0.0, reaches), strict=True):
+    members = Members(STEP, end, rows, distances, 0.0)
+    for reach, foot in reaches:
+        pairs = members.towards_end(reach, foot)
         far, near = (np.array([pair.delta(float(e)).upper for e in LOSSES]) for pair in pairs)
         for row, distance in ((end, 0.0), *zip(rows, distances, strict=True)):
             weight = distance / foot if distance < reach else 1.0
@@ -80,7 +97,7 @@ def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list
 def test_every_member_is_below_a_piece(first: list, others: list) -> None:
     end = excess(balanced(*map(list, zip(*first[0], strict=True))))
     rows = np.array([excess(balanced(*map(list, zip(*member, strict=True)))) for member in others])
-    found = pieces(STEP, end, rows, np.linspace(0.1, 0.9, len(rows)), 0.0, [0.05, 0.2, 0.25, 0.6])
+    found = Members(STEP, end, rows, np.linspace(0.1, 0.9, len(rows)), 0.0).pieces([0.05, 0.2, 0.25, 0.6])
     profiles = np.array([[pair.delta(float(e)).upper for e in LOSSES] for pair in found])
     for member in (end, *rows):
         floored = member + np.maximum(-np.expm1(LOSSES), 0.0)
@@ -126,4 +143,4 @@ def test_what_reaches_beyond_the_grid_is_refused() -> None:
 def test_distances_from_the_end_must_increase() -> None:
     rows = np.zeros((2, 2 * HALF + 1))
     with pytest.raises(ValueError, match="distances must increase"):
-        towards_end(STEP, rows[0], rows, np.array([0.5, 0.2]), 0.0, [(0.3, 0.6)])
+        Members(STEP, rows[0], rows, np.array([0.5, 0.2]), 0.0)

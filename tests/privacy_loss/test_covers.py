@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dpverify.privacy_loss.covers import Branch, Covers, members
+import functools
+
+from dpverify.privacy_loss.covers import Branch, Covers, Made, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.pairs import approximate_dp
@@ -59,3 +61,19 @@ def test_of_many_covers_the_best_is_found_by_few_estimates() -> None:
 
 def test_a_branch_has_no_parts_unless_it_is_told() -> None:
     assert Branch(WEAK).split() == ()
+
+
+def test_what_is_made_when_asked_for_is_made_once() -> None:
+    asked: list[int] = []
+
+    def maker(number: int) -> tuple[PrivacyLossDistribution, ...]:
+        asked.append(number)
+        return (WEAK, STRONG)
+
+    made = Made([functools.partial(maker, number) for number in range(3)])
+    covers = Covers([STRONG], made)
+    assert (len(covers.others), asked) == (3, [])
+    assert covers.others[1] is covers.others[1]
+    assert asked == [1]
+    assert covers.others[-1:] == [(WEAK, STRONG)]
+    assert asked == [1, 2]

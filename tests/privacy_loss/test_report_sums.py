@@ -6,6 +6,7 @@ import math
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,6 +215,31 @@ def test_aliases_and_omitted_frequencies_are_charged(
             assert abs(value - exact) <= error
             worst = max(worst, abs(value - exact))
     assert worst > 1e-9
+
+
+@pytest.mark.parametrize("bins", [50.0, 1.5])
+@pytest.mark.parametrize("pattern", range(1, 5))
+def test_what_an_inversion_is_off_by_is_charged(bins: float, pattern: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd, p = (60, 30, 0), 0.3
+    inverse = ReportSums._inverse
+    exact = ReportSums(*([count] for count in crowd), p).pairs(tail=1e-3, bins_per_deviation=bins)
+
+    def off(self: ReportSums, *arguments: Any) -> Any:
+        values, errors, most, scale = inverse(self, *arguments)
+        errors = np.zeros_like(errors)
+        # One of the numbers, or all; D is much smaller than the others.
+        for number in range(len(values)) if pattern == 4 else [-1 - pattern % len(values)]:
+            errors[number] = 1e-3 * np.abs(values[number]).min()
+        sign = np.where(np.arange(values.shape[2]) % 2, 1.0, -1.0)
+        return values + 0.999 * sign * errors, errors, most, scale
+
+    monkeypatch.setattr(ReportSums, "_inverse", off)
+    found = ReportSums(*([count] for count in crowd), p).pairs(tail=1e-3, bins_per_deviation=bins)
+    for name in ("zero", "gain", "ratio"):
+        gap = np.abs(getattr(found, name) - getattr(exact, name))
+        allowed = getattr(found, f"{name}_error") + getattr(exact, f"{name}_error")
+        assert (gap <= allowed).all()
+        assert pattern < 4 or gap.max() > 1e-9
 
 
 @settings(max_examples=40, deadline=None)

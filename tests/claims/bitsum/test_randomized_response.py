@@ -15,6 +15,7 @@ from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.certificates.rationals import compose_rational
 from dpverify.changes import L2Ball
+from dpverify.claims import response_pairs
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
@@ -123,7 +124,7 @@ def test_a_cell_with_fewer_coins_than_its_pair_is_charged() -> None:
     # Of 198 users 119 toss a coin on average, and fewer than four with a probability of at most 1e-24.
     tail = 1e-24
     assert sure_coins(198, 0.3, tail) == (4, tail)
-    every = rr._pairs(400, 0.3, 1, tail).every
+    every = response_pairs.cover(400, 0.3, 1, tail).every
     assert isinstance(every, Covers)
     assert every.single is not None
     alone = mixed_reports(400 - 198, 1, 0.3, tail, coins=4).down
@@ -448,7 +449,7 @@ def test_one_or_two_users_have_only_attained_pairs(users: int) -> None:
 def test_the_note_of_an_account_is_that_of_its_pairs_and_costs_no_listing(users: int, p: float) -> None:
     protocol = RandomizedResponse(users, p)
     claims = rr.RandomizedResponseClaims()
-    made = rr._pairs.cache_info().misses
+    made = response_pairs.cover.cache_info().misses
     note = claims.note(protocol, claims.threat_models[0])
-    assert rr._pairs.cache_info().misses == made
+    assert response_pairs.cover.cache_info().misses == made
     assert claims.pairs(protocol).note == note
