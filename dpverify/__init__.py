@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from dpverify.planning.fronts import front
     from dpverify.planning.grid import plan_grid
     from dpverify.planning.least import least_epsilon, least_messages, least_users
+    from dpverify.planning.least_density import least_density_epsilon, least_density_users
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
@@ -184,6 +185,8 @@ __all__ = [
     "gamma_from_bandwidth",
     "hockey_stick",
     "largest_epsilon0",
+    "least_density_epsilon",
+    "least_density_users",
     "least_epsilon",
     "least_messages",
     "least_users",
@@ -242,6 +245,7 @@ _HOMES = {
     "dpverify.planning.account": ("account",),
     "dpverify.planning.fronts": ("front",),
     "dpverify.planning.grid": ("plan_grid",),
+    "dpverify.planning.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),

@@ -33,6 +33,7 @@ from dpverify.learning.evaluate import Learned
 from dpverify.learning.guarantee import LearnedGuarantee
 from dpverify.planning.densities import DensityGrid, NoDensity
 from dpverify.planning.density import DensityPlan, DensityRow
+from dpverify.planning.least_densities import LeastDensities, LeastDensity
 from dpverify.reproduction.experiment import Panel, Reproduction
 from dpverify.shown import Drawn, Shown
 from dpverify.spending.ledger import PrivacyLedger, Spent
@@ -121,6 +122,9 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "decoded": decoded,
     "demo": demonstration,
     "density": density,
+    "least_densities": lambda: LeastDensities(
+        "users", "inner-product", 4, None, "1", "1e-6", None, 0.2, None, None, (LeastDensity(9.0, density().rows[0]),)
+    ),
     "densities": lambda: DensityGrid("inner-product", 4, None, (density(), NoDensity(BUDGET, 7, "too few."))),
     "dossier": dossier,
     "front": lambda: dpverify.front(BUDGET, **FEW, bitsums=["poisson", "local-rr"], margins=[0.01]),

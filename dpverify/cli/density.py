@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +16,20 @@ _BITS = 1024
 _MOST_ENTRIES = 2**26
 
 if TYPE_CHECKING:
+    from dpverify.planning.least_densities import LeastDensities
     from protocols.kde import KernelDensityProtocol
 
-__all__ = ["Kernel", "check_kernel", "kernel_density", "kernels", "plan_kernel"]
+__all__ = [
+    "Bandwidth",
+    "Dimension",
+    "Kernel",
+    "KernelOrNone",
+    "check_kernel",
+    "kernel_density",
+    "kernels",
+    "least_kernel",
+    "plan_kernel",
+]
 
 
 def kernels() -> tuple[str, ...]:
@@ -29,6 +40,15 @@ def kernels() -> tuple[str, ...]:
 
 
 Kernel = Annotated[str, choice(known=kernels, help="inner-product, gaussian, laplacian or exponential.")]
+
+KernelOrNone = Annotated[
+    str | None,
+    choice("--kernel", known=kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
+]
+Dimension = Annotated[int | None, integer("--dimension", within="[1, inf)", help="d, of a kernel's points.")]
+Bandwidth = Annotated[
+    float | None, number("--bandwidth", within="(0, inf)", help="Of a kernel, in the units of its points.")
+]
 
 
 def kernel_density(
@@ -153,3 +173,34 @@ def plan_kernel(
         return
     print_result(grid.to_dict(), densities_table(grid), as_json)
     write_files(plot, as_csv, grid)
+
+
+def least_kernel(
+    find: Callable[..., LeastDensities],
+    *given: object,
+    plot: Path | None,
+    as_csv: Path | None,
+    as_json: bool,
+    **options: object,
+) -> None:
+    """Print the least users or epsilon for an error of a density.
+
+    Parameters
+    ----------
+    find : callable
+        One of `dpverify.planning.least_density`.
+    *given, **options
+        What it takes.
+    plot, as_csv, as_json
+        As typed.
+    """
+    from dpverify.report.least_densities import least_density_table
+
+    with told("answers") as progress:
+        found = find(*given, progress=progress, **options)
+    if not found.rows:
+        if as_json:
+            print_result(found.to_dict(), "", as_json)
+        raise InfeasibleBudgetError("\n".join(found.failures))
+    print_result(found.to_dict(), least_density_table(found), as_json)
+    write_files(plot, as_csv, found)

@@ -19,7 +19,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "plan --epsilon 0.5,1,2 --delta 1e-6 --users 1e4,1e5 --instances 64 --bitsum nb --csv plans.csv",
     ),
     "least": (f"least users {_BUDGET} --instances 8 --error 0.005 --bitsum nb",),
-    "least users": (f"least users {_BUDGET} --instances 8 --error 0.005 --bitsum nb",),
+    "least users": (
+        f"least users {_BUDGET} --instances 8 --error 0.005 --bitsum nb",
+        f"least users {_BUDGET} --kernel inner-product --dimension 16 --error 0.02",
+    ),
     "least epsilon": ("least epsilon --delta 1e-6 --users 10000 --instances 8 --rmse 50 --bitsum nb",),
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --rmse 36 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.density import Bandwidth, Dimension, KernelOrNone, check_kernel, least_kernel
 from dpverify.cli.groups import Listed
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _ALL = "all"
-_NOT_HERE = (
-    "A plan of a density estimator takes many times as long as one of a bitsum, so --kernel is of plan alone. For an "
-    "accuracy there is no least of anything without the data: it depends on how the classes lie; see reproduce."
+_OF_DENSITIES = (
+    "Of users and epsilon also for a density estimator, with --kernel: for an error of a density, or for a margin "
+    "between the densities of two classes. plan --kernel has its error against messages."
 )
 
 
@@ -63,12 +64,44 @@ Delta = Annotated[
 Rmse = Annotated[
     float, number("--rmse", within="(0, inf)", help="The root mean squared error of one bitsum in users, at most.")
 ]
+RmseOrNone = Annotated[
+    float | None,
+    number(
+        "--rmse",
+        within="(0, inf)",
+        help="The root mean squared error of one bitsum in users, at most; with --kernel, of a density, up to 1.",
+    ),
+]
+InstancesOrNone = Annotated[
+    int | None,
+    integer(
+        "--instances",
+        within="[1, inf)",
+        help="I, the bitsum instances that each user takes part in; --kernel chooses it.",
+    ),
+]
+Margin = Annotated[
+    float | None,
+    number(
+        "--margin",
+        within="(0, 2]",
+        help="With --kernel, in place of the error: two classes of so many users whose densities at a point differ by "
+        "this are told apart there.",
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    number(
+        "--confidence", within="(0, 1)", help="With --margin: the least probability of that, in {}; by default 0.9."
+    ),
+]
 Bitsum = Annotated[
     str | None,
     choice(
         "--bitsum",
         known=_bitsums,
-        help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler.",
+        help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler, "
+        "and with --kernel rr.",
     ),
 ]
 Sparsity = Annotated[
@@ -82,7 +115,7 @@ Adversary = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(cls=Listed, help=f"Find the least users, epsilon or messages for an error. {_NOT_HERE}")
+    group = typer.Typer(cls=Listed, help=f"Find the least users, epsilon or messages for an error. {_OF_DENSITIES}")
     group.command(name="users")(_users)
     group.command(name="epsilon")(_epsilon)
     group.command(name="messages")(_messages)
@@ -90,33 +123,95 @@ def register(app: typer.Typer) -> None:
     app.command(name="front")(_front)
 
 
+def _kernel(
+    kernel: str | None, dimension: int | None, error: bool, option: str, alone: dict[str, bool], chosen: dict[str, bool]
+) -> None:
+    """Check that options fit to whether there is a kernel."""
+    check_kernel(kernel, dimension, alone=alone, chosen=chosen)
+    if error is (kernel is not None and alone["--margin"]):
+        raise ValueError(
+            f"{option} must be given."
+            if kernel is None
+            else f"exactly one of the options '{option}' and '--margin' must be given with --kernel."
+        )
+    if alone["--confidence"] and not alone["--margin"]:
+        raise ValueError("--confidence must be omitted without --margin, which it belongs to.")
+
+
 def _users(
     epsilon: Epsilon,
     delta: Delta,
     error: Annotated[
-        float,
+        float | None,
         number(
             within="(0, 1]",
             help="The root mean squared error of one bitsum divided by n, at most, in {}: an error in users hardly "
-            "depends on how many there are.",
+            "depends on how many there are. With --kernel, of a density.",
         ),
-    ],
-    instances: Instances,
+    ] = None,
+    instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
     squared_change: SquaredChange = None,
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
     honest_fraction: HonestFraction = None,
+    kernel: KernelOrNone = None,
+    dimension: Dimension = None,
+    bandwidth: Bandwidth = None,
+    margin: Margin = None,
+    confidence: Confidence = None,
     plot: Plot = None,
     as_csv: Table = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the least number of users with whom a share of them is estimated this well.
 
-    The plan for it is shown to reach the error, and the plan for one user fewer not to.
+    The plan for it is shown to reach the error, and the plan for one user fewer not to; with --kernel, for
+    one less in the fourth digit.
     """
     check_files(plot, as_csv)
+    _kernel(
+        kernel,
+        dimension,
+        error is not None,
+        "--error",
+        alone={
+            "--dimension": dimension is not None,
+            "--bandwidth": bandwidth is not None,
+            "--margin": margin is not None,
+            "--confidence": confidence is not None,
+        },
+        chosen={
+            "--instances": instances is not None,
+            "--squared-change": squared_change is not None,
+            "--ball": ball,
+            "--sparsity": sparsity != 1,
+            "--threat-model": adversary is not None,
+        },
+    )
+    if kernel is not None:
+        from dpverify.planning.least_density import least_density_users
+
+        least_kernel(
+            least_density_users,
+            kernel,
+            dimension,
+            (epsilon, delta),
+            error=error,
+            margin=margin,
+            confidence=confidence,
+            bandwidth=1.0 if bandwidth is None else bandwidth,
+            bitsums=_chosen(bitsum or "rr"),
+            honest_fraction=honest_fraction,
+            every_rung=bitsum != _ALL,
+            plot=plot,
+            as_csv=as_csv,
+            as_json=as_json,
+        )
+        return
+    assert error is not None
+    assert instances is not None
     from dpverify.planning.least import least_users
 
     with told("protocols") as progress:
@@ -137,15 +232,20 @@ def _users(
 
 def _epsilon(
     delta: Delta,
-    rmse: Rmse,
     users: Users,
-    instances: Instances,
+    rmse: RmseOrNone = None,
+    instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
     squared_change: SquaredChange = None,
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
     honest_fraction: HonestFraction = None,
+    kernel: KernelOrNone = None,
+    dimension: Dimension = None,
+    bandwidth: Bandwidth = None,
+    margin: Margin = None,
+    confidence: Confidence = None,
     plot: Plot = None,
     as_csv: Table = None,
     as_json: AsJson = False,
@@ -155,6 +255,50 @@ def _epsilon(
     The plan for it is shown to reach the error, and the plan for one less in the fourth digit not to.
     """
     check_files(plot, as_csv)
+    _kernel(
+        kernel,
+        dimension,
+        rmse is not None,
+        "--rmse",
+        alone={
+            "--dimension": dimension is not None,
+            "--bandwidth": bandwidth is not None,
+            "--margin": margin is not None,
+            "--confidence": confidence is not None,
+        },
+        chosen={
+            "--instances": instances is not None,
+            "--squared-change": squared_change is not None,
+            "--ball": ball,
+            "--sparsity": sparsity != 1,
+            "--threat-model": adversary is not None,
+        },
+    )
+    if kernel is not None:
+        if rmse is not None and rmse > 1.0:
+            raise ValueError(f"--rmse={rmse} must be in (0, 1] with --kernel: it is the error of a density.")
+        from dpverify.planning.least_density import least_density_epsilon
+
+        least_kernel(
+            least_density_epsilon,
+            kernel,
+            dimension,
+            delta,
+            users=users,
+            error=rmse,
+            margin=margin,
+            confidence=confidence,
+            bandwidth=1.0 if bandwidth is None else bandwidth,
+            bitsums=_chosen(bitsum or "rr"),
+            honest_fraction=honest_fraction,
+            every_rung=bitsum != _ALL,
+            plot=plot,
+            as_csv=as_csv,
+            as_json=as_json,
+        )
+        return
+    assert rmse is not None
+    assert instances is not None
     from dpverify.planning.least import least_epsilon
 
     with told("protocols") as progress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpverify.cli.density import check_kernel, kernels, plan_kernel
+from dpverify.cli.density import Bandwidth, Dimension, KernelOrNone, check_kernel, plan_kernel
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
@@ -122,14 +122,9 @@ def plan(
         threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
     ] = None,
     honest_fraction: HonestFraction = None,
-    kernel: Annotated[
-        str | None,
-        choice(known=kernels, help="Plan a density estimator for this kernel: features, range and bitsum."),
-    ] = None,
-    dimension: Annotated[int | None, integer(within="[1, inf)", help="d, of a kernel's points.")] = None,
-    bandwidth: Annotated[
-        float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
-    ] = None,
+    kernel: KernelOrNone = None,
+    dimension: Dimension = None,
+    bandwidth: Bandwidth = None,
     plot: Plot = None,
     as_csv: Table = None,
     as_json: AsJson = False,

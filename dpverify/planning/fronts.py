@@ -54,7 +54,14 @@ def undominated(rows: Iterable[_Row], messages: _Measure[_Row], error: _Measure[
     return tuple(found)
 
 
-def knee(front: Sequence[_Row], messages: _Measure[_Row], error: _Measure[_Row], within: float = WITHIN) -> Knee:
+def knee(
+    front: Sequence[_Row],
+    messages: _Measure[_Row],
+    error: _Measure[_Row],
+    within: float = WITHIN,
+    *,
+    what: str = "error",
+) -> Knee:
     """Return the row of fewest messages whose error is within a share of the least, and what that saves.
 
     Parameters
@@ -65,17 +72,21 @@ def knee(front: Sequence[_Row], messages: _Measure[_Row], error: _Measure[_Row],
         What a row costs, and how much it errs.
     within : float
         The share.
+    what : str
+        What is called the error.
     """
     best = front[-1]
     row = next(row for row in front if error(row) <= (1.0 + within) * error(best))
     if row is best:
         alone = len(front) == 1
         why = (
-            "the least error, and the fewest messages" if alone else f"no other row is within {within:.0%} of its error"
+            f"the least {what}, and the fewest messages"
+            if alone
+            else f"no other row is within {within:.0%} of its {what}"
         )
         return Knee(row, why)
     more, share = error(row) / error(best) - 1.0, messages(row) / messages(best)
-    return Knee(row, f"knee: {more:.1%} more error than the best row, {share:.3g} of its messages")
+    return Knee(row, f"knee: {more:.1%} more {what} than the best row, {share:.3g} of its messages")
 
 
 @dataclass(frozen=True)

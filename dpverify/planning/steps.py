@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from dpverify.search import largest_integer, smallest_at_level
 
-__all__ = ["EPSILONS", "USERS", "Steps"]
+__all__ = ["EPSILONS", "ROUND_USERS", "USERS", "Steps"]
 
 _MOST_USERS = 10**10
 _ONE = 1000
@@ -41,7 +41,9 @@ class Steps:
     value: Callable[[int], str]
     most: int
 
-    def least(self, error: Callable[[int], float], level: float, start: float) -> int | None:
+    def least(
+        self, error: Callable[[int], float], level: float, start: float, *, slope: float | None = None
+    ) -> int | None:
         """Return a number at which an error is at most a level while it is above at the one before, or None.
 
         Both are tried; 1 has none before it. Where the error falls that is the least number of all.
@@ -55,10 +57,14 @@ class Steps:
             Positive.
         start : float
             The value at which to begin.
+        slope : float, optional
+            Of which power the error falls, about, where that is known.
         """
         last = float(self.value(self.most))
         begin = min(max(start, float(self.value(1))), last)
-        near = smallest_at_level(lambda at: error(min(self.index(at), self.most)), level, begin, last, _CLOSE)
+        near = smallest_at_level(
+            lambda at: error(min(self.index(at), self.most)), level, begin, last, _CLOSE, slope=slope
+        )
         if near is None:
             return None
         found = largest_integer(lambda at: error(at) > level, self.index(near), 0, self.most) + 1
@@ -81,7 +87,22 @@ def _whole(value: float) -> int:
     return max(1, round(value))
 
 
+def _round_users(index: int) -> str:
+    """Return the integer of four digits at most, and zeros behind them, with this number."""
+    power, digits = divmod(max(index - _ONE, 0), 9 * _ONE)
+    return str(index if index < _ONE else (_ONE + digits) * 10**power)
+
+
+def _round_index(value: float) -> int:
+    if value < _ONE:
+        return _whole(value)
+    power = math.floor(math.log10(value)) - 3
+    return power * 9 * _ONE + round(value / math.pow(10.0, power))
+
+
 EPSILONS = Steps("epsilons", _decimal_index, _decimal, _decimal_index(10.0**_LARGEST))
 """The decimals of four significant digits from 1e-9 to 1000."""
 USERS = Steps("numbers of users", _whole, str, _MOST_USERS)
 """The integers from 1 to 10^10."""
+ROUND_USERS = Steps("numbers of users", _round_index, _round_users, _round_index(_MOST_USERS))
+"""The integers from 1 to 10^10 of four significant digits, for plans that take seconds each."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import shlex
 from pathlib import Path
 
 import pytest
 
 from dpverify import cli
+from dpverify.guarantee import Budget
+from dpverify.planning import density
 from dpverify.planning.fronts import front
 from dpverify.planning.least import least_epsilon, least_messages, least_users
+from dpverify.planning.least_density import error_for_margin, least_density_users
+from dpverify.planning.plan import PlanRow, plan
 from tests.cli.words import Run
 
 DELTA = ["--delta", "1e-6", "--instances", "2", "--bitsum", "poisson"]
@@ -35,6 +40,57 @@ def test_they_print_what_the_library_returns(run: Run) -> None:
     found = run(*FRONT, "--json")
     assert found.pop("check").startswith("dpverify account poisson ")
     assert found == front((1, "1e-6"), users=2000, **common).to_dict()
+
+
+def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quick(bitsum: str, budget: Budget, *, users: int, squared_change: float, **more: object) -> PlanRow:
+        row = plan("central-gaussian", budget, users=users, instances=1)
+        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * squared_change**0.5)
+
+    monkeypatch.setattr(density, "plan", quick)
+    kernel = ["--kernel", "inner-product", "--dimension", "8", "--delta", "1e-4", "--csv", str(tmp_path / "x.csv")]
+    found = run("least", "users", "--epsilon", "2", *kernel, "--error", "0.05", "--json")
+    assert found == least_density_users("inner-product", 8, (2, "1e-4"), error=0.05).to_dict()
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        assert [float(row["least"]) for row in csv.DictReader(file)] == [row["least"] for row in found["rows"]]
+    users = ["--users", "300", "--bitsum", "poisson"]
+    found = run("least", "epsilon", *kernel, *users, "--margin", "0.2", "--confidence", "0.8", "--json")
+    assert {row["bitsum"]["bitsum"] for row in found["rows"]} == {"poisson"}
+    assert found["error"] == error_for_margin(0.2, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("users --epsilon 1 --instances 3", "--error must be given."),
+        ("users --epsilon 1 --error .1", "one of the options '--instances' and '--kernel' must be given."),
+        ("users --epsilon 1 --instances 3 --error .1 --margin .2", "--margin must be omitted without --kernel."),
+        ("users --epsilon 1 --kernel gaussian --dimension 3", "exactly one of the options '--error' and '--margin'"),
+        (
+            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --margin .2",
+            "exactly one of the options '--error' and '--margin'",
+        ),
+        (
+            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --confidence .2",
+            "--confidence must be omitted without --margin",
+        ),
+        ("users --epsilon 1 --kernel gaussian --error .1", "--dimension must be given with --kernel."),
+        (
+            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --instances 3",
+            "--instances must be omitted with --kernel",
+        ),
+        ("epsilon --users 9 --kernel gaussian --dimension 3 --rmse 3", "--rmse=3.0 must be in (0, 1] with --kernel"),
+        (
+            "users --epsilon 1 --kernel gaussian --dimension 3 --error 1e-6",
+            "an error of 1e-06 is not reached with 2,048",
+        ),
+    ],
+)
+def test_options_of_a_kernel_that_do_not_fit(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["least", *words.split(), "--delta", "1e-6"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said)
+    assert err.count("\n") == 1
 
 
 def test_nothing_found_is_a_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:

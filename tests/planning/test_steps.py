@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.planning.steps import EPSILONS, USERS
+from dpverify.planning.steps import EPSILONS, ROUND_USERS, USERS
 
 
 @given(st.integers(1, EPSILONS.most - 1))
@@ -53,3 +53,13 @@ def test_epsilons_have_two_sides(level: float) -> None:
     else:
         assert found is not None
         assert 1.0 / float(EPSILONS.value(found)) <= level < 1.0 / float(EPSILONS.value(found - 1))
+
+
+def test_round_users_have_four_digits() -> None:
+    values = [int(ROUND_USERS.value(index)) for index in range(1, 30_000)]
+    assert values[:1200] == list(range(1, 1201))
+    assert values == sorted(set(values))
+    assert all(len(str(value).rstrip("0")) <= 4 for value in values)
+    assert all(ROUND_USERS.index(float(value)) == index for index, value in enumerate(values, 1))
+    assert int(ROUND_USERS.value(ROUND_USERS.most)) == 10**10
+    assert ROUND_USERS.index(123_456.0) == ROUND_USERS.index(123_500.0)
