@@ -24,6 +24,7 @@ __all__ = [
     "check_generator",
     "check_indices",
     "check_integer",
+    "check_participants",
     "check_probability",
     "check_real",
     "check_vectors",
@@ -31,9 +32,15 @@ __all__ = [
 
 
 def describe_range(low: float | None, high: float | None, low_open: bool, high_open: bool) -> str:
-    left = "(-inf" if low is None else f"{'(' if low_open else '['}{low:g}"
-    right = "inf)" if high is None else f"{high:g}{')' if high_open else ']'}"
+    left = "(-inf" if low is None else f"{'(' if low_open else '['}{_shown(low)}"
+    right = "inf)" if high is None else f"{_shown(high)}{')' if high_open else ']'}"
     return f"{left}, {right}"
+
+
+def _shown(end: float) -> str:
+    """Return the end of a range in few digits where those are all it has, else in full."""
+    short = f"{end:g}"
+    return short if float(short) == end else str(end)
 
 
 def check_real(
@@ -93,6 +100,30 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
     return number
+
+
+def check_participants(name: str, participants: int, users: int) -> None:
+    """Refuse more participants than the public number of users: noise, estimate and privacy are set for that number.
+
+    Fewer are dropouts, which protocols allow where they say so.
+
+    Parameters
+    ----------
+    name : str
+        The argument that holds the participants' inputs, for the message.
+    participants, users : int
+        How many take part, and how many may.
+
+    Raises
+    ------
+    ValueError
+        If they are more.
+    """
+    if participants > users:
+        raise ValueError(
+            f"{name} holds {participants} users, but must hold at most users={users}: the noise and the estimate are "
+            "set for that number."
+        )
 
 
 def check_flag(name: str, value: Any) -> bool:

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_flag, check_generator, check_integer, check_real, check_vectors
+from protocols.validation import (
+    check_flag,
+    check_generator,
+    check_integer,
+    check_participants,
+    check_real,
+    check_vectors,
+)
 
 __all__ = ["VectorSum"]
 
@@ -23,7 +30,7 @@ class VectorSum:
     Parameters
     ----------
     users : int
-        The number of users n, public.
+        The number of users n, public; fewer may take part, never more.
     dimension : int
         d, the number of coordinates of each user's vector in [0, 1]^d.
     levels : int
@@ -145,9 +152,10 @@ class VectorSum:
         Raises
         ------
         ValueError
-            For another shape, or an entry outside [0, 1].
+            For another shape, an entry outside [0, 1], or more than n vectors.
         """
         array = self._check(vectors)
+        check_participants("vectors", len(array), self.users)
         check_generator("rng", rng)
         coordinates = self._sample_coordinates(len(array), rng)
         scaled = np.take_along_axis(array, coordinates, axis=1) * self.levels
@@ -200,6 +208,7 @@ class VectorSum:
         held = np.ones(len(laws), dtype=np.int64) if holders is None else np.asarray(holders)
         if held.shape != (len(laws),) or not np.issubdtype(held.dtype, np.integer) or (held < 0).any():
             raise ValueError(f"holders={holders!r} must be {len(laws)} integers in [0, inf), one for each vector.")
+        check_participants("vectors" if holders is None else "holders", int(held.sum()), self.users)
         counts = np.zeros((self.dimension, self.levels + 1), dtype=np.int64)
         for law, users in zip(laws, held, strict=True):
             counts += rng.multinomial(self._count_coordinates(int(users), rng), law)
@@ -229,7 +238,9 @@ class VectorSum:
                 f"view has shape {counts.shape} and dtype {counts.dtype}, but must hold counts in [0, inf) of shape "
                 f"(..., {shape[0]}, {shape[1]})."
             )
-        present = self.users if participants is None else check_integer("participants", participants, low=0)
+        present = check_integer(
+            "participants", self.users if participants is None else participants, low=0, high=self.users
+        )
         reports = counts.sum(axis=-1)
         total = counts @ np.arange(self.levels + 1) / self.levels
         gamma = self.blanket_probability

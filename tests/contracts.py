@@ -40,8 +40,8 @@ class BitsumContract:
                 ]
                 sampled = rows(self.protocol.sample_view(np.full(20_000, ones), rng, participants=participants))
                 assert_same_law([tuple(view) for view in views], sampled)
-                # Users do not know of each other: those of many runs may be asked at once.
-                sent = self.protocol.randomize(np.tile(bits, 4000), rng)
+                # Users do not know of each other: those of many runs are as one large crowd with the same randomizer.
+                sent = self.protocol.with_users(4000 * self.protocol.users).randomize(np.tile(bits, 4000), rng)
                 of_run = [sent.senders[sent.symbols == symbol] // participants for symbol in self.protocol.alphabet]
                 counts = np.stack([np.bincount(runs, minlength=4000) for runs in of_run], axis=1)
                 assert_same_law(rows(counts), sampled)
@@ -124,8 +124,18 @@ class BitsumContract:
             self.protocol.sample_view([0, users + 1], rng)
         with pytest.raises(ValueError, match=r"^ones=2 must be in \[0, 1\]\.$"):
             self.protocol.sample_view(2, rng, participants=1)
-        with pytest.raises(ValueError, match=r"^participants=-1 must be an integer in \[0, inf\)\.$"):
-            self.protocol.sample_view(0, rng, participants=-1)
+
+    def test_no_more_take_part_than_there_are_users(self) -> None:
+        rng, users = np.random.default_rng(0), self.protocol.users
+        more = np.ones(users + 1, dtype=int)
+        refusal = rf"^bits holds {users + 1} users, but must hold at most users={users}: .*\.$"
+        for call in (self.protocol.run, self.protocol.randomize):
+            with pytest.raises(ValueError, match=refusal):
+                call(more, rng)
+        for participants in (-1, users + 1):
+            allowed = rf"^participants={participants} must be an integer in \[0, {users}\]\.$"
+            with pytest.raises(ValueError, match=allowed):
+                self.protocol.sample_view(0, rng, participants=participants)
 
     def test_strange_symbols_are_refused(self) -> None:
         strange = max(self.protocol.alphabet) + 5

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_bits, check_generator, check_integer
+from protocols.validation import check_bits, check_generator, check_integer, check_participants
 
 __all__ = ["BitsumProtocol"]
 
@@ -27,7 +27,8 @@ class BitsumProtocol(ABC):
     Parameters
     ----------
     users : int
-        The number of users n that the parameters are set for; public, at least 1. Fewer users may take part (dropouts).
+        The number of users n that the parameters are set for; public, at least 1. Fewer users may take part (dropouts),
+        never more.
 
     Raises
     ------
@@ -102,16 +103,21 @@ class BitsumProtocol(ABC):
         Parameters
         ----------
         bits : array_like of {0, 1}, shape (participants,)
-            One bit per participating user.
+            One bit per participating user, of whom there are at most n.
         rng : numpy.random.Generator
             The users' private randomness (a simulation: real users do not share a generator).
 
         Raises
         ------
         ValueError
-            If an entry is neither 0 nor 1.
+            If an entry is neither 0 nor 1, or there are more than n.
         """
-        return self._randomize(check_bits("bits", bits), check_generator("rng", rng))
+        return self._randomize(self._check_bits(bits), check_generator("rng", rng))
+
+    def _check_bits(self, bits: ArrayLike) -> NDArray[np.int64]:
+        checked = check_bits("bits", bits)
+        check_participants("bits", checked.size, self.users)
+        return checked
 
     def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of the sum from a view.
@@ -156,7 +162,7 @@ class BitsumProtocol(ABC):
         rng : numpy.random.Generator
             Private randomness.
         participants : int, optional
-            How many users take part; `users` when omitted.
+            How many users take part, at most n; `users` when omitted.
 
         Returns
         -------
@@ -165,9 +171,11 @@ class BitsumProtocol(ABC):
         Raises
         ------
         ValueError
-            If a count of ones is outside [0, participants].
+            If a count of ones is outside [0, participants], or that is above n.
         """
-        taking_part = self.users if participants is None else check_integer("participants", participants, low=0)
+        taking_part = check_integer(
+            "participants", self.users if participants is None else participants, low=0, high=self.users
+        )
         counts = np.asarray(ones)
         if not np.issubdtype(counts.dtype, np.integer):
             raise TypeError(f"ones has dtype {counts.dtype}, but must hold integers in [0, {taking_part}].")

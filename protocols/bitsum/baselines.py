@@ -14,7 +14,7 @@ from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import negative_binomial
 from protocols.shuffler import UserMessages
-from protocols.validation import check_bits, check_real
+from protocols.validation import check_real
 
 __all__ = [
     "CentralDiscreteGaussian",
@@ -78,7 +78,7 @@ class CentralSum(BitsumProtocol):
 
     def run(self, bits: ArrayLike, rng: np.random.Generator) -> float:
         """Return the noisy sum of the bits."""
-        checked = check_bits("bits", bits)
+        checked = self._check_bits(bits)
         return float(self.analyze(self.sample_view(checked.sum(), rng, participants=checked.size)))
 
 

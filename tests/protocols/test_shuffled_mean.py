@@ -28,7 +28,7 @@ def test_messages_and_aggregates_have_one_law() -> None:
 
 
 def test_a_report_is_the_bit_or_a_fair_coin() -> None:
-    sent = MEAN.randomize(np.ones(60_000), np.random.default_rng(3))
+    sent = MEAN.with_users(60_000).randomize(np.ones(60_000), np.random.default_rng(3))
     assert sent.per_user(60_000).max() == 1
     assert_mean(sent.symbols, 1.0 - 0.2, 0.16)
 
@@ -48,5 +48,7 @@ def test_p_is_a_probability(p: float) -> None:
 def test_every_user_has_a_bit() -> None:
     with pytest.raises(ValueError, match=r"^bits has 2 entries, but must have one for each of users=6\.$"):
         MEAN.run([0, 1], np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"^bits holds 7 users, but must hold at most users=6: "):
+        MEAN.run([0] * 7, np.random.default_rng(1))
     with pytest.raises(ValueError, match=r"^bits\[0\]=0\.5 must be 0 or 1\.$"):
         MEAN.run([0.5] * 6, np.random.default_rng(1))

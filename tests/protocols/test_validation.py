@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from protocols.validation import (
     check_flag,
     check_generator,
     check_integer,
+    check_participants,
     check_probability,
     check_real,
     check_vectors,
@@ -82,6 +84,18 @@ def test_integers() -> None:
         with pytest.raises(ValueError, match=r"^n=") as caught:
             check_integer("n", bad, **limits)
         assert str(caught.value) == f"n={bad} must be an integer in {shown}."
+
+
+def test_the_ends_of_a_range_are_told_exactly() -> None:
+    for high, shown in ((10**6, "1e+06"), (1_234_567, "1234567"), (2**53, "9007199254740992"), (200_000, "200000")):
+        with pytest.raises(ValueError, match=rf"^n=-1 must be an integer in \[0, {re.escape(shown)}\]\.$"):
+            check_integer("n", -1, low=0, high=high)
+
+
+def test_participants_are_at_most_the_users() -> None:
+    check_participants("bits", 5, 5)
+    with pytest.raises(ValueError, match=r"^bits holds 6 users, but must hold at most users=5: .*\.$"):
+        check_participants("bits", 6, 5)
 
 
 def test_a_word_is_found_in_any_case_and_told_if_unknown() -> None:

@@ -44,7 +44,7 @@ def test_dropouts_are_known_to_the_analyzer() -> None:
 
 
 def test_each_user_reports_distinct_coordinates_one_from_each_block(protocol: VectorSum) -> None:
-    sent = protocol.randomize(np.full((50, 3), 0.5), np.random.default_rng(4))
+    sent = protocol.with_users(50).randomize(np.full((50, 3), 0.5), np.random.default_rng(4))
     assert (sent.per_user(50) == protocol.sampled).all()
     coordinates = sent.symbols[:, 0].reshape(50, protocol.sampled)
     assert all(np.unique(row).size == protocol.sampled for row in coordinates)
@@ -54,11 +54,22 @@ def test_each_user_reports_distinct_coordinates_one_from_each_block(protocol: Ve
 
 def test_report_law_of_one_coordinate() -> None:
     # Every step by hand: x = 0.3 is 0.6 levels up, so 0 w.p. 0.4 and 1 w.p. 0.6; then one of three values w.p. 0.3.
-    protocol = VectorSum(1, 1, 2, 0.3)
+    protocol = VectorSum(100_000, 1, 2, 0.3)
     expected = {0: 0.7 * 0.4 + 0.1, 1: 0.7 * 0.6 + 0.1, 2: 0.1}
     assert protocol.report_law([[0.3]])[0, 0] == pytest.approx(list(expected.values()), rel=1e-14)
     sent = protocol.randomize(np.full((100_000, 1), 0.3), np.random.default_rng(5))
     assert_law(sent.symbols[:, 1].tolist(), expected)
+
+
+def test_no_more_take_part_than_there_are_users() -> None:
+    protocol, rng, four = KINDS["subset"], np.random.default_rng(7), np.full((4, 3), 0.5)
+    for call in (protocol.run, protocol.randomize, protocol.sample_view):
+        with pytest.raises(ValueError, match=r"^vectors holds 4 users, but must hold at most users=3: .*\.$"):
+            call(four, rng)
+    with pytest.raises(ValueError, match=r"^holders holds 4 users, but must hold at most users=3: .*\.$"):
+        protocol.sample_view(VECTORS, rng, holders=[3, 1])
+    with pytest.raises(ValueError, match=r"^participants=4 must be an integer in \[0, 3\]\.$"):
+        protocol.analyze(protocol.sample_view(VECTORS, rng), participants=4)
 
 
 def test_run_of_exact_reports_is_the_sum() -> None:

@@ -187,7 +187,7 @@ class BitsumClaims(MechanismClaims[P]):
         ones : int
             How many of the participants hold 1.
         participants : int, optional
-            How many users take part, with noise of m/n of the total; all when omitted.
+            How many users take part, with noise of m/n of the total: at most n, all when omitted.
 
         Raises
         ------
@@ -292,5 +292,6 @@ class BitsumClaims(MechanismClaims[P]):
 
 
 def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> tuple[int, int]:
-    taking_part = protocol.users if participants is None else check_integer("participants", participants, low=0)
+    users = protocol.users
+    taking_part = check_integer("participants", users if participants is None else participants, low=0, high=users)
     return check_integer("ones", ones, low=0, high=taking_part), taking_part
