@@ -1,14 +1,37 @@
 """`python -m dpverify` is the command line, and so is the script `dpverify`."""
 
+import os
 import sys
+from collections.abc import MutableMapping, Sequence
 
 from dpverify.optional import MissingPackageError, needing
 
-__all__ = ["main"]
+__all__ = ["main", "spare_threads"]
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+_SMALL = frozenset("plan least front budget means rappor account amplify crowd certify spend spent serve".split())
+"""What multiplies small matrices only: classifiers and mechanisms under audit may have larger ones."""
+
+
+def spare_threads(words: Sequence[str], environment: MutableMapping[str, str]) -> None:
+    """Let the linear algebra of a command use one thread, unless its user has said how many.
+
+    The matrices of an account are small: threads for them wait for one another, the longer the busier the machine.
+
+    Parameters
+    ----------
+    words : sequence of str
+        What was typed.
+    environment : mutable mapping
+        Of the process; numpy reads it when it is first imported.
+    """
+    if not any(name in environment for name in _THREADS) and _SMALL.intersection(words[:1]):
+        environment["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def main() -> int:
     """Run the command line on the words that were typed, and return its exit status."""
+    spare_threads(sys.argv[1:], os.environ)
     try:
         with needing("The command line"):
             from dpverify import cli

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import typer
 
 from dpverify import cli
+from dpverify.__main__ import spare_threads
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -105,3 +107,30 @@ def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:
         not imported("import dpverify.planning.plan, dpverify.planning.comparison, protocols.kde, protocols.bitsum")
         & SLOW
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "left"),
+    [
+        (["plan", "--users", "9"], {}, {"OPENBLAS_NUM_THREADS": "1"}),
+        (["plan"], {"OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "2"}),
+        (["plan"], {"OPENBLAS_NUM_THREADS": "4"}, {"OPENBLAS_NUM_THREADS": "4"}),
+        (["classify"], {}, {}),
+        (["audit"], {}, {}),
+        ([], {}, {}),
+    ],
+)
+def test_a_command_uses_one_thread_unless_it_is_told(
+    words: list[str], environment: dict[str, str], left: dict[str, str]
+) -> None:
+    spare_threads(words, environment)
+    assert environment == left
+
+
+def test_only_a_command_touches_the_threads_of_its_process() -> None:
+    code = "import os, dpverify.__main__, dpverify.cli; print('OPENBLAS_NUM_THREADS' in os.environ)"
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=ROOT, check=True
+    )
+    assert told.stdout == "False\n"

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -276,3 +277,34 @@ def test_rare_losses_of_parts_count() -> None:
     found = AnyMix([FLAT, whole], rare, 4, epsilon=3.0, delta=1e-4)
     for epsilon in EPSILONS:
         assert max(mixed(mix, epsilon) for mix in mixes([FLAT, rare], 4)) <= found.delta(epsilon)
+
+
+def test_all_terms_are_of_the_parts_of_what_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One with the rare losses of a whole and the common ones of its part is no pair at all.
+    whole = Branch(atoms([-1.5, 0.1, 1.5], [0.7, 0.2, 0.1]), lambda: [Branch(FLAT), Branch(STEEP)])
+    asked = list[tuple[str, list[int]]]()
+
+    def watch(owner: type, name: str, place: int) -> None:
+        made = getattr(owner, name)
+
+        def watched(self: Any, *arguments: Any) -> Any:
+            asked.append((name, sorted(id(branch.pair) for branch in arguments[place])))
+            found = made(self, *arguments)
+            if name == "_largest":
+                asked.append(("left", sorted(id(branch.pair) for branch in found[1])))
+            return found
+
+        monkeypatch.setattr(owner, name, watched)
+
+    watch(AnyMix, "_bound", 0)
+    watch(AnyMix, "_largest", 1)
+    watch(any_mix.Sums, "others", 0)
+    watch(any_mix.Sums, "largest_rare", 0)
+    monkeypatch.setattr(AnyMix, "_layouts", lambda self, worst: [self._layout(worst, 3, [0.1])])
+    bound([FLAT, whole], 6)
+    last = max(place for place, (name, _) in enumerate(asked) if name == "_bound")
+    leaves = next(pairs for name, pairs in asked[last:] if name == "left")
+    assert leaves == sorted([id(FLAT), id(FLAT), id(STEEP)])
+    later = asked[last + 3 :]
+    assert {name for name, _ in later} == {"_largest", "left", "others", "largest_rare"}
+    assert all(pairs == leaves for _, pairs in later)
