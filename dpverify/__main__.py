@@ -9,7 +9,9 @@ from dpverify.optional import MissingPackageError, needing
 __all__ = ["main", "spare_threads"]
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
-_SMALL = frozenset("plan least front budget means rappor account amplify crowd certify spend spent serve".split())
+_SMALL = frozenset(
+    ("account", "amplify", "budget", "certify", "crowd", "front", "least", "means", "plan", "rappor", "serve", "spend")
+)
 """What multiplies small matrices only: classifiers and mechanisms under audit may have larger ones."""
 
 

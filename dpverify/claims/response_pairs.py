@@ -188,7 +188,8 @@ def _covered(users: int, p: float, most_cells: int, tail: float, bins: int, *, s
     reports, once = ListedReports(users, p, tail), list[PrivacyLossDistribution]()
     wide = list(_cells(half, min(most_cells, _MOST_LISTED_CELLS)))
     if sample:
-        cells, wide = ([*some[:_FIRST], *some[_FIRST::_SAMPLED]] for some in (cells, wide))
+        # With few flips the worst by itself is next to the end.
+        cells, wide = [*cells[:_FIRST], *cells[_FIRST::_SAMPLED]], wide[:2]
     single = functools.partial(reports.branches, wide) if users * p < _MOST_DIVIDED_FLIPS else None
     listed = _listed(users, p, tail)
     if listed and not _chorded(users, p, tail):

@@ -69,7 +69,7 @@ _TRIED_ATOMS = 8
 """For each H, how many numbers of atoms of the worst pair are tried as its rare losses."""
 _MOST_OF_CLASSES, _FIRST_ATOMS = 3, 2
 """Up to which H two classes are tried, and how many atoms the first of them has at most."""
-_MARGINS = (1.005, 1.02, 1.05, 1.15)
+_MARGINS = (1.02, 1.005, 1.05, 1.15)
 """What q is beyond the mass of these atoms, as other pairs may have a little more of nearly the same loss."""
 _LEFT_OUT, _NOTHING = 3e-4, 1e-4
 """The share of delta for H or more rare losses, and that beside which a term is not looked at."""
@@ -154,12 +154,20 @@ class AnyMix:
         places = {int(_SAMPLE**i) - 1 for i in range(math.ceil(math.log(len(branches) + 1.0, _SAMPLE)))}
         places |= set(range(min(_NEAREST, len(branches))))
         sample = [*guess, *(branches[i] for i in sorted(places))]
-        finalists = [
-            self._layout(worst, layout.most, [margin * layout.masses[0], *layout.masses[1:]])
-            for _, layout in found
-            for margin in (_MARGINS if layout.most > 1 else (1.0,))
-        ]
-        chosen = min(finalists, key=lambda layout: self._cost(self._bound(sample, layout)))
+
+        def widened(layout: _Layout, margin: float) -> _Layout:
+            return self._layout(worst, layout.most, [margin * layout.masses[0], *layout.masses[1:]])
+
+        def cost(layout: _Layout) -> float:
+            return self._cost(self._bound(sample, layout))
+
+        # All finalists with the first margin, and the best of them with the others.
+        wide = [widened(layout, _MARGINS[0]) if layout.most > 1 else layout for _, layout in found]
+        costs = [cost(layout) for layout in wide]
+        place = int(np.argmin(costs))
+        others = [widened(found[place][1], margin) for margin in _MARGINS[1:] if wide[place].most > 1]
+        at_others = [(cost(layout), layout) for layout in others]
+        chosen = min([(costs[place], wide[place]), *at_others], key=lambda one: one[0])[1]
         self._found = self._bound(branches, chosen, worst)
 
     def _admit(self, branches: Sequence[Branch]) -> None:

@@ -191,17 +191,21 @@ def _turns(angles: NDArray[np.float64], number: int) -> NDArray[np.complex128]:
     so do, at most, the a below them. All that is 15 of the angle k a.
     """
     made = np.zeros((number, angles.size), dtype=np.complex128)
-    known = 1
-    while known < number:
-        power = _turned(known * angles)
+    powers = _turned(np.ldexp(angles, np.arange((number - 1).bit_length())[:, None]))
+    for place, power in enumerate(powers):
+        known = 2**place
         before, after = made[: number - known][:known], made[known : 2 * known]
         np.multiply(before, power, out=after)
         after += before
         after += power
-        known *= 2
     return made
 
 
 def _turned(angles: NDArray[np.float64]) -> NDArray[np.complex128]:
     """Return `e^(i a) - 1` without cancellation."""
-    return np.asarray(-2.0 * np.sin(0.5 * angles) ** 2 + 1j * np.sin(angles))
+    found = np.empty(angles.shape, dtype=np.complex128)
+    half = np.sin(0.5 * angles)
+    half *= half
+    np.multiply(half, -2.0, out=found.real)
+    np.sin(angles, out=found.imag)
+    return found

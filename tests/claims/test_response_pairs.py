@@ -27,7 +27,7 @@ def covers(pairs: Pairs) -> Covers:
     return pairs.every
 
 
-def epsilon(pairs: Pairs, instances: int, delta: float) -> float:
+def composed(pairs: Pairs, instances: int, delta: float) -> float:
     family = FamilyComposition(
         pairs.every, instances, attained=pairs.attained, relative_width=3e-4, reference_delta=delta
     )
@@ -66,7 +66,7 @@ def test_pieces_are_made_for_those_who_ask() -> None:
         patch.setattr(response_pairs, "Members", Watched)
         found = response_pairs._covered(2000, 0.2, 64, 1e-30, 20, sample=False)
         assert asked == []
-        epsilon(found, 384, 1e-6)
+        composed(found, 384, 1e-6)
         assert 0 < len(asked) <= 3
         assert len(covers(found).pieces[0]) == len(covers(found).pieces[0]) == 3
         assert len(asked) <= 4
@@ -75,8 +75,8 @@ def test_pieces_are_made_for_those_who_ask() -> None:
 def test_a_sample_tells_where_the_cover_is() -> None:
     for users, p, instances in ((20_000, 0.05, 64), (3000, 0.3, 4), (1000, 0.3, 1)):
         tail = tail_of(users, p, 1e-20)
-        assert epsilon(sampled(users, p, tail), instances, 1e-6) == pytest.approx(
-            epsilon(cover(users, p, response_pairs.MOST_CELLS, tail), instances, 1e-6), rel=1e-4
+        assert composed(sampled(users, p, tail), instances, 1e-6) == pytest.approx(
+            composed(cover(users, p, response_pairs.MOST_CELLS, tail), instances, 1e-6), rel=1e-4
         )
 
 
@@ -86,6 +86,13 @@ def test_a_plan_takes_one_proof() -> None:
         row = plan("rr", budget, users=users, instances=instances)
         assert cover.cache_info().misses == made + 1
         assert float(budget[0]) * (1.0 - 1e-4) <= row.guarantee.epsilon <= float(budget[0])
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "users"), [("2", "1e-6", 100_000), ("0.5", "1e-8", 1000)])
+def test_a_plan_for_one_instance_spends_its_budget(epsilon: str, delta: str, users: int) -> None:
+    # Few losses make steps, so that a slope leaves more of it than the search allows.
+    spent = plan("rr", (epsilon, delta), users=users, instances=1).guarantee.epsilon
+    assert float(epsilon) * (1.0 - 1e-4) <= spent <= float(epsilon)
 
 
 def test_a_later_cell_with_larger_losses_widens_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:

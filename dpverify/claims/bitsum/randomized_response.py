@@ -59,6 +59,8 @@ _COARSE = 5e-3
 """In such steps a search goes up from the rough error where a coarse bound will do: one is enough, as a rule."""
 _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
+_SPARED = 1e-4
+"""The share of epsilon from which on what a search leaves unspent is looked for again."""
 _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
 
@@ -195,6 +197,9 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
                 error = _soon(lambda tried: sharp(tried) <= target, error)
             else:
                 error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
+                if error is not None and 1.0 - 10.0 * _SPARED <= sharp(error) / target < 1.0 - _SPARED:
+                    # A step of a few losses, which the slope does not tell of; beyond a long one nothing is found.
+                    error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _AIMED, slope=slope)
         if error is None:
             raise InfeasibleBudgetError(
                 f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "
