@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import functools
 import html
 import io
+import json
 import os
 import pkgutil
 import re
@@ -144,6 +146,33 @@ def reference(name: str) -> str:
     return f"reference/{name}.md"
 
 
+def members(name: str) -> list[str]:
+    """Return a module's public names in the order of need: as its docstring names them, then functions, then classes.
+
+    What is imported from the other package stands there.
+    """
+    stem = ROOT / name.replace(".", "/")
+    tree = ast.parse((stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")).read_text(encoding="utf-8"))
+    public: list[str] = []
+    elsewhere: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            public = ast.literal_eval(node.value)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] != name.partition(".")[0]:
+            elsewhere |= {alias.asname or alias.name for alias in node.names}
+    said = re.findall(r"`(\w+)`", ast.get_docstring(tree) or "")
+    defined = [getattr(node, "name", None) for node in tree.body]
+
+    def need(name: str) -> tuple[int, int, int]:
+        return (
+            said.index(name) if name in said else len(said),
+            0 if name.islower() else 1 + name.isupper(),
+            defined.index(name) if name in defined else 0,
+        )
+
+    return sorted((name for name in public if name not in elsewhere), key=need)
+
+
 def menu() -> list[Any]:
     """Return the reference's part of the menu, package by package."""
     packages: dict[str, list[Any]] = {"dpverify": [{"dpverify": reference("dpverify")}]}
@@ -202,7 +231,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         add(name, picture)
     add("reference/commands.md", commands())
     for name in ["dpverify", *modules()]:
-        add(reference(name), f"# {name}\n\n::: {name}\n")
+        listed = json.dumps({"members": members(name) or False})
+        add(reference(name), f"# {name}\n\n::: {name}\n    options: {listed}\n")
     return files
 
 

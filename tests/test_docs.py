@@ -95,6 +95,16 @@ def test_the_site_leads_from_a_cite_key_to_its_work() -> None:
     assert "%matplotlib" not in text
 
 
+def test_the_reference_has_first_what_a_reader_needs() -> None:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("latex2mathml")
+    members = runpy.run_path(str(ROOT / "docs/site.py"))["members"]
+    assert members("dpverify")[:4] == ["plan", "compare", "per_instance_budget", "account"]  # as its docstring says
+    assert members("dpverify.planning.plan") == ["plan", "PlanRow", "EXACT", "METHODS"]
+    assert set(members("dpverify.audit.bitsum")) == set(importlib.import_module("dpverify.audit.bitsum").__all__)
+    assert "RandomizedResponse" not in members("dpverify")  # it stands under protocols
+
+
 def formulas(page: str) -> list[str]:
     """Return the formulas of a page, within its lines and on lines of their own."""
     displayed = blocks(re.sub(r"^ +(?=```)", "", page, flags=re.M), "math")
