@@ -45,6 +45,8 @@ _AMPLE, _AMPLE_FOR_ONE = 300.0, 2e4
 
 A spread counts as 1 at least. At many instances the variance of its losses counts, and at few the largest.
 """
+_LAST_HOPE = 8.0
+"""If no spread up to here does for this shape, nor for smaller ones, none will: larger shapes gain a percent."""
 _GAIN = 2e-3
 """What the next shape must gain, relatively, for larger ones to be tried."""
 _SEARCH_EFFORT, _DIFFERENCE_EFFORT, _MOST_FOR_DIFFERENCE = 1e9, 3e7, 2e10
@@ -121,6 +123,8 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
         least = math.inf if before is None else (1.0 - _GAIN) * _error(before, shape / 2.0)
         if found and (spread is None or _error(spread, shape) > least):
             return found
+        if not found and shape >= _LAST_HOPE:
+            break
         if spread is not None:
             start = spread * (1.0 - _FIRST_GAIN * shape**-_GAIN_SLOPE)
         shape *= 2.0

@@ -99,8 +99,8 @@ class SmallerCount:
 
     def error(self, rows: Cuts, columns: Cuts) -> float:  # noqa: D102
         width, rate = float(rows.widths.max() + columns.widths.max()), -2.0 * math.log(self._p)
-        # Nested sums of at most r terms, a handful of roundings each, and powers; the exponents of p^d; sums over
-        # cells, and over the parts.
+        # Products of at most r factors, a handful of roundings each, and powers; the exponents of p^d; sums over
+        # cells, and two over at most r parts.
         found = (32.0 * self.terms + 64.0 + 2.0 * self.differences * rate + width) * UNIT
         if self._law is not None:
             # The rate is off by two units, which weigh as often as a term is old: no more than the count, in all sums.
@@ -109,28 +109,30 @@ class SmallerCount:
         return 1.01 * found
 
     def cut(self, rows: Cuts, columns: Cuts) -> Callable[[Cuts, int, bool], Summed]:  # noqa: D102
-        weights, seen = self._weights(), self._columns(columns)
+        weights, seen = self._weights(rows), self._columns(columns)
 
         def summed(down: Cuts, shift: int, later: bool) -> Summed:
-            # Differences are listed from -1 on.
-            masses = Masses(*(each.T for each in _on(weights, Cuts(down.firsts + shift + 1, down.widths))))
-            return Summed(masses, seen[later])
+            begin = int(np.searchsorted(rows.firsts, down.firsts[0]))
+            block = slice(begin, begin + down.firsts.size)
+            return Summed(Masses(*(each[block] for each in weights[shift + 1])), seen[later])
 
         return summed
 
-    def _weights(self) -> Floats:
-        """Return weight_j(|d|) for d = -1, 0, 1, ..., shape (r, differences + 2)."""
+    def _weights(self, cuts: Cuts) -> list[Masses]:
+        """Return what each part has on intervals of |d - 1|, of d and of d + 1, shape (cuts, r) each."""
         r, p, d = self.terms, self._p, np.abs(np.arange(-1.0, self.differences + 1.0))
-        decay = np.exp(d * math.log(p))
-        made = np.empty((r, d.size))
+        found, powers = np.empty((3, 3, cuts.firsts.size, r)), np.exp(d * math.log(p))
+        for i in range(r):
+            if i:
+                # C(d, i) (1-p)^i p^d one factor after the other: no power leaves the floats.
+                powers *= np.maximum(d - (i - 1.0), 0.0) * ((1.0 - p) / i)
+            for shift in range(3):
+                found[shift, :, :, i] = _on(powers, Cuts(cuts.firsts + shift, cuts.widths))
+        parts = np.zeros((r, r))
         for j in range(r):
-            # C(d, i) (1-p)^i one factor after the other: no power leaves the floats.
-            found = np.zeros(d.size)
-            for i in range(r - 1 - j, -1, -1):
-                found *= np.maximum(d - i, 0.0) * ((1.0 - p) / (i + 1.0))
-                found += _multinomial(r, i, j) * (1.0 - p) ** (r - j - i) * (p * p) ** j / (1.0 + p) ** (r + j)
-            np.multiply(found, decay, out=made[j])
-        return made
+            for i in range(r - j):
+                parts[i, j] = _multinomial(r, i, j) * (1.0 - p) ** (r - j - i) * (p * p) ** j / (1.0 + p) ** (r + j)
+        return [Masses(*(each @ parts)) for each in found]
 
     def _columns(self, cuts: Cuts) -> list[Masses]:
         """Return what each part, with the flood, has on intervals of counts, and on those one lower: (cuts, r) each."""

@@ -12,7 +12,7 @@ from dpverify.changes import Full
 from dpverify.claims import divisible_noise
 from dpverify.claims.bitsum import three_nb as three_nb_twin
 from dpverify.claims.divisible_noise import noise_mean, noise_p
-from dpverify.guarantee import Budget, CapacityError, ThreatModel
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.proved import TargetEpsilon
@@ -115,3 +115,18 @@ def test_wide_noise_is_planned_for_as_quickly_as_narrow_noise() -> None:
     assert row.guarantee.epsilon <= 0.003
     assert row.bitsum_rmse < 1746.0
     assert time.process_time() - begun < 8.0
+
+
+def test_no_large_shape_is_tried_where_small_ones_find_no_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes: list[float] = []
+    listed = divisible_noise.negative_binomial_counts
+
+    def counted(shape: float, *law: Any, **options: Any) -> Any:
+        shapes.append(shape)
+        return listed(shape, *law, **options)
+
+    monkeypatch.setattr(divisible_noise, "negative_binomial_counts", counted)
+    target = TargetEpsilon(Full(81), Budget(1.938e-4, 6.25e-30), ThreatModel.COMMUNICATION)
+    with pytest.raises(InfeasibleBudgetError, match="even with an unlimited flood"):
+        divisible_noise.least_spreads(target, 1.938e-4)
+    assert shapes == [2.0, 4.0, 8.0]

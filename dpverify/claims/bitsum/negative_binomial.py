@@ -51,6 +51,8 @@ __all__ = ["NegativeBinomialClaims", "counted", "least_poisson_mean"]
 
 _NEAR_LIMIT = 1.01
 """By default, communication is the least at which the error is within 1 % of that of Poisson noise."""
+_SKEWNESS = 2e-3
+"""About what the first noise that is tried has of the excess that is allowed."""
 _LARGEST_MEAN = 1e9
 _FARTHEST = 4.0
 """How many times the least error a bound on the messages may cost before the search gives up."""
@@ -168,12 +170,16 @@ class _Search:
         def made(rest: float) -> NegativeBinomial:
             return NegativeBinomial(self.users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
 
-        # What skewness adds to Poisson noise's epsilon is nearly a power of the rest.
+        # What skewness adds to Poisson noise's epsilon is nearly a power of the rest; the first noise that is tried has
+        # next to no skewness, and may tell that epsilon better.
         floor = self.target * self.limit / error
 
         def excess(rest: float) -> float:
+            nonlocal floor
             protocol = made(rest)
             epsilon = searched_epsilon(self.composed_epsilon, laws.negative_binomial(protocol.shape, protocol.p, tail))
+            if epsilon <= floor:
+                floor = epsilon - _SKEWNESS * (self.target - epsilon)
             return (epsilon - floor) / (self.target - floor)
 
         rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
