@@ -79,6 +79,8 @@ _CUTS = ((0.004, 0.05), (0.004, 0.05, 0.25))
 """Between the pieces of covers for joint changes, as shares of all users: near the end a wide one costs more."""
 _NEAR, _FAR = 0.2, (0.25,)
 """Beyond this distance only suprema of binned members are kept, up to these ends: what is cut there is no nearer."""
+_ROOM = 1.01
+"""How far a grid of losses reaches beyond the largest of the first cells."""
 _FIRST, _SAMPLED = 8, 12
 """So many cells next to the end and then each so manyth tell a search where the bound of all is."""
 _MOST_LISTED_FLIPS, _MOST_DIVIDED_FLIPS = 128.0, 512.0
@@ -252,12 +254,12 @@ def _binned_profiles(users: int, p: float, cells: Sequence[tuple[int, int]], tai
         row = 0
         for part in sums.blocks(tail=tail, bins_per_deviation=bins):
             if row == 0:
-                # The end is first, and has the largest losses: but that is no more than a guess.
-                listed_to = max(listed_to, part.largest_loss)
+                # The end is first, and has the largest losses, but for where windows end: no more than a guess.
+                listed_to = max(listed_to, part.largest_loss * _ROOM)
                 step, losses = _grid(users, p, listed_to, bins)
                 excess, missing = np.empty((len(cells), losses.size)), 0.0
             elif part.largest_loss > listed_to:
-                listed_to = part.largest_loss * 1.01
+                listed_to = part.largest_loss * _ROOM
                 break
             size = part.missing.size
             excess[row : row + size] = part.excess(losses)

@@ -110,6 +110,22 @@ def test_a_later_cell_with_larger_losses_widens_the_grid(monkeypatch: pytest.Mon
     assert 0.95 * reach <= found.step * (found.excess.shape[1] // 2)
 
 
+@pytest.mark.parametrize(("users", "p"), [(100_000, 0.057), (100_000, 0.01), (20_000, 0.2), (2000, 0.3)])
+def test_one_pass_over_the_cells_is_enough(monkeypatch: pytest.MonkeyPatch, users: int, p: float) -> None:
+    passes: list[object] = []
+    blocks = ReportSums.blocks
+
+    def counted(self: ReportSums, **options: Any) -> Iterator[BinnedPairs]:
+        passes.append(self)
+        return blocks(self, **options)
+
+    monkeypatch.setattr(ReportSums, "blocks", counted)
+    half = (users - 1) // 2
+    cells = [(k, 0) for k in [*range(20), *np.linspace(20, half, 60).astype(int).tolist()]]
+    response_pairs._binned_profiles(users, p, cells, 1e-26, 20)
+    assert len(passes) == 1
+
+
 def test_what_fewer_coins_leave_out_is_missing() -> None:
     tail = 1e-3
     found = response_pairs._binned_profiles(4000, 0.3, [(k, 0) for k in range(20)], tail, 20)
