@@ -145,8 +145,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     ),
     Hypothesis(
         "enough-users",
-        "epsilon0 > sqrt(3456) ln(4/delta0) / n (cheu2019, Lemma 4.8; quoted from memory of the arXiv version, and not "
-        "stated in wagner2025).",
+        "epsilon0 > sqrt(3456) ln(4/delta0) / n (cheu2019, Lemma 4.8; not stated in wagner2025).",
         _exceeds_lower_limit,
     ),
 )
