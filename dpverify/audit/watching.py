@@ -24,7 +24,8 @@ _HEAVY = 4
 """The weight of a test by permutations, which takes as many fewer of them."""
 WATCHED = 8 + 3 * _HEAVY
 """The weight of all tests together."""
-_FEWEST_ORDERS = 30
+_FEWEST_ORDERS, _FEWEST_LONG_ORDERS = 30, 4
+"""Runs whose messages are permuted, however many that makes; and those of thousands of messages."""
 _FEWEST_DRAWS = 120
 _MOST_MESSAGES = 4_000_000
 """Messages that are looked at one by one."""
@@ -83,7 +84,7 @@ def _orders(
         arrived = np.asarray(messages.arrived(messages.inputs.copy(), rng))
         positions.update(arrived)
         seen += arrived.size
-        if len(first) < _FEWEST_ORDERS or seen <= _MOST_PERMUTED:
+        if len(first) < _FEWEST_LONG_ORDERS or seen <= _MOST_PERMUTED:
             first.append(arrived)
         elif seen > _MOST_MESSAGES:
             break
@@ -103,7 +104,7 @@ def _mixed(
     dealt: list[NDArray[np.bool_]] = []
     held: list[NDArray[np.bool_]] = []
     seen = 0
-    while len(in_turn) < max(_FEWEST_ORDERS, trials) and (len(in_turn) < _FEWEST_ORDERS or seen <= _MOST_PERMUTED):
+    while len(in_turn) < max(_FEWEST_ORDERS, trials) and (len(in_turn) < _FEWEST_LONG_ORDERS or seen <= _MOST_PERMUTED):
         in_turn.append(np.asarray(messages.arrived(messages.inputs[turns], rng)))
         seen += in_turn[-1].size
     while len(held) < max(_FEWEST_ORDERS, trials) and (len(held) < _FEWEST_ORDERS or seen <= _MOST_MESSAGES):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact, integer
+from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import Instances, SquaredChange, Users
 from dpverify.cli.progress import told
 
@@ -56,6 +56,10 @@ def report(
         int, integer(within="[0, inf)", help="Runs per dataset of our own audit: 0 for none, or at least 100.")
     ] = 4_000,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same page.")] = 0,
+    seconds: Annotated[
+        float,
+        number(within="(0, inf)", help="Processor time after which no part is begun; the page says what is missing."),
+    ] = 60.0,
 ) -> None:
     """Write plans, privacy, errors and an audit to one HTML page. With crowds, and the claims behind all this."""
     from dpverify.report.html.page import check_report_path, write_report
@@ -75,7 +79,8 @@ def report(
             audit=given,
             trials=trials,
             seed=seed,
-            progress=lambda done, total, _: progress(done, total),
+            seconds=seconds,
+            progress=progress,
         )
     write_report(found, output)
     size = output.stat().st_size

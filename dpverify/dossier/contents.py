@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -118,6 +118,8 @@ class Dossier(Drawn):
         What runs of an implementation showed, if there is an audit.
     theorems : tuple of Theorem
         The claims of the sources that the plans rest on.
+    left_out : mapping of str to str
+        Why "crowd" or "audit" is None where it would have taken too long, in a sentence.
     """
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
@@ -136,6 +138,7 @@ class Dossier(Drawn):
     crowd: Crowd | None
     audit: Evidence | None
     theorems: Sequence[Theorem]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def published(self) -> PlanRow | None:
@@ -157,7 +160,14 @@ class Dossier(Drawn):
         }
         chosen = {"bitsum": self.chosen.bitsum, "method": self.chosen.method}
         theorems = [{"name": theorem.name, "verdict": theorem.verdict.value} for theorem in self.theorems]
-        return {"title": self.title, "recommended": chosen, "reason": self.reason, **parts, "theorems": theorems}
+        return {
+            "title": self.title,
+            "recommended": chosen,
+            "reason": self.reason,
+            **parts,
+            "theorems": theorems,
+            "left_out": dict(self.left_out),
+        }
 
     def to_html(self) -> str:
         """Return the report: one page that needs nothing else.

@@ -119,6 +119,7 @@ def errors(
     instances: int,
     known: Callable[[Planned, Budget, int], PlanRow | None],
     told: Callable[[], None],
+    late: Callable[[], str | None] = lambda: None,
 ) -> Curves:
     """Return the error of one sum, in users, of plans at several settings.
 
@@ -134,12 +135,18 @@ def errors(
         Returns a plan that is there already, or None.
     told : callable
         Called after each setting.
+    late : callable
+        Returns why no further plan is made, if none is.
     """
     found: dict[str, list[Interval | None]] = {label: [] for label, _ in wanted}
     reasons: dict[str, str] = {}
     for _, budget, users in settings:
         for label, (bitsum, method) in wanted:
             row = known((bitsum, method), budget, users)
+            if row is None and (reason := late()) is not None:
+                found[label].append(None)
+                reasons["late"] = reason
+                continue
             try:
                 row = row or plan(bitsum, budget, users=users, instances=instances, method=method)
                 found[label].append(Interval(row.bitsum_rmse, row.bitsum_rmse))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ from dpverify.planning.comparison import BITSUMS, Comparison, compare
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.statistics.family import Verdict
-from protocols.validation import check_choice, check_integer
+from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["Progress", "applying", "checked_audit", "full_report"]
 
@@ -43,7 +44,11 @@ _CURATOR, _LOCAL = "central-discrete-gaussian", "local-rr"
 """The most accurate and the least: with a trusted curator, and without a shuffler."""
 _SHARES = ("1/10", "3/10", "1", "3", "10")
 _EPSILONS = ("1/4", "1/2", "1", "2", "4")
+_SECONDS = 60.0
+"""Of processor time, after which by default no part is begun: several times what an ordinary report takes."""
 _AUDITED_USERS = 300
+_MOST_MESSAGES, _FEWEST_RUNS = 4_000_000, 500
+"""Messages that are simulated for each dataset, and the fewest runs: of fewer an audit says too little."""
 _TRIALS, _FEWEST_TRIALS = 4_000, 100
 _FAULT, _SMALLEST_FAULT, _LARGEST_FAULT = 0.2, 0.1, 0.5
 """The relative size of the faults that `_TRIALS` runs are to find, and the least and the largest of any number."""
@@ -61,7 +66,18 @@ class _Steps:
 
     progress: Progress | None
     total: int
+    seconds: float | None
     done: int = field(default=0)
+    start: float = field(default_factory=time.process_time)
+
+    def late(self) -> str | None:
+        """Return why no further part is begun, if it is late."""
+        if self.seconds is None or time.process_time() - self.start <= self.seconds:
+            return None
+        return (
+            f"What is missing was left out: the parts before it took {self.seconds:g} seconds of processor time, and "
+            "`--seconds` allows more."
+        )
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -95,6 +111,7 @@ def full_report(
     audit: Mapping[str, Any] | None = None,
     trials: int = _TRIALS,
     seed: int = 0,
+    seconds: float | None = _SECONDS,
     progress: Progress | None = None,
 ) -> Dossier:
     """Plan every protocol for one budget, and gather what is known about the recommended plan.
@@ -118,6 +135,9 @@ def full_report(
         Runs for each dataset of that audit, 0 for none.
     seed : int
         Of its randomness, at least 0.
+    seconds : float, optional
+        Processor time after which no part is begun, positive; what is left out then says so. None for no limit. The
+        plans are always made.
     progress : callable, optional
         Called with how many steps are done, of how many, and which is next.
 
@@ -148,12 +168,15 @@ def full_report(
         raise ValueError("delta=0 must be in (0, 1): a report shows epsilon against delta.")
     if 0 < check_integer("trials", trials, low=0) < _FEWEST_TRIALS:
         raise ValueError(f"trials={trials!r} must be 0 or in [{_FEWEST_TRIALS}, inf).")
+    if seconds is not None:
+        check_real("seconds", seconds, low=0.0, low_open=True)
     evidence = None if audit is None else Evidence("An audit that was given to this report.", checked_audit(audit))
     if bitsum is not None:
         bitsum = check_choice("bitsum", bitsum, BITSUM_CLAIMS)
     change = change_of(instances, squared_change)
 
-    steps = _Steps(progress, len(BITSUMS) + 6 + 2 * len(_SHARES) + (not isinstance(change, Full)))
+    steps = _Steps(progress, len(BITSUMS) + 6 + 2 * len(_SHARES) + (not isinstance(change, Full)), seconds)
+    left_out: dict[str, str] = {}
     told, rows = steps.within("plans"), []
     for name in BITSUMS:
         rows.append(compare(budget, users=users, instances=instances, bitsums=[name], methods=METHODS))
@@ -175,23 +198,32 @@ def full_report(
 
     published = next((r for r in plans.plans if (r.bitsum, r.method) == (chosen.bitsum, "published")), None)
     with steps.step("privacy profiles"):
-        profiles = _curves(_profiles(chosen, published, change, budget), "profile")
+        profiles = _curves(_profiles(chosen, published, change, budget), "profile", steps)
     with steps.step("privacy losses"):
         losses = _curves(
             [partial(loss_curves, row) for row in (chosen, published) if row is not None],
             "loss",
+            steps,
         )
     with steps.step("delta against epsilon"):
         makers = [partial(delta_curve, "every bit may change", chosen, Full(instances), budget)]
         if not isinstance(change, Full):
             makers.append(partial(delta_curve, "joint change", chosen, change, budget))
-        tails = _curves(makers, "curve")
+        tails = _curves(makers, "curve", steps)
     by_users, by_epsilon = _errors(plans, chosen, steps)
     with steps.step("honest users"):
-        among = _crowd(plans, chosen)
+        among = None
+        if (late := steps.late()) is None:
+            among = _crowd(plans, chosen)
+        else:
+            left_out["crowd"] = late
     with steps.step("audit"):
         if evidence is None and trials:
-            evidence = _own_audit(chosen, trials, seed)
+            found = steps.late() or _own_audit(chosen, trials, seed)
+            if isinstance(found, Evidence):
+                evidence = found
+            else:
+                left_out["audit"] = found
     steps.done = steps.total
     steps._tell("done")
     return Dossier(
@@ -208,6 +240,7 @@ def full_report(
         among,
         evidence,
         applying(plans),
+        left_out,
     )
 
 
@@ -236,11 +269,14 @@ def checked_audit(report: Mapping[str, Any]) -> Mapping[str, Any]:
     return report
 
 
-def _curves(makers: Sequence[Callable[[], Curve | list[Curve]]], what: str) -> Curves:
+def _curves(makers: Sequence[Callable[[], Curve | list[Curve]]], what: str, steps: _Steps) -> Curves:
     """Return what can be computed, and why the rest cannot."""
     lines: list[Curve] = []
     notes: list[str] = []
     for make in makers:
+        if (reason := steps.late()) is not None:
+            notes.append(reason)
+            break
         try:
             made = make()
         except CapacityError as error:
@@ -284,8 +320,8 @@ def _errors(plans: Comparison, chosen: PlanRow, steps: _Steps) -> tuple[Curves, 
         (float(e), budget if e == budget.exact_epsilon else Budget(e, budget.exact_delta), users)
         for e in grid_around(budget.exact_epsilon, _EPSILONS)
     ]
-    by_users = errors(asked, crowds, instances, known, steps.within("error against the number of users"))
-    return by_users, errors(asked, spent, instances, known, steps.within("error against epsilon"))
+    by_users = errors(asked, crowds, instances, known, steps.within("error against the number of users"), steps.late)
+    return by_users, errors(asked, spent, instances, known, steps.within("error against epsilon"), steps.late)
 
 
 def _crowd(plans: Comparison, chosen: PlanRow) -> Crowd | None:
@@ -296,16 +332,28 @@ def _crowd(plans: Comparison, chosen: PlanRow) -> Crowd | None:
     return found if found.plans else None
 
 
-def _own_audit(row: PlanRow, trials: int, seed: int) -> Evidence:
-    """Audit this project's own implementation, with all the noise of the plan, among few users."""
+def _own_audit(row: PlanRow, trials: int, seed: int) -> Evidence | str:
+    """Audit this project's own implementation, with all the noise of the plan, among few users; or say why not.
+
+    Runs of many messages are fewer, so that this never takes longer than a moment.
+    """
     users = min(row.protocol.users, _AUDITED_USERS)
     # The noise is not divided by the number of users: of a small share of it next to nothing could be said.
     protocol = replace(row.protocol, users=users)
+    messages, asked = claims_of(protocol).messages_per_user(protocol) * users, trials
+    trials = min(asked, int(_MOST_MESSAGES / max(messages, 1.0)))
+    if trials < min(asked, _FEWEST_RUNS):
+        return (
+            f"This project's own simulation was not audited: each run of the plan has {messages:,.0f} messages, and "
+            f"{min(asked, _FEWEST_RUNS):,} runs of them take too long for a report."
+        )
     report = audit_protocol(protocol, trials=trials, detect=_fault(trials), seed=seed)
     about = (
         f"This project's own simulation of {row.bitsum}, with the plan's noise among {users:,} users: no evidence "
         "about another implementation."
     )
+    if trials < asked:
+        about += f" There are {trials:,} runs instead of {asked:,}, as each has {messages:,.0f} messages."
     if report.verdict is Verdict.UNDECIDED:
         about += (
             f" It could not decide: some faults are too rare to show in {trials:,} runs of so few users, as the power "

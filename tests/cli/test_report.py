@@ -27,6 +27,17 @@ def test_a_report_is_written_with_an_audit_of_the_users_own(tmp_path: Path, caps
     assert "their counter" in page
 
 
+def test_ctrl_c_leaves_no_part_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> object:
+        raise KeyboardInterrupt
+
+    for name in ("dpverify.dossier.gather._own_audit", "dpverify.report.files.os.replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(name, interrupted)
+            assert cli.main(["report", str(tmp_path / "page.html"), *WORDS, "--trials", "100"]) == 130
+        assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

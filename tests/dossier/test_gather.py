@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpverify.claims.ledger import ledger
+from dpverify.dossier.contents import Evidence
 from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
 from dpverify.planning.comparison import compare
-from dpverify.planning.plan import plan
+from dpverify.planning.plan import PlanRow, plan
+from protocols.bitsum import Poisson
 from tests.dossier.small import audit, small
 
 
@@ -75,12 +79,14 @@ def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
 
 def test_our_own_audit_decides_however_many_users_share_the_noise() -> None:
     found = _own_audit(plan("poisson", ("1", "1e-6"), users=10_000, instances=4), 1_000, 0)
+    assert isinstance(found, Evidence)
     assert found.report["verdict"] == "consistent"
     assert "decide" not in found.about
 
 
 def test_an_audit_that_cannot_decide_says_why() -> None:
     found = _own_audit(plan("rr", ("3", "1e-6"), users=10**6, instances=1), 100, 0)
+    assert isinstance(found, Evidence)
     assert found.report["verdict"] == "undecided"
     assert "It could not decide: some faults are too rare to show in 100 runs" in found.about
 
@@ -122,3 +128,34 @@ def test_what_is_no_audit_is_refused(wrong: object) -> None:
     assert checked_audit(audit()) == audit()
     with pytest.raises(ValueError, match="audit must be what `dpverify audit --json` prints"):
         checked_audit(wrong)  # type: ignore[arg-type]
+
+
+def noisy(mean: float) -> PlanRow:
+    row = plan("poisson", ("1", "1e-3"), users=20, instances=1)
+    return replace(row, protocol=Poisson(20, mean))
+
+
+def test_runs_of_many_messages_are_fewer_or_none() -> None:
+    few = _own_audit(noisy(5_000.0), 4_000, 0)
+    assert isinstance(few, Evidence)
+    assert "796 runs instead of 4,000, as each has 5,020 messages." in few.about
+    assert few.report["trials"] == 796
+    none = _own_audit(noisy(50_000.0), 4_000, 0)
+    assert isinstance(none, str)
+    assert "each run of the plan has 50,020 messages, and 500 runs of them" in none
+    # Who asks for so few has them.
+    assert isinstance(_own_audit(noisy(30_000.0), 100, 0), Evidence)
+
+
+def test_a_report_that_is_late_leaves_parts_out_and_says_so() -> None:
+    found = full_report(("1", "1e-3"), users=20, instances=1, bitsum="rr", trials=100, seconds=1e-9)
+    assert {row.bitsum for row in found.plans.rows} >= {"rr", "3nb", "nb"}
+    assert (found.crowd, found.audit) == (None, None)
+    assert set(found.left_out) == {"crowd", "audit"}
+    for curves in (found.profile, found.losses, found.tail, found.by_users, found.by_epsilon):
+        assert "took 1e-09 seconds of processor time" in "".join(curves.notes)
+    page = found.to_html()
+    assert page.rstrip().endswith("</html>")
+    assert page.count("took 1e-09 seconds of processor time") == 5
+    with pytest.raises(ValueError, match=r"seconds=0\.0 must be"):
+        full_report(("1", "1e-3"), users=20, instances=1, seconds=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,15 +74,17 @@ def page(dossier: Dossier) -> str:
     from markupsafe import Markup
 
     from dpverify.report.html.parts import parts
-    from dpverify.report.html.plots import plots
+    from dpverify.report.html.plots import missing, plots
 
     # Ours, and without "</": it stands in the page as it is.
     script = (_FILES / "page.js").read_text(encoding="utf-8")
     style = (_FILES / "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    drawn = plots(dossier)
     text = environment.get_template("page.html.j2").render(
         **parts(dossier),
-        plots=plots(dossier),
+        plots=drawn,
+        missing=partial(missing, dossier, drawn),
         script=Markup(script),
         style=Markup(style),
         script_hash=f"sha256-{digest}",

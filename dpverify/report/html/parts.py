@@ -63,6 +63,7 @@ def parts(dossier: Dossier) -> dict[str, Any]:
         "promises": promises(dossier),
         "plan_tables": tables,
         "audit": None if dossier.audit is None else _audit(dossier.audit),
+        "left_out": dossier.left_out,
         "theorems": _theorems(dossier),
         "glossary": GLOSSARY,
         "commands": _commands(dossier),

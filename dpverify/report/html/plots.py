@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from dpverify.report.charts import Series, chart
 from dpverify.report.html.svg import Mark, svg
 from dpverify.report.plots import figure_of
 
-__all__ = ["Plot", "crowd_curves", "interval", "plots"]
+__all__ = ["Plot", "crowd_curves", "interval", "missing", "plots"]
 
 _DIGITS = 5
 _SIZE = (4.2, 3.5)
@@ -162,6 +162,19 @@ def crowd_curves(crowd: Crowd) -> Curves:
 
 def _few(value: float) -> str:
     return f"{value:.4g}" if value < 1e3 else f"{value:,.0f}"
+
+
+def missing(dossier: Dossier, drawn: Collection[str], names: Sequence[str]) -> list[str]:
+    """Return why some of these plots are not drawn, once each."""
+    known = {
+        "profile": dossier.profile.notes,
+        "tail": dossier.tail.notes,
+        "loss": dossier.losses.notes,
+        "users": dossier.by_users.notes,
+        "epsilon": dossier.by_epsilon.notes,
+        "crowd": tuple(filter(None, [dossier.left_out.get("crowd")])),
+    }
+    return list(dict.fromkeys(note for name in names if name not in drawn for note in known[name]))
 
 
 def plots(dossier: Dossier) -> dict[str, Plot]:
