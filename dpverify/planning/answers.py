@@ -29,6 +29,7 @@ from protocols.validation import check_choice, check_real
 __all__ = [
     "PROOF",
     "answered",
+    "between",
     "change_of",
     "chosen_threat_model",
     "honest_users",
@@ -105,28 +106,28 @@ def answered(
         exact = exact_number("epsilon", epsilon)
         at = Interval(*enclosing_floats(exact))
         check_real("epsilon", at.lower, low=0.0)
-        made, found = _delta_between(curve, at)
+        made, found = _deltabetween(curve, at)
         return "epsilon", exact, made, (at, found), (at.lower, found.upper)
     exact = exact_number("delta", delta)
     at = Interval(*enclosing_floats(exact))
     check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
     made = curve(max(at.upper, _LEAST_GUESS)) if at.upper > 0.0 else largest()
-    found = _between(made.epsilon, at)
+    found = between(made.epsilon, at)
     return "delta", exact, made, (found, at), (found.upper, at.lower)
 
 
-def _between(curve: Callable[[float], Interval], at: Interval) -> Interval:
+def between(curve: Callable[[float], Interval], at: Interval) -> Interval:
     """Return what a decreasing curve is at a number between two adjacent floats."""
     ends = [curve(end) for end in dict.fromkeys((at.lower, at.upper))]
     return Interval.proved(ends[-1].lower, ends[0].upper)
 
 
-def _delta_between(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> tuple[PrivacyCurve, Interval]:
+def _deltabetween(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> tuple[PrivacyCurve, Interval]:
     """Return the delta at an epsilon, and its curve: made for that delta, which is not known beforehand."""
     reference, least, most = _FIRST_GUESS, 0.0, 1.0
     while True:
         made, before = curve(reference), most
-        found = _between(made.delta, epsilon)
+        found = between(made.delta, epsilon)
         least, most = max(least, found.lower), min(most, found.upper)
         if most <= _CLOSE * least or most > 0.5 * before or reference == _LEAST_GUESS:
             return made, Interval.proved(least, most)

@@ -20,10 +20,11 @@ from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
-from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
+from dpverify.planning.answers import PROOF, answered, between, left_out, upper_bound, within_limits
 from dpverify.planning.day import Day, days_of
 from dpverify.planning.joint_days import joint_days
 from dpverify.planning.levels import alike, listed_levels
+from dpverify.planning.over_days import after_days, never_falling
 from dpverify.planning.result import AccountResult, HonestView
 from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
 from dpverify.privacy_loss.covers import Entry, members
@@ -40,8 +41,6 @@ _MOST_SHARP = 8
 """Up to so many different laws each is listed as sharply as it can be."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
-_MOST_POINTS = 60
-"""Of a cumulative curve, unless more are asked for."""
 _MOST_FACTORS = 300
 """A cumulative curve with fewer laws in all points together is computed as sharply as the whole."""
 
@@ -347,7 +346,7 @@ class ScheduleResult(AccountResult):
         Parameters
         ----------
         runs : sequence of int, optional
-            After how many; about sixty of them, evenly spaced, when omitted.
+            After how many; when omitted see `dpverify.planning.over_days.after_days`.
 
         Raises
         ------
@@ -356,13 +355,15 @@ class ScheduleResult(AccountResult):
         """
         if self.asked != "delta" or not self.at:
             raise ValueError(f"delta={float(self.at)!r} must be given, and above 0, for a curve over the days.")
-        whole = self.schedule.runs
-        if runs is None:
-            points = min(whole, _MOST_POINTS)
-            runs = sorted({math.ceil(whole * (i + 1) / points) for i in range(points)})
-        delta, quick = self.delta.lower, len(runs) * len(self.schedule._listed) > _MOST_FACTORS
+        chosen = after_days([day.count for day in self.schedule.days]) if runs is None else runs
+        quick = len(chosen) * len(self.schedule._listed) > _MOST_FACTORS
+        known = {self.schedule.runs: self.epsilon}
         with within_limits(self.name):
-            return [(number, self.schedule.curve(delta, 1e-5, number, quick=quick).epsilon(delta)) for number in runs]
+            for number in sorted(set(chosen) - set(known)):
+                curve = self.schedule.curve(self.delta.lower, 1e-5, number, quick=quick)
+                known[number] = between(curve.epsilon, self.delta)
+        found = never_falling(known)
+        return [(number, found[number]) for number in chosen]
 
 
 def account_schedule(

@@ -33,6 +33,8 @@ _SMOOTHING = 1e-6
 """The extra variance of the total loss, relatively."""
 _SHARED_SMOOTHING = 2e-4
 """The same on a line that many compositions share: half of that is what it costs of epsilon, for few nodes."""
+_SHARED_NEAR = 2.0
+"""How near to the wanted tilt such a line's is, in units of one per deviation: its mean is off by half of this."""
 _REACH = 2.0
 """A line serves queries within this many standard deviations of the tilted total loss."""
 _KEPT = 4
@@ -80,7 +82,9 @@ class ContourComposition(Composition):
             if shared_at is None:
                 self._smoothing = _rounded(_SMOOTHING * max(self._total.moments(0.0)[2], self.step**2))
             else:
-                tilt = _rounded(self.tilt_at(self.saddle_point(shared_at)[0]), 2.0)
+                tilt = self.tilt_at(self.saddle_point(shared_at)[0])
+                # By a share of the tilt it would be many deviations where delta is small, and the line of no use.
+                tilt = rounded_tilt(tilt, self._total.moments(tilt), _SHARED_NEAR)
                 deviation = _rounded(math.sqrt(max(self._total.moments(tilt)[2], self.step**2)), 2.0)
                 self._smoothing = _SHARED_SMOOTHING * deviation**2
                 self._shared = self._line(Contour.at(tilt, deviation, self._smoothing), deviation)

@@ -23,7 +23,7 @@ A piecewise linear majorant is a combination of hockey sticks, and its expectati
     computed(a) - true(a) <= sum_i c_i true(a_i) - c_0 true(a) + rest <= sum_i c_i computed(a_i) - c_0 true(a) + rest,
 
 which is solved for true(a). The bound costs five evaluations of the computed profile, at a and at two nodes on either
-side, needs no second discretisation, and is second order in the grid step.
+side (three or four where delta is tiny), needs no second discretisation, and is second order in the grid step.
 
 Where V is not small, as in many millions of copies, that bound is void, but `sqrt V` is little beside the total loss.
 Under P the total loss grows by U = ln Y, and as P weighs Y by itself, `ln E_P e^(tU) <= V t (t+1) / 2` for every t > 0,
@@ -42,6 +42,8 @@ from dpverify.rounding import UNIT
 
 __all__ = ["excess_bound", "lower_bound", "shifted_bound"]
 
+_NEAR, _APART = 3.0, 3.0
+"""The first node on either side, in units of sqrt V, and how many times as far the next one may be."""
 _ROUNDING = 1e-13
 """Charged, relatively, to node values and to sums of a few positive terms: hundreds of units each."""
 
@@ -86,19 +88,25 @@ def lower_bound(
     spread = math.sqrt(split_variance)
     # So far out that what is left, in units of e^eps, is nothing beside the profile.
     far = spread * math.sqrt(2.0 * (math.log(1e9) - math.log(computed) + max(epsilon, 0.0)))
-    near = 3.0 * spread
+    # Where delta is tiny the profile grows by many orders up to there: a node would weigh as much as what is between.
+    near, parts = _NEAR * spread, max(1, math.ceil(math.log(far / (_NEAR * spread), _APART)))
+    nodes = [near * (far / near) ** (part / parts) for part in range(parts)] + [far]
     # Everything in units of a = e^eps.
     centre = excess_bound(0.0, split_variance, above=False)
     correction = rest = centre_slopes = 0.0
     for sign in (-1.0, 1.0):
-        g_near, g_far = (excess_bound(distance, split_variance, above=sign > 0.0) for distance in (near, far))
-        inner = (centre - g_near) / abs(math.expm1(sign * near))
-        outer = (g_near - g_far) / (math.exp(sign * near) * abs(math.expm1(sign * (far - near))))
-        # Where the bounds are not convex at the near node, the line from afar is carried on: it is above them.
-        for slope, distance in ((max(inner - outer, 0.0), near), (outer, far)):
+        bounds = [centre, *(excess_bound(distance, split_variance, above=sign > 0.0) for distance in nodes)]
+        slopes = [
+            (one - other) / (math.exp(sign * before) * abs(math.expm1(sign * (after - before))))
+            for one, other, before, after in zip(bounds, bounds[1:], [0.0, *nodes], nodes, strict=False)
+        ]
+        centre_slopes += slopes[0]
+        outer = 0.0
+        # Where the bounds are not convex at a node, the line from afar is carried on: it is above them.
+        for slope, distance in zip(slopes[::-1], nodes[::-1], strict=True):
             rounding = 4.0 * UNIT * (abs(epsilon) + distance)
-            correction += slope * profile_upper(epsilon + sign * distance - rounding)
-        centre_slopes += inner
+            correction += max(slope - outer, 0.0) * profile_upper(epsilon + sign * distance - rounding)
+            outer = max(slope, outer)
         # What the majorant is beyond the far node, erfc(z) <= e^(-z^2) in logarithms: it may underflow beside e^eps.
         z = (far + sign * 0.5 * split_variance) / (math.sqrt(2.0) * spread)
         exponent = epsilon + sign * far + math.log(0.5 * math.pi * split_variance) / 2.0 - z * z

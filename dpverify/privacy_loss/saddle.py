@@ -155,8 +155,11 @@ class TotalLoss:
         return tilt
 
 
-def rounded_tilt(tilt: float, moments: Moments) -> float:
-    """Return a multiple of a power of two that is near enough to a positive tilt, for a law of these moments."""
-    quantum = _NEAR / math.sqrt(max(moments[2], 1e-280))
+def rounded_tilt(tilt: float, moments: Moments, near: float = _NEAR) -> float:
+    """Return a multiple of a power of two that is near enough to a positive tilt, for a law of these moments.
+
+    The tilted mean is off by half of `near` standard deviations at most.
+    """
+    quantum = near / math.sqrt(max(moments[2], 1e-280))
     quantum = 2.0 ** math.floor(math.log2(min(quantum, tilt / 4.0)))
     return quantum * round(tilt / quantum)

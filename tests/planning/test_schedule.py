@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import time
@@ -13,7 +14,7 @@ import pytest
 from dpverify.claims.buckets import under_estimating
 from dpverify.planning import schedule
 from dpverify.planning.account import account
-from dpverify.planning.schedule import Schedule, ScheduleResult
+from dpverify.planning.schedule import Day, Schedule, ScheduleResult
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
@@ -160,6 +161,28 @@ def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pyt
         assert end.width < 0.02 * end.upper
     with pytest.raises(ValueError, match=r"must be given, and above 0, for a curve over the days"):
         scheduled(days(200, 300), epsilon=1).cumulative()
+
+
+@pytest.mark.parametrize("delta", [1e-8, 1e-30, 1e-100])
+def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pytest.MonkeyPatch, delta: float) -> None:
+    year = [
+        Day(RandomizedResponse(20_000 - week, 0.2672293226797495), 120, 18_000 - week) for week in range(0, 3000, 300)
+    ]
+    found = scheduled(year, delta=delta)
+    monkeypatch.setattr(schedule, "never_falling", lambda known: known)
+    monkeypatch.setattr(schedule, "_MOST_FACTORS", 0)
+    for runs, end in found.cumulative(range(60, 1200, 60)):
+        assert end.width < 0.03 * end.upper, runs
+
+
+def test_a_curve_ends_with_what_all_days_cost() -> None:
+    found = scheduled(days(*range(200, 6200, 100)), delta="1e-6")
+    curve = found.cumulative()
+    assert [runs for runs, _ in curve] == list(range(1, 61))
+    assert curve[-1][1] == found.epsilon
+    for (_, fewer), (_, more) in itertools.pairwise(curve):
+        assert fewer.lower <= more.lower
+        assert fewer.upper <= more.upper
 
 
 def test_largest_losses_add_up_at_delta_zero() -> None:

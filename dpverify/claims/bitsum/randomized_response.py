@@ -99,8 +99,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
         if not loose:
             return super().families(protocol, threat_model, tail)
-        cut = DAYS_TAIL if tail >= DAYS_TAIL else TAIL
-        found = cover(protocol.users, protocol.flip_probability, DAYS_CELLS, cut, DAYS_BINS)
+        users, p = protocol.users, protocol.flip_probability
+        found = cover(users, p, DAYS_CELLS, DAYS_TAIL if tail >= DAYS_TAIL else tail_of(users, p, tail), DAYS_BINS)
         return ((found.every, found.attained),)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
