@@ -20,6 +20,8 @@ from protocols.bitsum.base import BitsumProtocol
 __all__ = ["Search", "TargetEpsilon"]
 
 _SEARCH_WIDTH, _COARSE_WIDTH = 3e-4, 3e-3
+_NEXT_TO_NOTHING = 0.04
+"""Of the budget: a joint change that spends less than half of that is not worth a sharp bound."""
 _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 """The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
@@ -54,7 +56,8 @@ class TargetEpsilon:
     ) -> float:
         if not isinstance(self.change, Full):
             joint = JointChange(pairs, self.change, reference_delta=self.delta)
-            return joint.epsilon_upper(self.delta, decide=self.target.epsilon if decide or self.only_decide else 0.0)
+            share = 1.0 if decide or self.only_decide else _NEXT_TO_NOTHING
+            return joint.epsilon_upper(self.delta, decide=share * self.target.epsilon)
         family = FamilyComposition(
             pairs,
             self.mechanisms,

@@ -369,6 +369,8 @@ class JointChange:
         def epsilon(log_integral: float, tilt: float) -> float:
             return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
 
+        if self._largest <= _FAR_BELOW * decide:
+            return min(self._largest, otherwise)
         if decide > 0.0 and self._sought(epsilon)[1] <= _FAR_BELOW * decide:
             quick = self._moments.epsilon(self.change.squared_change, wanted)
             if quick <= _FAR_BELOW * decide:

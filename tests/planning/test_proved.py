@@ -94,3 +94,11 @@ def test_a_coarse_search_is_proved_and_errs_little_more(
     assert account(RandomizedResponse(users, float(p)), instances=instances, delta="1e-6").epsilon.lower > float(
         epsilon
     )
+
+
+def test_what_spends_next_to_nothing_is_proved_without_an_integral(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A budget that no noise that floats hold can spend took integrals of four seconds each.
+    monkeypatch.setattr(JointChange, "_integrate", None)
+    target = TargetEpsilon(L2Bounded(6.0, 90), Budget("1e6", "1e-6"), ThreatModel.COMMUNICATION)
+    _, epsilon = Search(BITSUM_CLAIMS["rr"], 2000).proved(target)
+    assert 0.0 < epsilon <= 1e6
