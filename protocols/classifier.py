@@ -16,7 +16,7 @@ from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
 from protocols.streaming import BitCounts, chunked, count_bits, default_chunk_size, evaluate
-from protocols.validation import check_integer, check_vectors
+from protocols.validation import check_generator, check_groups, check_integer, check_real, check_vectors
 
 __all__ = ["HighestDensityClassifier", "public_generator"]
 
@@ -34,6 +34,8 @@ def public_generator(seed: Seed) -> np.random.Generator:
     """Return the generator of public features: of the same seed, another stream than that of private noise."""
     if isinstance(seed, np.random.Generator):
         return seed
+    if seed is not None:
+        check_integer("public_random_state", seed, low=0)
     # A child seed: with the same integer for both, public features and private noise must not be one stream.
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
@@ -155,7 +157,14 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """
         _check_choice("empty_class", self.empty_class, ("error", "never"))
         _check_choice("unit_norm", self.unit_norm, ("check", "normalize"))
+        if self.bitsum is not None and not callable(self.bitsum):
+            raise TypeError(
+                f"bitsum={self.bitsum!r} must be None, or a function from the users of a class to a protocol."
+            )
+        rng = self._private_generator()
         points, targets = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        if targets.dtype == object and len({isinstance(label, str) for label in targets}) > 1:
+            raise ValueError("y must hold texts alone, or numbers alone: labels of several kinds have no order.")
         check_classification_targets(targets)
         family = self._family()
         usual = 1 if family.deterministic else max(family.dimension, _FEWEST_INSTANCES)
@@ -167,8 +176,8 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         for name, chunk in chunked("X", points, size):
             family.accepted(self._prepared(chunk, name), name=name)
         classes, labels = self._labels(targets)
-        rng = np.random.default_rng(self.random_state)
         if self.label_epsilon is not None:
+            check_real("label_epsilon", self.label_epsilon, low=0.0, high=700.0, low_open=True)
             labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
         self._refuse_empty(classes, np.bincount(labels, minlength=len(classes)))
 
@@ -207,13 +216,20 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         ValueError
             As for `fit`.
         """
+        check_generator("rng", rng)
         reported, densities = [], []
-        for count in counts:
+        for count in check_groups("counts", counts, "BitCounts, one for each class"):
+            if not isinstance(count, BitCounts):
+                raise TypeError(f"counts={count!r} must be BitCounts, as count_bits returns them.")
             reported.append(count.users)
             if count.users:
                 protocol = KernelDensityProtocol(self._bitsum(count.users), features)
                 densities.append(protocol.publish(count, rng))
         known, sizes = np.asarray(classes), np.array(reported, dtype=np.int64)
+        if known.shape != sizes.shape:
+            raise ValueError(
+                f"classes has shape {known.shape}, but must have one entry for each of {sizes.size} counts."
+            )
         self._refuse_empty(known, sizes)
         self.adopt(features, known[sizes > 0], known[sizes == 0], sizes[sizes > 0], densities)
         return self
@@ -263,6 +279,11 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the class of highest density for every query, shape (queries,); the first of `classes_` in a tie."""
         densities = self.class_densities(X)
         return np.asarray(self.classes_[densities.argmax(axis=1)])
+
+    def _private_generator(self) -> np.random.Generator:
+        if self.random_state is None or isinstance(self.random_state, np.random.Generator):
+            return np.random.default_rng(self.random_state)
+        return np.random.default_rng(check_integer("random_state", self.random_state, low=0))
 
     def _family(self) -> LSQFamily:
         dimension = self.n_features_in_

@@ -16,12 +16,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensity
 from protocols.lsq import LSQFeatures
 from protocols.streaming import chunked, default_chunk_size, evaluate
-from protocols.validation import check_choice, check_integer
+from protocols.validation import check_choice, check_groups, check_integer
 
 __all__ = ["SCORES", "Score", "Vocabulary", "Word", "decode_classes", "top_words"]
 
@@ -62,8 +63,18 @@ def _chunks(vocabulary: Vocabulary) -> Iterator[Chunk]:
     if isinstance(vocabulary, tuple) and len(vocabulary) == 2 and isinstance(vocabulary[1], np.ndarray):
         pieces: Iterable[Chunk] = (vocabulary,)
     else:
-        pieces = vocabulary
-    for number, (words, vectors) in enumerate(pieces):
+        pieces = check_groups("vocabulary", vocabulary, "pairs (words, vectors)")
+    for number, piece in enumerate(pieces):
+        if (
+            not isinstance(piece, (tuple, list))
+            or len(piece) != 2
+            or not all(hasattr(part, "__len__") for part in piece)
+        ):
+            raise TypeError(
+                f"vocabulary chunk {number} is a {type(piece).__name__}, but must be a pair (words, vectors) of a list "
+                "of texts and an array with one row per word."
+            )
+        words, vectors = piece[0], np.asarray(piece[1])
         if vectors.ndim != 2 or len(words) != len(vectors):
             raise ValueError(
                 f"vocabulary chunk {number} has {len(words)} words and vectors of shape {vectors.shape}, but must "
@@ -167,6 +178,8 @@ def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10, *, sc
         If the vocabulary has fewer than k words, a chunk has other numbers of words and vectors, an iterator cannot be
         read twice, or features are so long that their squares overflow.
     """
+    if not isinstance(density, KernelDensity):
+        raise TypeError(f"density={density!r} must be a KernelDensity, as KernelDensityProtocol returns it.")
     return _decode(density.features, density.weights[:, np.newaxis], vocabulary, k, score)[0]
 
 
@@ -189,6 +202,12 @@ def decode_classes(
     dict of list of Word
         By class, in the order of `classes_`.
     """
+    if not isinstance(classifier, HighestDensityClassifier):
+        raise TypeError(
+            f"classifier={classifier!r} must be a HighestDensityClassifier, such as `protocol_` of a fitted "
+            "PrivateDensityClassifier."
+        )
+    check_is_fitted(classifier)
     weights = np.stack([density.weights for density in classifier.densities_], axis=1)
     return dict(
         zip(classifier.classes_.tolist(), _decode(classifier.features_, weights, vocabulary, k, score), strict=True)

@@ -97,6 +97,12 @@ class KernelDensityProtocol:
     bitsum: BitsumProtocol
     features: LSQFeatures
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.bitsum, BitsumProtocol):
+            raise TypeError(f"bitsum={self.bitsum!r} must be a BitsumProtocol.")
+        if not isinstance(self.features, LSQFeatures):
+            raise TypeError(f"features={self.features!r} must be LSQFeatures, as LSQFamily.sample returns them.")
+
     @property
     def users(self) -> int:
         """n, the number of users."""
@@ -219,6 +225,8 @@ class KernelDensityProtocol:
         ValueError
             If the number of users is another one, or that of the features.
         """
+        if not isinstance(counts, BitCounts):
+            raise TypeError(f"counts={counts!r} must be BitCounts, as count_bits returns them.")
         self._check_participants(counts.users)
         if counts.ones.shape != (self.features.coordinates,):
             raise ValueError(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.lsq import LSQFeatures
-from protocols.validation import check_generator, check_integer
+from protocols.validation import check_generator, check_groups, check_integer
 
 __all__ = [
     "BitCounts",
@@ -31,10 +31,16 @@ def memory_needed(features: LSQFeatures, chunk_size: int) -> int:
     It grows with `chunk_size * (I Q + d)`, or `chunk_size * (I + d)` for sparse features, plus I Q, and not with the
     number of points. The features' own public arrays and the result are not included.
     """
+    _check_features(features)
     points = check_integer("chunk_size", chunk_size, low=1)
     # Per entry of a point: a float64 copy, the two temporaries of a norm and masks. Per bitsum: counts, views and
     # estimates. The constant is the interpreter's.
     return points * (features.bytes_per_point + 34 * features.family.dimension) + 256 * features.coordinates + 2**17
+
+
+def _check_features(features: LSQFeatures) -> None:
+    if not isinstance(features, LSQFeatures):
+        raise TypeError(f"features={features!r} must be LSQFeatures, as LSQFamily.sample returns them.")
 
 
 def default_chunk_size(features: LSQFeatures) -> int:
@@ -47,7 +53,8 @@ def default_chunk_size(features: LSQFeatures) -> int:
 def chunked(name: str, points: NDArray[Any] | Iterable[NDArray[Any]], size: int) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the points in chunks of at most `size`, each with a name for error messages that says where it starts."""
     seen = 0
-    for block in (points,) if isinstance(points, np.ndarray) else points:
+    blocks = (points,) if isinstance(points, np.ndarray) else check_groups(name, points, "arrays of points")
+    for block in blocks:
         array = np.asarray(block)
         if array.ndim != 2:
             raise ValueError(f"{name} has a part of shape {array.shape}, but must have shape (points, dimension).")
@@ -78,6 +85,10 @@ def evaluate(
     ndarray of float64, shape (queries, functions)
     """
     size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
+    if np.ndim(weights) != 2 or len(weights) != features.coordinates:
+        raise ValueError(
+            f"weights has shape {np.shape(weights)}, but must have shape ({features.coordinates}, functions)."
+        )
     blocks = [
         features.project(chunk, weights, name=name) for name, chunk in chunked("queries", np.asarray(queries), size)
     ]
@@ -114,6 +125,9 @@ class BitCounts:
         return cls(np.zeros(features.coordinates, np.int64), np.zeros(features.coordinates, np.int64))
 
     def __add__(self, other: BitCounts) -> BitCounts:
+        if not isinstance(other, BitCounts) or other.ones.shape != self.ones.shape:
+            what = f"{other.ones.size} bitsums" if isinstance(other, BitCounts) else f"a {type(other).__name__}"
+            raise TypeError(f"counts of {self.ones.size} bitsums must be added to counts of as many, not {what}.")
         return BitCounts(
             self.ones + other.ones,
             self.coins + other.coins,
@@ -146,6 +160,7 @@ def count_bits(
     ValueError
         If a point is none that the features accept.
     """
+    _check_features(features)
     check_generator("rng", rng)
     size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
     total = BitCounts.none(features)
@@ -159,6 +174,7 @@ def rounded_bits(
     features: LSQFeatures, points: NDArray[Any], rng: np.random.Generator, name: str = "points"
 ) -> NDArray[np.bool_]:
     """Return every user's bits, shape (users, I Q): a feature f in [-R, R] gives 1 with probability (1 + f/R)/2."""
+    check_generator("rng", rng)
     probability = features.f(points, name=name).reshape(len(points), features.coordinates)
     probability /= 2.0 * features.family.R
     probability += 0.5

@@ -7,7 +7,7 @@ a user as it stands. What checks numbers alone does not load numpy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +22,7 @@ __all__ = [
     "check_choice",
     "check_flag",
     "check_generator",
+    "check_groups",
     "check_indices",
     "check_integer",
     "check_participants",
@@ -29,6 +30,10 @@ __all__ = [
     "check_real",
     "check_vectors",
 ]
+
+
+_SHOWN = 60
+"""So many characters of a value are repeated in a message."""
 
 
 def describe_range(low: float | None, high: float | None, low_open: bool, high_open: bool) -> str:
@@ -184,6 +189,29 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
     return value
 
 
+def check_groups(name: str, value: Any, what: str) -> Iterable[Any]:
+    """Return `value` after checking that it may yield groups: no text, and nothing that yields names or single rows.
+
+    Parameters
+    ----------
+    name, value
+        The argument's name, for the message, and its value.
+    what : str
+        What it must yield.
+
+    Raises
+    ------
+    TypeError
+        If it is no iterable, or a text, a mapping, an array or a table.
+    """
+    single = isinstance(value, (str, bytes, Mapping)) or hasattr(value, "dtype") or hasattr(value, "columns")
+    if single or not isinstance(value, Iterable):
+        shown = repr(value)
+        shown = shown if len(shown) <= _SHOWN and "\n" not in shown else f"a {type(value).__name__}"
+        raise TypeError(f"{name}={shown} must be a list or another iterable of {what}.")
+    return value
+
+
 def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return `value` as an int64 array of shape (users,) after checking that every entry is 0 or 1."""
     import numpy as np
@@ -242,12 +270,21 @@ def check_vectors(
 
     Raises
     ------
+    TypeError
+        If the entries are no real numbers.
     ValueError
         For another shape, a nan, an infinity, or a norm off 1 where unit vectors are needed.
     """
     import numpy as np
 
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "cmM":
+            array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must hold real numbers in rows of one length, but has other entries.") from None
+    if array.dtype.kind in "cmM":
+        raise TypeError(f"{name} has dtype {array.dtype}, but must hold real numbers.")
     if array.ndim != 2 or (dimension is not None and array.shape[1] != dimension):
         wanted = "points, dimension" if dimension is None else f"points, {dimension}"
         raise ValueError(f"{name} has shape {array.shape}, but must have shape ({wanted}).")

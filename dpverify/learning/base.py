@@ -22,7 +22,7 @@ from dpverify.learning.sums import PartialSums
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import default_chunk_size
-from protocols.validation import check_choice, check_integer
+from protocols.validation import check_choice, check_groups, check_integer
 
 __all__ = ["BudgetedEstimator", "PlannedBitsums", "private_generator", "rmse_of"]
 
@@ -114,7 +114,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(sums, PartialSums):
             return sums
         total: PartialSums | None = None
-        for one in sums:
+        for one in check_groups(name, sums, "PartialSums, as partial_sums returns them"):
             if not isinstance(one, PartialSums):
                 raise TypeError(f"sums={one!r} must be PartialSums, as partial_sums returns them.")
             total = one if total is None else total + one
@@ -137,6 +137,10 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         InfeasibleBudgetError
             If no parameters meet the budget.
         """
+        if not isinstance(sums, PartialSums):
+            raise TypeError(f"sums={sums!r} must be PartialSums, as partial_sums returns them.")
+        if not callable(progress):
+            raise TypeError(f"progress={progress!r} must be a function of the plans that are done, and of all.")
         users = [count.users for count in sums.counts if count.users]
         progress(0, len(users))
         for done, count in enumerate(users, 1):

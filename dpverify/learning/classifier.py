@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning, guarantee_of
-from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
+from dpverify.learning.inputs import validated
+from dpverify.learning.labels import LABELS_TAKEN, check_kinds, check_same, indexed
 from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import PublicScale, Scale
-from dpverify.learning.sums import PartialSums, pairs_of
+from dpverify.learning.sums import PartialSums, is_empty, pairs_of
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.streaming import BitCounts, count_bits
@@ -201,7 +202,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
     def chunk_sums(self, chunks: Iterable[tuple[Any, Any]]) -> PartialSums:
         """Return the sums of users that arrive in groups, **not private**: the first half of `fit_chunks`."""
         return self._merged(
-            (self.partial_sums(*pair, part=part) for part, pair in enumerate(pairs_of(chunks))), "chunks"
+            (self.partial_sums(*pair, part=part) for part, pair in enumerate(pairs_of(chunks)) if not is_empty(*pair)),
+            "chunks",
         )
 
     def partial_sums(self, X: Any, y: Any, *, part: int | None = None) -> PartialSums:
@@ -257,7 +259,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             In the order of `classes_`; entries may be negative.
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
+        queries = validated(self, X, reset=False)
         return self.protocol_.class_densities(self.scale_(queries))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -280,7 +282,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         check_choice("empty_class", self.empty_class, ("never", "error"))
         if self.rule == "nearest-mean" and self.kernel != "inner-product":
             raise ValueError(f"rule={self.rule!r} must be 'auto' or 'density' unless kernel='inner-product'.")
-        if self.label_epsilon != math.inf:
+        if not (isinstance(self.label_epsilon, float) and self.label_epsilon == math.inf):
             check_real("label_epsilon", self.label_epsilon, low=0.0, high=700.0, low_open=True)
 
     def _counted(self, X: Any, y: Any, part: int, parts: frozenset[int]) -> PartialSums:
@@ -288,7 +290,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         self._check()
         one = clone(self)  # which scikit-learn's checks of the input may change
         check_kinds(y)
-        points, targets = validate_data(one, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        points, targets = validated(one, X, y)
         check_classification_targets(targets)
         classes, labels = indexed(targets, self.classes)
         public, scale = self._public(one.n_features_in_)
@@ -318,6 +320,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         public, scale = self._public(sums.public.dimension)
         if (public, scale, self.label_epsilon) != (sums.public, sums.scale, sums.label_epsilon):
             raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        check_same(sums.classes, self.classes)
         users = [count.users for count in sums.counts if count.users]
         bitsums, plans = self._planned(public, users)
         made = HighestDensityClassifier(

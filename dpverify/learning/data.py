@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpverify.optional import needing
 from protocols.validation import check_integer
 
-__all__ = ["DataFile", "open_data", "read_chunks"]
+__all__ = ["DataFile", "check_path", "open_data", "read_chunks"]
 
 _ROWS = 16_384
 _POINTS = "X"
@@ -316,6 +316,13 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
 
+def check_path(name: str, value: Any) -> Path:
+    """Return a path after checking that it is a text or a path; others raise TypeError."""
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise TypeError(f"{name}={value!r} must be the path of a file, as a text or a Path.")
+    return Path(value)
+
+
 def open_data(path: str | Path, labels: str | None = None) -> DataFile:
     """Return a file of points, and labels, to be read in groups of rows.
 
@@ -333,7 +340,9 @@ def open_data(path: str | Path, labels: str | None = None) -> DataFile:
     OSError
         If it cannot be opened.
     """
-    where = Path(path)
+    where = check_path("path", path)
+    if labels is not None and not isinstance(labels, (str, Path)):
+        raise TypeError(f"labels={labels!r} must be the name of the labels' array or column, or their path.")
     if where.suffix not in (".npy", ".npz", ".parquet", ".pq"):
         raise ValueError(f"{where} must be an npy, npz or parquet file.")
     with where.open("rb"):  # what is not there, or no file, is told in the same words for all

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.data import DataFile
@@ -106,6 +107,11 @@ def decode(
     ValueError
         If the vectors have another dimension than the points, cannot be scaled, or are fewer than k.
     """
+    if not isinstance(classifier, PrivateDensityClassifier):
+        raise TypeError(f"classifier={classifier!r} must be a fitted PrivateDensityClassifier.")
+    check_is_fitted(classifier)
+    if not isinstance(vocabulary, DataFile) or vocabulary.labels is None:
+        raise TypeError(f"vocabulary={vocabulary!r} must be a file with words, as open_data(path, words) returns it.")
     if vocabulary.dimension != classifier.n_features_in_:
         raise ValueError(
             f"{vocabulary.path} has vectors of {vocabulary.dimension} dimensions, but must have the "

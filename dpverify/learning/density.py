@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
 from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
+from dpverify.learning.inputs import validated
 from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import Scale
-from dpverify.learning.sums import PartialSums
+from dpverify.learning.sums import PartialSums, is_empty
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import count_bits
+from protocols.validation import check_groups
 
 __all__ = ["PrivateDensity"]
 
@@ -113,7 +115,9 @@ class PrivateDensity(BudgetedEstimator):
 
     def fit_chunks(self, chunks: Iterable[Any]) -> PrivateDensity:
         """Fit to users that arrive in groups, each as for `fit`, in memory that does not grow with their number."""
-        return self._publish(self._merged((self.partial_sums(X, part=part) for part, X in enumerate(chunks)), "chunks"))
+        groups = check_groups("chunks", chunks, "groups of points")
+        counted = (self.partial_sums(X, part=part) for part, X in enumerate(groups) if not is_empty(X))
+        return self._publish(self._merged(counted, "chunks"))
 
     def partial_sums(self, X: Any, *, part: int | None = None) -> PartialSums:
         """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels."""
@@ -136,13 +140,13 @@ class PrivateDensity(BudgetedEstimator):
         ndarray of float64, shape (queries,)
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
+        queries = validated(self, X, reset=False)
         return self.estimate_(self.scale_(queries))
 
     def _counted(self, X: Any, part: int, parts: frozenset[int]) -> PartialSums:
         self._budget()
         one = type(self)(**self.get_params(deep=False))
-        points = validate_data(one, X, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        points = validated(one, X)
         public, scale = self._public(one.n_features_in_)
         names = getattr(one, "feature_names_in_", None)
         size = self._rows_at_a_time(public)

@@ -64,6 +64,8 @@ class PublicFeatures:
             check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
         if self.bandwidth is not None and self.kernel == "inner-product":
             raise ValueError(f"bandwidth={self.bandwidth!r} must be None for the inner product, which has none.")
+        if self.bandwidth is None and self.kernel != "inner-product":
+            raise ValueError(f"bandwidth=None must be a number in (0, inf) for the kernel {self.kernel}.")
         if self.bits is not None:
             check_integer("bits", self.bits, low=1 if self.kernel == "inner-product" else 2)
         if self.bits is not None and self.kernel == "gaussian" and self.bits % 2:

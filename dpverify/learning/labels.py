@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LABELS_TAKEN", "check_kinds", "indexed"]
+__all__ = ["LABELS_TAKEN", "check_kinds", "check_same", "indexed"]
 
 LABELS_TAKEN = "the set of labels was taken from y, and so is public"
 
@@ -34,6 +34,18 @@ def check_kinds(y: Any) -> None:
         raise ValueError(f"y[{user}]={array[user]!r} must be a text, as other labels are.")
 
 
+def check_same(counted: NDArray[Any], classes: ArrayLike | None) -> None:
+    """Refuse sums that were counted with other public labels than an estimator has.
+
+    Raises
+    ------
+    ValueError
+        If they differ.
+    """
+    if classes is not None and not np.array_equal(counted, np.unique(np.asarray(classes))):
+        raise ValueError(f"sums have classes={counted.tolist()}, but must have those of the estimator, {classes!r}.")
+
+
 def indexed(y: NDArray[Any], classes: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the public labels, sorted, and each user's index among them.
 
@@ -53,6 +65,10 @@ def indexed(y: NDArray[Any], classes: ArrayLike | None) -> tuple[NDArray[Any], N
         found, indices = np.unique(y, return_inverse=True)
         return found, indices.astype(np.int64)
     known = np.asarray(classes)
+    if known.ndim == 1 and known.dtype == object and len({isinstance(label, str) for label in known}) > 1:
+        raise ValueError(f"classes={classes!r} must all be texts, or all numbers.")
+    if known.ndim == 1 and any(label is None or label != label for label in known):
+        raise ValueError(f"classes={classes!r} must have no missing label.")
     if known.ndim != 1 or not known.size:
         raise ValueError(f"classes={classes!r} must be a list of at least 1 label.")
     known = np.unique(known)

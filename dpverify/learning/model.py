@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import json_plain
 from dpverify.guarantee import Guarantee
 from dpverify.learning.base import PlannedBitsums
 from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.data import check_path
 from dpverify.learning.guarantee import LearnedGuarantee
 from dpverify.learning.scale import PublicScale
 from protocols.bitsum import ExactSum
@@ -46,6 +48,10 @@ def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
     OSError
         If it cannot be written.
     """
+    if not isinstance(classifier, PrivateDensityClassifier):
+        raise TypeError(f"classifier={classifier!r} must be a PrivateDensityClassifier.")
+    check_is_fitted(classifier)
+    check_path("path", path)
     made = classifier.protocol_
     header = {
         "format": _FORMAT,
@@ -88,6 +94,7 @@ def load_model(path: str | Path) -> PrivateDensityClassifier:
     OSError
         If it cannot be read.
     """
+    check_path("path", path)
     try:
         with Path(path).open("rb") as stream:
             if not zipfile.is_zipfile(stream):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dpverify.guarantee import Budget
 from dpverify.planning.plan import PlanRow, plan
 from protocols.bitsum import BitsumProtocol
-from protocols.validation import check_choice
+from protocols.validation import check_choice, check_integer
 
 __all__ = ["PROTOCOLS", "Planner"]
 
@@ -54,6 +54,7 @@ class Planner:
         InfeasibleBudgetError, CapacityError
             If there is none.
         """
+        check_integer("users", users, low=1)
         return _planned(self, users - users % (1 << max(users.bit_length() - _KEPT, 0)))
 
     def __call__(self, users: int) -> BitsumProtocol:

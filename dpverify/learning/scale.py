@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -73,13 +74,21 @@ class PublicScale:
         if isinstance(value, (Sequence, np.ndarray)):
             if len(value) != 2:
                 raise ValueError(f"public_scale={value!r} must be 'unit', a radius, or two bounds (low, high).")
-            low, high = np.broadcast_arrays(_bounds("low", value[0]), _bounds("high", value[1]))
+            low, high = _bounds("low", value[0]), _bounds("high", value[1])
+            if 1 not in (low.size, high.size) and low.size != high.size:
+                raise ValueError(
+                    f"public_scale has {low.size} low and {high.size} high bounds, but must have one of each, or "
+                    "one for each coordinate."
+                )
+            low, high = np.broadcast_arrays(low, high)
             if not (low < high).all():
                 worst = int(np.argmin(low < high))
                 raise ValueError(
                     f"public_scale has low={low[worst]:g} and high={high[worst]:g}, but low must be below high."
                 )
             return cls("box", 1.0, tuple(low.tolist()), tuple(high.tolist()))
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"public_scale={value!r} must be 'unit', a radius, or two bounds (low, high).")
         return cls("ball", check_length("public_scale", value))
 
     def __call__(self, X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
@@ -130,7 +139,10 @@ def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _bounds(name: str, value: Any) -> NDArray[np.float64]:
-    bounds = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    try:
+        bounds = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        bounds = np.empty(0)
     if bounds.ndim != 1 or not np.isfinite(bounds).all() or np.abs(bounds).max(initial=0.0) > 1e100 or not bounds.size:
         raise ValueError(f"public_scale has {name}={value!r}, but must have finite numbers of size 1e100 at most.")
     return bounds

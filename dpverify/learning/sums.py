@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from dpverify.learning.features import PublicFeatures
 from dpverify.learning.scale import PublicScale
 from protocols.streaming import BitCounts
+from protocols.validation import check_groups
 
-__all__ = ["PartialSums", "pairs_of"]
+__all__ = ["PartialSums", "is_empty", "pairs_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,10 @@ class PartialSums:
         """How many users were counted."""
         return sum(count.users for count in self.counts)
 
+    def __radd__(self, other: int) -> PartialSums:
+        """Return the sums themselves when added to 0, which `sum` begins with."""
+        return self if isinstance(other, int) and other == 0 else self + other  # type: ignore[operator]
+
     def __add__(self, other: PartialSums) -> PartialSums:
         """Return the sums of both groups of users.
 
@@ -63,6 +68,13 @@ class PartialSums:
         ValueError
             If they were counted with other features, scales, classes or columns, or if a part is in both.
         """
+        if not isinstance(other, PartialSums):
+            raise TypeError(f"partial sums must be added to PartialSums, not to a {type(other).__name__}.")
+        if self.public.dimension != other.public.dimension:
+            raise ValueError(
+                f"partial sums are of points of {self.public.dimension} and {other.public.dimension} coordinates, but "
+                "must have the same number to be added."
+            )
         for name in ("public", "scale", "label_epsilon", "names"):
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
@@ -82,6 +94,11 @@ class PartialSums:
         )
 
 
+def is_empty(*parts: Any) -> bool:
+    """Return whether a group of users has nobody, as the last one of a stream may: neither points nor labels."""
+    return all(hasattr(part, "__len__") and not isinstance(part, str) and len(part) == 0 for part in parts)
+
+
 def pairs_of(chunks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield groups of users after checking that each is a pair of points and labels, which no array of two rows is.
 
@@ -90,7 +107,7 @@ def pairs_of(chunks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     TypeError
         If one is not.
     """
-    for number, chunk in enumerate(chunks):
+    for number, chunk in enumerate(check_groups("chunks", chunks, "pairs (X, y) of points and labels")):
         if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
             what = f"a {type(chunk).__name__}" + (f" of {len(chunk)}" if isinstance(chunk, (tuple, list)) else "")
             raise TypeError(f"chunks must yield pairs (X, y) of points and labels, but yields {what} at {number}.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -175,7 +176,7 @@ def test_unit_norm_policy() -> None:
         ({"features": "inner-product", "bandwidth": 2.0}, ValueError, r"^bandwidth=2\.0 must be 1 unless"),
         ({"bandwidth": -1.0}, ValueError, r"^bandwidth=-1\.0 must be"),
         ({"instances": 0}, ValueError, r"^instances=0 must be an integer in \[1, inf\)\.$"),
-        ({"label_epsilon": math.inf}, ValueError, r"^epsilon=inf must be a finite number in \(0, 700\]\.$"),
+        ({"label_epsilon": math.inf}, ValueError, r"^label_epsilon=inf must be a finite number in \(0, 700\]\.$"),
         ({"classes": [0, 5]}, ValueError, r"^y\[1\]=1 must be one of classes=\[0, 5\]\.$"),
         ({"empty_class": "skip"}, ValueError, r"^empty_class='skip' must be one of"),
         ({"unit_norm": "clip"}, ValueError, r"^unit_norm='clip' must be one of"),
@@ -203,3 +204,21 @@ def test_points_must_be_finite(value: float) -> None:
         HighestDensityClassifier(chunk_size=4).fit(bad, y)
     with pytest.raises(ValueError, match=rf"^queries\[6, 2\]={value} must be a finite number"):
         HighestDensityClassifier().fit(X, y).predict(bad)
+
+
+def test_what_is_no_setting_is_one_sentence() -> None:
+    X, y = np.zeros((6, 3)), np.arange(6) % 2
+    for settings, labels, said in (
+        ({"bitsum": 5}, y, "bitsum=5 must be None, or a function from the users of a class to a protocol."),
+        ({"random_state": "a"}, y, "random_state='a' must be an integer in [0, inf)."),
+        ({"random_state": -1}, y, "random_state=-1 must be an integer in [0, inf)."),
+        ({"public_random_state": "a"}, y, "public_random_state='a' must be an integer in [0, inf)."),
+        ({"label_epsilon": 0}, y, "label_epsilon=0 must be a finite number in (0, 700]."),
+        ({}, np.array(["a", 1] * 3, dtype=object), "y must hold texts alone, or numbers alone"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=rf"^{re.escape(said)}"):
+            HighestDensityClassifier(instances=8, **settings).fit(X, labels)
+    model, rng = HighestDensityClassifier(), np.random.default_rng(0)
+    for counts, said in ((None, "counts=None must be a list or another iterable"), ([None], "counts=None must be Bit")):
+        with pytest.raises(TypeError, match=rf"^{re.escape(said)}"):
+            model.publish(None, [0], counts, rng)

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from protocols.bitsum import RandomizedResponse
 from protocols.classifier import HighestDensityClassifier
 from protocols.decoding import SCORES, Word, decode_classes, top_words
-from protocols.kde import KernelDensity
-from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily
+from protocols.kde import KernelDensity, KernelDensityProtocol
+from protocols.lsq import FourierPairs, GaussianFeatures, Identity, LaplacianBinning, LSQFamily
 
 WORDS = [f"w{i}" for i in range(50)]
 
@@ -136,3 +138,25 @@ def test_vectors_whose_squares_overflow_are_refused(size: float) -> None:
     assert np.isfinite(
         top_words(density([1.0, 2.0]), (WORDS[:3], vectors / size * 1e140), 1, score="distinctive")[0].score
     )
+
+
+def test_what_is_no_vocabulary_is_one_sentence() -> None:
+    features = FourierPairs(3).sample(8, np.random.default_rng(0))
+    density = KernelDensityProtocol(RandomizedResponse(4, 0.1), features).simulate(
+        np.zeros((4, 3)), np.random.default_rng(0)
+    )
+    words = (["a"], np.zeros((1, 3)))
+    for call, said in (
+        (lambda: top_words(None, words, 1), "density=None must be a KernelDensity"),
+        (lambda: top_words(density, None, 1), "vocabulary=None must be a list or another iterable of pairs"),
+        (lambda: top_words(density, {"a": 1}, 1), "vocabulary={'a': 1} must be a list or another iterable of pairs"),
+        (lambda: top_words(density, ["a", "b"], 1), "vocabulary chunk 0 is a str, but must be a pair (words, vectors)"),
+        (
+            lambda: top_words(density, [(None, np.zeros((1, 3)))], 1),
+            "vocabulary chunk 0 is a tuple, but must be a pair",
+        ),
+        (lambda: decode_classes(None, words, 1), "classifier=None must be a HighestDensityClassifier"),
+        (lambda: decode_classes(HighestDensityClassifier(), words, 1), "This HighestDensityClassifier instance is not"),
+    ):
+        with pytest.raises((TypeError, ValueError, AttributeError), match=rf"^{re.escape(said)}"):
+            call()

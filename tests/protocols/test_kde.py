@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import tracemalloc
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from protocols.bitsum import ExactSum, RandomizedResponse, ThreeNB
 from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.lsq import (
     ExponentialTessellation,
+    FourierPairs,
     GaussianFeatures,
     Identity,
     LaplacianBinning,
@@ -228,3 +230,18 @@ def test_counts_must_fit_the_protocol() -> None:
     fewer = GaussianFeatures(3).sample(5, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"^counts has 5 bitsums, but must have the 6 of the features\.$"):
         protocol.publish(count_bits(fewer, sphere(60, 3, 1), rng), rng)
+
+
+def test_what_is_no_protocol_is_one_sentence() -> None:
+    features = FourierPairs(3).sample(8, np.random.default_rng(0))
+    bitsum = RandomizedResponse(4, 0.1)
+    for call, said in (
+        (lambda: KernelDensityProtocol(None, features), "bitsum=None must be a BitsumProtocol."),
+        (lambda: KernelDensityProtocol(bitsum, FourierPairs(3)), "features=FourierPairs("),
+        (
+            lambda: KernelDensityProtocol(bitsum, features).publish(None, np.random.default_rng(0)),
+            "counts=None must be BitCounts, as count_bits returns them.",
+        ),
+    ):
+        with pytest.raises(TypeError, match=rf"^{re.escape(said)}"):
+            call()

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from protocols.bitsum import RandomizedResponse
 from protocols.kde import KernelDensityProtocol
-from protocols.lsq import GaussianFeatures, LaplacianBinning
-from protocols.streaming import BitCounts, count_bits, default_chunk_size, memory_needed, rounded_bits
+from protocols.lsq import FourierPairs, GaussianFeatures, LaplacianBinning
+from protocols.streaming import BitCounts, count_bits, default_chunk_size, evaluate, memory_needed, rounded_bits
 
 
 def test_default_chunk_fills_64_mebibytes() -> None:
@@ -42,3 +44,28 @@ def test_sparse_bits_are_those_of_dense_ones_and_coins() -> None:
     # A sum of two bits has variance at most 1/2; 20 bitsums, each with a false alarm below 1e-8.
     assert np.abs(dense - expected).max() < 6.0 * np.sqrt(0.5 / trials)
     assert np.abs(sparse - expected).max() < 6.0 * np.sqrt(0.5 / 200)
+
+
+def test_what_is_no_group_of_points_is_one_sentence() -> None:
+    features = FourierPairs(3).sample(8, np.random.default_rng(0))
+    rng, points = np.random.default_rng(0), np.zeros((4, 3))
+    counts = count_bits(features, points, rng)
+    for call, said in (
+        (lambda: count_bits(features, None, rng), "points=None must be a list or another iterable of arrays of points"),
+        (lambda: count_bits(features, "ab", rng), "points='ab' must be a list or another iterable of arrays"),
+        (lambda: count_bits(None, points, rng), "features=None must be LSQFeatures"),
+        (lambda: count_bits(features, points + 1j, rng), "points has dtype complex128, but must hold real numbers"),
+        (
+            lambda: count_bits(features, np.full((4, 3), "a"), rng),
+            "points must hold real numbers in rows of one length",
+        ),
+        (lambda: counts + 1, "counts of 16 bitsums must be added to counts of as many, not a int."),
+        (
+            lambda: counts + BitCounts.none(FourierPairs(3).sample(4, rng)),
+            "counts of 16 bitsums must be added to counts of as many, not 8 bitsums.",
+        ),
+        (lambda: evaluate(features, np.zeros((3, 1)), points), "weights has shape (3, 1), but must have shape (16, "),
+        (lambda: rounded_bits(features, points, None), "rng=None must be a numpy.random.Generator"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=rf"^{re.escape(said)}"):
+            call()
