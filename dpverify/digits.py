@@ -11,10 +11,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "unrounded"]
+__all__ = ["json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "shortest", "unrounded"]
 
-_PLAIN = range(-5, 16)
-"""Decimal exponents that are written out."""
+_PLAIN = range(-4, 16)
+"""Decimal exponents that are written out, as Python does."""
 _MOST_DIGITS = 17
 """What the shortest decimal of a float has at most."""
 
@@ -101,6 +101,27 @@ def unrounded(value: float | Fraction) -> str:
     """
     number = float(value)
     return rounded_down(number if number == value else value, _MOST_DIGITS)
+
+
+def shortest(value: float, *, downwards: bool) -> str:
+    """Return the shortest decimal that becomes a float where exact numbers are rounded down, or else up, to floats.
+
+    Which is what a user typed, where that had few digits: of a delta, rounded down, or a squared change, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If `value` is not finite.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"value={value!r} must be a finite number.")
+    exact, next_one = Fraction(value), Fraction(math.nextafter(value, math.inf if downwards else -math.inf))
+    digits = 1
+    while True:
+        text = _text(_decimal(exact, digits, ROUND_CEILING if downwards else ROUND_FLOOR))
+        if Fraction(text) < next_one if downwards else Fraction(text) > next_one:
+            return text
+        digits += 1
 
 
 def _is_infinite(value: float | Fraction) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ Word = TypeVar("Word", bound=str)
 __all__ = [
     "check_bits",
     "check_choice",
+    "check_file",
     "check_flag",
     "check_generator",
     "check_groups",
@@ -170,6 +172,26 @@ def check_choice(name: str, value: Any, known: Iterable[Word], *, where: str = "
         shown = str(value) if isinstance(value, str) else value  # a member of another enumeration as its word
         raise ValueError(f"{name}={shown!r} must be one of {', '.join(map(str, words.values()))}{where}.")
     return found
+
+
+def check_file(name: str, path: Path, wanted: str) -> None:
+    """Refuse a path at which there is no file to read.
+
+    Parameters
+    ----------
+    name, path
+        The argument's name, for the message, and its value.
+    wanted : str
+        What it must be, such as "a ledger".
+
+    Raises
+    ------
+    ValueError
+        If there is nothing, or a folder.
+    """
+    if not path.is_file():
+        instead = "it is a folder" if path.is_dir() else "there is no such file"
+        raise ValueError(f"{name}={str(path)!r} must be {wanted}, but {instead}.")
 
 
 def check_generator(name: str, value: Any) -> np.random.Generator:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.digits import rounded, rounded_down, rounded_toward, rounded_up, unrounded
+from dpverify.digits import rounded, rounded_down, rounded_toward, rounded_up, shortest, unrounded
+from dpverify.guarantee import enclosing_floats
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0.0, exclude_min=True, allow_infinity=False)
@@ -109,6 +111,24 @@ def test_what_grows_without_limit_grows_by_less_than_a_unit(value: float, digits
 )
 def test_how_it_reads(text: str, expected: str) -> None:
     assert text == expected
+
+
+@given(st.decimals("1e-300", "1e300", places=None).filter(lambda typed: len(typed.as_tuple().digits) <= 14))
+def test_a_short_decimal_comes_back_from_its_rounded_float(typed: Decimal) -> None:
+    below, above = enclosing_floats(Fraction(typed))
+    assert Fraction(shortest(below, downwards=True)) == Fraction(typed) == Fraction(shortest(above, downwards=False))
+
+
+@given(st.floats(0.0, 1e300), st.booleans())
+def test_the_shortest_decimal_is_rounded_to_the_float(value: float, downwards: bool) -> None:
+    text = shortest(value, downwards=downwards)
+    assert enclosing_floats(Fraction(text))[0 if downwards else 1] == value
+
+
+def test_one_style_for_small_numbers() -> None:
+    assert [unrounded(10.0**-k) for k in (4, 5, 6)] == ["0.0001", "1e-05", "1e-06"]
+    with pytest.raises(ValueError, match=r"^value=inf must be a finite number\.$"):
+        shortest(math.inf, downwards=True)
 
 
 def test_bad_arguments() -> None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.registry import claims_of
+from dpverify.digits import unrounded
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
 from dpverify.laws.messages import MessagesLaw, Part
 from dpverify.search import least_integer
@@ -134,7 +135,10 @@ def least_cap(
         return _delta(budget, _drawn_again(noise, messages, draws)) <= allowed
 
     if budget.delta == 0.0 or not cheap(most):
-        raise InfeasibleBudgetError(f"share={share!r} of {budget}'s delta is proved for no cap up to most={most}.")
+        raise InfeasibleBudgetError(
+            f"A loss of {share:g} of delta={unrounded(budget.exact_delta)} is proved for no cap up to {most:,} "
+            "messages."
+        )
     return capped(protocol, least_integer(cheap, 0, most), instances=instances)
 
 

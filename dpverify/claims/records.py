@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, get_type_hints
 
@@ -40,8 +40,15 @@ def record_of(protocol: Any) -> dict[str, Any]:
     return record
 
 
-def protocol_of(record: Mapping[str, Any]) -> Any:
+def protocol_of(record: Mapping[str, Any], *, otherwise: Callable[[str], str] | None = None) -> Any:
     """Return the protocol of a name and parameters; texts are read as what each parameter is.
+
+    Parameters
+    ----------
+    record : mapping
+        The name as "protocol", and the parameters by name.
+    otherwise : callable, optional
+        What the message says besides of a word that is no parameter.
 
     Raises
     ------
@@ -56,7 +63,8 @@ def protocol_of(record: Mapping[str, Any]) -> Any:
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}
     for word in given:
         if word not in fields:
-            raise ValueError(f"{word!r} must be a parameter of {name}: {', '.join(fields)}.")
+            hint = "" if otherwise is None else f"; {otherwise(word)}"
+            raise ValueError(f"{word!r} must be a parameter of {name}: {', '.join(fields)}{hint}.")
     for field in fields.values():
         if field.default is dataclasses.MISSING and field.name not in given:
             raise ValueError(f"{field.name} of {name} is missing.")

@@ -9,7 +9,7 @@ import importlib
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -64,6 +64,9 @@ _EXTENDED = {"account": ("in_full", "any_protocol"), "audit": ("any_protocol", "
 _NARROW = 52
 """Columns below which typer's help would be wider than the terminal."""
 
+_FAULT, _INTERRUPTED = 70, 130
+"""The exit statuses of a fault of our own (EX_SOFTWARE of sysexits.h), and after Ctrl-C."""
+
 
 def _module(name: str) -> Any:
     return importlib.import_module(f"dpverify.cli.{name}")
@@ -108,6 +111,19 @@ def _usage_error() -> type[Exception]:
     return next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
+def _abortable(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a callback whose interruption is an Abort: typer would make it an exit status, which says nothing."""
+
+    @functools.wraps(callback)
+    def called(*values: Any, **options: Any) -> Any:
+        try:
+            return callback(*values, **options)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+    return called
+
+
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
     typed = known_name(words[0], _COMMANDS) if words else None
@@ -124,6 +140,7 @@ def _run(words: list[str]) -> int:
     command, words = invoked(program, words)
     if "--help" in words:
         command.epilog = _module("examples").below_help(words)
+    command.callback = command.callback and _abortable(command.callback)
     options = options_of(command)
     refuse_repeated(words, options.values())
     columns = shutil.get_terminal_size().columns
@@ -151,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 2 for any error, 130 when interrupted, or what `audit` says.
+        The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -159,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(words)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("Interrupted.", err=True)
-        return 130
+        return _INTERRUPTED
     except _usage_error() as error:
         message = error.format_message()  # type: ignore[attr-defined]
     except (ValueError, MissingPackageError) as error:
@@ -177,9 +194,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        message = (
+        typer.echo(
             f"dpverify has a fault, {type(error).__name__}: {str(error) or 'no message'}; "
-            "`python -X dev -m dpverify` with the same words shows where."
+            "`python -X dev -m dpverify` with the same words shows where.",
+            err=True,
         )
+        return _FAULT
     typer.echo(message, err=True)
     return 2

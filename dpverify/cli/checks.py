@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import typer
 
 from dpverify.changes import Full, L2Ball
 from dpverify.cli.account import account
+from dpverify.digits import shortest, unrounded
 
 if TYPE_CHECKING:
     from dpverify.planning.plan import PlanRow
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["account_command"]
 
 
-def account_command(row: PlanRow, delta: float) -> str | None:
+def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
     """Return the `dpverify account` that encloses what a plan's parameters really give, or None where there is none.
 
-    The parameters are written in full: what is read back are the floats of the plan. Its change counts the S bitsums of
+    The parameters are written in full: what is read back are the floats of the plan. Delta and squared change are what
+    was typed, or the shortest decimals that are rounded to the same floats. The plan's change counts the S bitsums of
     every instance that replacing a user costs as so many more instances.
     """
     commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
@@ -28,11 +31,13 @@ def account_command(row: PlanRow, delta: float) -> str | None:
     values = {
         "users": row.protocol.users,
         "instances": row.change.instances,
-        "squared_change": None if isinstance(row.change, Full) else row.change.squared_change,
+        "squared_change": None
+        if isinstance(row.change, Full)
+        else shortest(row.change.squared_change, downwards=False),
         "ball": isinstance(row.change, L2Ball),
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
-        "delta": delta,
+        "delta": unrounded(delta) if isinstance(delta, Fraction) else shortest(delta, downwards=True),
         **({} if row.honest is None else {"honest_users": row.honest}),
     }
     words = ["dpverify", "account", row.bitsum]

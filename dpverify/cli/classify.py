@@ -30,15 +30,12 @@ def register(app: typer.Typer) -> None:
     app.command()(predict)
 
 
-Labels = Annotated[
-    str | None,
-    typer.Option(help="The column (parquet), array (npz) or other npy file that holds the labels."),
-]
+_LABELS = typer.Option(help="The column (parquet), array (npz) or other npy file that holds the labels.")
 
 
 def classify(
     data: Annotated[Path, typer.Argument(help="An npy, npz or parquet file: one user's point per row.")],
-    labels: Labels = None,
+    labels: Annotated[str, _LABELS],
     epsilon: Annotated[
         str, exact("--epsilon", within="(0, inf)", help="For a user's point, in {} nats; her label's comes on top.")
     ] = "1",
@@ -94,8 +91,6 @@ def classify(
     The file may be larger than memory. Try it: `dpverify classify points.npz --labels y --epsilon 1 --holdout 0.2
     --output model.npz`, and then `dpverify predict model.npz others.npy`.
     """
-    if labels is None:
-        raise ValueError("--labels must be given: what holds the labels in the data.")
     if test is not None and holdout:
         raise ValueError(f"--holdout={holdout!r} must be omitted with --test, which is what is tested on.")
     from dpverify.report.files import check_path, replaced
@@ -141,7 +136,7 @@ def classify(
 def predict(
     model: Annotated[Path, typer.Argument(help="A model that `dpverify classify --output` has written.")],
     data: Annotated[Path, typer.Argument(help="An npy, npz or parquet file: one point per row.")],
-    labels: Labels = None,
+    labels: Annotated[str | None, _LABELS] = None,
     output: Annotated[
         Path | None, typer.Option(help="Write one label per line to this file; by default to the standard output.")
     ] = None,

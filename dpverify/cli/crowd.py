@@ -39,7 +39,9 @@ def crowd(
         int | None,
         integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; not with --kernel."),
     ] = None,
-    bitsum: Annotated[str, choice(known=_bitsums, help=f"{', '.join(BITSUMS)}, or all.")] = _ALL,
+    bitsum: Annotated[
+        Any, choice(known=_bitsums, several=True, help=f"{', '.join(BITSUMS)}, or all, the default.")
+    ] = None,
     honest_fraction: HonestFraction = None,
     malicious: Annotated[
         int | None, integer(within="[0, inf)", help="Show as well how far so many users can move the estimates.")
@@ -69,11 +71,13 @@ def crowd(
     common: dict[str, Any] = {"users": users, "fractions": shares, "honest_fraction": honest_fraction}
     common["malicious"], budget = malicious, Budget(epsilon, delta)
     if kernel is not None and dimension is not None:
-        width, chosen = 1.0 if bandwidth is None else bandwidth, "rr" if bitsum == _ALL else bitsum
+        if bitsum is not None and len(bitsum) > 1:
+            raise ValueError(f"--bitsum={','.join(bitsum)!r} must be one with --kernel.")
+        width, chosen = 1.0 if bandwidth is None else bandwidth, "rr" if bitsum in {None, (_ALL,)} else bitsum[0]
         found = crowds.crowd_density(kernel, dimension, budget, bandwidth=width, bitsum=chosen, **common)
     else:
         assert instances is not None
-        bitsums = _bitsums()[:-1] if bitsum == _ALL else (bitsum,)
+        bitsums = _bitsums()[:-1] if bitsum is None or _ALL in bitsum else bitsum
         with told("plans and accounts") as progress:
             found = crowds.crowd(budget, instances=instances, bitsums=bitsums, progress=progress, **common)
     if not found.plans:

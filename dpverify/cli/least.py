@@ -47,12 +47,12 @@ def _bitsums() -> tuple[str, ...]:
     return (*BITSUMS, _ALL)
 
 
-def _chosen(bitsum: str | None) -> Sequence[str]:
+def _chosen(bitsum: Sequence[str] | None) -> Sequence[str]:
     from dpverify.planning.fronts import SHUFFLED
 
     if bitsum is None:
         return SHUFFLED
-    return _bitsums()[:-1] if bitsum == _ALL else (bitsum,)
+    return _bitsums()[:-1] if _ALL in bitsum else bitsum
 
 
 Epsilon = Annotated[
@@ -96,10 +96,11 @@ Confidence = Annotated[
     ),
 ]
 Bitsum = Annotated[
-    str | None,
+    Any,
     choice(
         "--bitsum",
         known=_bitsums,
+        several=True,
         help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler, "
         "and with --kernel rr.",
     ),
@@ -202,9 +203,9 @@ def _users(
             margin=margin,
             confidence=confidence,
             bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or "rr"),
+            bitsums=_chosen(bitsum or ("rr",)),
             honest_fraction=honest_fraction,
-            every_rung=bitsum != _ALL,
+            every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -289,9 +290,9 @@ def _epsilon(
             margin=margin,
             confidence=confidence,
             bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or "rr"),
+            bitsums=_chosen(bitsum or ("rr",)),
             honest_fraction=honest_fraction,
-            every_rung=bitsum != _ALL,
+            every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -423,7 +424,7 @@ def _front(
             honest_fraction=honest_fraction,
             progress=progress,
         )
-    result, check = found.to_dict(), account_command(found.recommended.row, found.budget.delta)
+    result, check = found.to_dict(), account_command(found.recommended.row, found.budget.exact_delta)
     if check is not None:
         result["check"] = check
     print_result(result, front_table(found, check=folded(check or "", min(WIDTH, console().width))), as_json)

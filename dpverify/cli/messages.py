@@ -17,8 +17,10 @@ _OTHER_NAMES = {
     "public_scale": "scale",
     "checkpoint": "resume",
     "implementation": "target",
+    "path": "file",
 }
 """Arguments of the library that the commands name otherwise."""
+_FLAG = re.compile(r"(--[a-z-]+)=True\b")
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
@@ -52,19 +54,21 @@ def _names(commands: Mapping[str, Any]) -> str:
 
 
 def options_of(command: Any) -> dict[str, str]:
-    """Return the options of a command as typed, by the name of the library's argument."""
-    options = {parameter.name: parameter.opts[0] for parameter in command.params if parameter.opts[0].startswith("-")}
+    """Return options and arguments of a command, as typed or as its help calls them, by the name in the library."""
+    options = {parameter.name: parameter.opts[0] for parameter in command.params}
     return options | {name: options[other] for name, other in _OTHER_NAMES.items() if other in options}
 
 
 def as_typed(message: str, options: Mapping[str, str]) -> str:
     """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr.
 
-    Names that no option has, such as those of an intermediate law, stay as they are.
+    A flag has no value: `ball=True` is `--ball`. Names that no option has, such as those of an intermediate law, stay
+    as they are. A name of several words, with underscores, is one wherever it stands; another only before its value.
     """
     for name, option in options.items():
-        message = re.sub(rf"(?<![-\w]){name}(?==)", option, message)
-    return _ENUM.sub(r"\1", message)
+        behind = r"(?![\w(])" if "_" in name else "(?==)"
+        message = re.sub(rf"(?<![-\w.'\"/]){name}{behind}", option, message)
+    return _ENUM.sub(r"\1", _FLAG.sub(r"\1", message))
 
 
 def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:
@@ -77,5 +81,5 @@ def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:
     """
     typed = [word.split("=", 1)[0] for word in words]
     for option in options:
-        if typed.count(option) > 1:
+        if option.startswith("-") and typed.count(option) > 1:
             raise ValueError(f"{option} must be given once, not {typed.count(option)} times.")

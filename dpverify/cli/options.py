@@ -70,15 +70,21 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _each(parse: Callable[[str, str], Any]) -> Callable[[str, str], tuple[Any, ...]]:
-    """Return what reads values with commas between them, by what reads one."""
+def _each(
+    parse: Callable[[str, str], Any], value: Callable[[Any], Any] = lambda read: read
+) -> Callable[[str, str], tuple[Any, ...]]:
+    """Return what reads values with commas between them, by what reads one; of two with one `value` the first stays."""
 
     def all_of(option: str, text: str) -> tuple[Any, ...]:
         parts = text.split(",")
         # 50,000 is one number with a comma, and no list.
         if any(part[:1] == "0" and part[1:2].isdigit() for part in parts[1:]):
             return (parse(option, text),)
-        return tuple(parse(option, part.strip()) for part in parts)
+        found: dict[Any, Any] = {}
+        for part in parts:
+            read = parse(option, part.strip())
+            found.setdefault(value(read), read)
+        return tuple(found.values())
 
     return all_of
 
@@ -148,7 +154,7 @@ def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
         return text
 
     metavar = "NUMBER,..." if several else "NUMBER"
-    return _option(_each(parse) if several else parse, metavar, names, help.format(within))
+    return _option(_each(parse, Fraction) if several else parse, metavar, names, help.format(within))
 
 
 def read_exactly(name: str, text: str, within: str) -> Fraction:
@@ -171,12 +177,12 @@ def read_exactly(name: str, text: str, within: str) -> Fraction:
     return value
 
 
-def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:
+def choice(*names: str, known: Callable[[], Sequence[str]], help: str, several: bool = False) -> Any:
     """Return an option that takes one of a few words, in any case of letters.
 
     Parameters
     ----------
-    *names, help
+    *names, help, several
         As for `integer`, without a range.
     known : callable
         Returns the words, of which the one that was typed is handed on; called only to check it, so that it may import
@@ -191,4 +197,5 @@ def choice(*names: str, known: Callable[[], Sequence[str]], help: str) -> Any:
     def complete(incomplete: str) -> list[str]:
         return [word for word in known() if word.startswith(incomplete.lower())]
 
-    return _option(parse, "NAME", names, help, complete)
+    metavar = "NAME,..." if several else "NAME"
+    return _option(_each(parse) if several else parse, metavar, names, help, complete)

@@ -60,8 +60,8 @@ def _compositions() -> tuple[str, ...]:
     return (*CompositionTheorem, EXACT)
 
 
-def _chosen(name: str, known: Sequence[str]) -> Sequence[str]:
-    return known if name == _ALL else (name,)
+def _chosen(names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    return known if _ALL in names else names
 
 
 def plan(
@@ -84,9 +84,10 @@ def plan(
     squared_change: SquaredChange = None,
     ball: Ball = False,
     bitsum: Annotated[
-        str | None,
+        Any,
         choice(
             known=lambda: (*_bitsums(), _ALL),
+            several=True,
             help=f"{', '.join(BITSUMS)}, or all, the default; with --kernel the default is rr, which sends the fewest "
             "messages, and all is a row for each.",
         ),
@@ -131,8 +132,8 @@ def plan(
 ) -> None:
     """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
-    Several values of --epsilon, --delta, --users and --instances, with commas between them, make one table, as they do
-    with --kernel.
+    Several values of --epsilon, --delta, --users, --instances and --bitsum, with commas between them, make one table,
+    as they do with --kernel.
     """
     check_files(plot, as_csv)
     check_kernel(
@@ -157,10 +158,10 @@ def plan(
             [Budget(e, d) for e in epsilon for d in delta],
             users=users,
             bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or "rr", _bitsums()),
+            bitsums=_chosen(bitsum or ("rr",), _bitsums()),
             max_messages=max_messages,
             honest_fraction=honest_fraction,
-            every_rung=bitsum != _ALL,
+            every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -178,8 +179,8 @@ def plan(
             [(e, d) for e in epsilon for d in delta],
             users=users,
             instances=instances,
-            bitsums=_chosen(bitsum or _ALL, _bitsums()),
-            methods=_chosen(method, _methods()),
+            bitsums=_chosen(bitsum or (_ALL,), _bitsums()),
+            methods=_chosen((method,), _methods()),
             squared_change=squared_change,
             ball=ball,
             composition=composition,
@@ -200,7 +201,7 @@ def plan(
     for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
         if isinstance(row, FailedPlan):
             continue
-        check = account_command(row, one.budget.delta)
+        check = account_command(row, one.budget.exact_delta)
         if check is not None:
             entry["check"] = check
             checks.append((row, folded(check, min(WIDTH, console().width))))

@@ -64,7 +64,7 @@ def report(
     """Write plans, privacy, errors and an audit to one HTML page. With crowds, and the claims behind all this."""
     from dpverify.report.html.page import check_report_path, write_report
 
-    check_report_path(output, "OUTPUT")
+    check_report_path(output, "output")
     given = None if audit is None else _read(audit)
     from dpverify.dossier.gather import full_report
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_share, compose, named
+from dpverify.digits import unrounded
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
 from dpverify.privacy_loss import two_valued
@@ -188,8 +189,8 @@ def per_instance_budget(
         delta_slack = lower_float(ctx.convert(spent * budget.exact_delta)) + 0.0  # no -0.0
     if delta_slack == 0.0 and not rule.slack[0]:
         raise InfeasibleBudgetError(
-            f"delta={budget.delta!r} leaves no positive delta_slack for {theorem.value} composition: use basic or "
-            "optimal composition."
+            f"delta={unrounded(budget.exact_delta)} leaves nothing that {theorem.value} composition could spend: use "
+            "basic or optimal composition."
         )
     mechanisms = instances * sparsity
 

@@ -49,12 +49,10 @@ def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
     if not entries:
         raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
     found = []
-    for entry in entries:
+    for place, entry in enumerate(entries):
         if isinstance(entry, (tuple, list)):
             if len(entry) not in (2, 3):
-                raise ValueError(
-                    f"entry={entry!r} of the schedule must be (protocol, count) or (protocol, count, honest)."
-                )
+                raise ValueError(f"schedule[{place}]={entry!r} must be (protocol, count) or (protocol, count, honest).")
             entry = Day(*entry)
         found.append(entry if isinstance(entry, Day) else Day(entry))
     return tuple(found)

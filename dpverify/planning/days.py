@@ -11,12 +11,20 @@ from typing import Any
 
 from dpverify.claims.records import protocol_of
 from dpverify.planning.schedule import Day
-from protocols.validation import check_integer
+from protocols.validation import check_file, check_integer
 
 __all__ = ["read_days"]
 
 _DAY, _COUNT, _HONEST = "day", "count", "honest"
 """What a line may say besides the protocol and its parameters."""
+_MEANT = {
+    _COUNT: ("instances", "counts", "number", "repeat", "repeats", "repetitions", "runs", "times"),
+    _HONEST: ("honest_users",),
+    _DAY: ("date", "days", "label", "name"),
+    "users": ("n", "n_users", "num_users", "user", "users_total"),
+}
+"""Other headers that these have in files, and that of the parameter that most protocols have."""
+_COMPUTED = ("epsilon", "delta", "epsilon0", "delta0")
 
 
 def read_days(path: Path) -> list[Day]:
@@ -34,8 +42,7 @@ def read_days(path: Path) -> list[Day]:
     ValueError
         If the file is missing or of another form, or a line is; it says which.
     """
-    if not path.is_file():
-        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days, but there is no such file.")
+    check_file("path", path, "a .json or .csv file of days")
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = json.loads(text, object_pairs_hook=_object) if path.suffix.lower() == ".json" else _table(text)
@@ -51,12 +58,23 @@ def read_days(path: Path) -> list[Day]:
                 raise ValueError(f"day={name!r} must be there once: days contradict each other.")
             if name is not None:
                 named.add(str(name))
-            protocol = protocol_of({name: value for name, value in line.items() if name not in (_COUNT, _HONEST)})
+            given = {name: value for name, value in line.items() if name not in (_COUNT, _HONEST)}
+            protocol = protocol_of(given, otherwise=_meant)
             honest = _whole(_HONEST, line[_HONEST]) if _HONEST in line else None
             days.append(Day(protocol, _whole(_COUNT, line.get(_COUNT, 1)), honest))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Day {number} of {str(path)!r}: {error}") from error
     return days
+
+
+def _meant(word: str) -> str:
+    """Return what to write for a word that is no parameter of the protocol."""
+    if word.lower() in _COMPUTED:
+        return "what a day gives is computed, and no entry"
+    for right, others in _MEANT.items():
+        if word.lower() in (right, *others):
+            return f"write {right} for it"
+    return f"besides them there may be {_COUNT}, {_HONEST} and {_DAY}"
 
 
 def _table(text: str) -> list[dict[str, Any]]:

@@ -41,7 +41,8 @@ def check_path(path: Path, name: str, endings: Collection[str] = (), read: Itera
         raise ValueError(f"{said} must be in a folder that exists.")
     try:
         if path.exists() and not path.is_file():
-            raise ValueError(f"{said} must be a file, which what is there is not.")
+            there = "a folder" if path.is_dir() else "something else"
+            raise ValueError(f"{said} must be a file, but {there} is there.")
         if path.exists() and any(other.exists() and path.samefile(other) for other in read):
             raise ValueError(f"{said} must be another file than those that are read, which it would replace.")
         folder = path.resolve().parent

@@ -20,6 +20,8 @@ from typing import Any
 
 import filelock
 
+from protocols.validation import check_file
+
 __all__ = ["DamagedFileError", "Lines", "TornLineError", "locked", "repair"]
 
 _FIRST = "0" * 64
@@ -148,8 +150,7 @@ def repair(path: Path) -> str:
 
 def _parted(path: Path) -> tuple[bytes, bytes]:
     """Return the whole lines of a file, and what is left behind the last."""
-    if not path.is_file():
-        raise ValueError(f"path={str(path)!r} must be a ledger, but there is no such file.")
+    check_file("path", path, "a ledger")
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
     return content[:end], content[end:]

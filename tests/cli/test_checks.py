@@ -85,3 +85,16 @@ def test_a_command_is_folded_where_the_shell_joins_it() -> None:
     narrow = folded(command, 30)
     assert narrow == "dpverify account rr \\\n    --users 1 \\\n    --flip-probability 0.25"
     assert shlex.split(narrow.replace("\\\n", " ")) == shlex.split(command)
+
+
+def test_delta_and_squared_change_are_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    # Neither decimal is a float; 1e-8 rounded down would read 9.999999999999999e-09.
+    budget = ["--epsilon", "2", "--delta", "1e-8", "--users", "60", "--instances", "2", "--bitsum", "central-gaussian"]
+    for words in (["plan", *budget, "--method", "exact"], ["front", *budget]):
+        assert cli.main([*words, "--squared-change", "0.3", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        check = shlex.split(found["check"] if words[0] == "front" else found["rows"][0]["check"])
+        assert (check[check.index("--squared-change") + 1], check[check.index("--delta") + 1]) == ("0.3", "1e-08")
+    assert cli.main(["least", "epsilon", *budget[2:], "--rmse", "5", "--json"]) == 0
+    check = shlex.split(json.loads(capsys.readouterr().out)["rows"][0]["check"])
+    assert check[check.index("--delta") + 1] == "1e-08"

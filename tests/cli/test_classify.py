@@ -66,7 +66,7 @@ def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{data}"], "--labels must be given: what holds the labels in the data."),
+        (["{data}"], "Missing option '--labels'."),
         (["{data}", "--labels", "z"], "has the arrays X, y, but must have one named 'z'."),
         (["no.npz", "--labels", "y"], "no.npz cannot be read: No such file or directory."),
         (["{data}", "--labels", "y", "--epsilon", "0"], "--epsilon='0' must be a finite number in (0, inf)."),

@@ -123,3 +123,19 @@ def test_the_console_script_starts_without_the_heavy_packages() -> None:
     assert "plan" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
     assert done.stderr == ""
+
+
+def test_a_fault_of_our_own_and_an_interruption_have_their_own_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, status, said in (
+        (ZeroDivisionError("division by zero"), 70, r"dpverify has a fault, ZeroDivisionError: division by zero; .*"),
+        (KeyboardInterrupt(), 130, r"Interrupted\."),
+    ):
+
+        def raising(*_: object, error: BaseException = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("dpverify.planning.budgets.per_instance_budgets", raising)
+        assert cli.main(["budget", "--epsilon", "1", "--delta", "1e-6", "--instances", "4"]) == status
+        assert re.fullmatch(said, capsys.readouterr().err.strip())

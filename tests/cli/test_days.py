@@ -47,7 +47,7 @@ def test_a_file_of_days_is_accounted(run: Run, file: Path, tmp_path: Path) -> No
         ([*RR, "--and"], "--and must stand between two protocols with their options."),
         ([*RR, "--delta", "1e-6", "--and", *MORE, "--squared-change", "1"], "--squared-change=1 must be omitted"),
         ([*RR, "--delta", "1e-6", "--and", "rr", "--users", "0"], "--users='0' must be "),
-        (["days", "none.csv", "--delta", "1e-6"], "path='none.csv' must be a .json or .csv file of days"),
+        (["days", "none.csv", "--delta", "1e-6"], "file='none.csv' must be a .json or .csv file of days"),
     ],
 )
 def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:

@@ -27,6 +27,14 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     assert as_typed("--p=1 and the p of it", {"p": "--p"}) == "--p=1 and the p of it"
 
 
+def test_what_is_named_without_a_value_is_named_as_typed_too() -> None:
+    options = {"ball": "--ball", "squared_change": "--squared-change", "path": "file"}
+    said = "ball=True must be omitted without squared_change, path='squared_change/x' and own.path=3 with a ball."
+    assert as_typed(said, options) == (
+        "--ball must be omitted without --squared-change, file='squared_change/x' and own.path=3 with a ball."
+    )
+
+
 def test_words_lead_to_a_command_in_any_case(program: Any) -> None:
     command, words = invoked(program, ["Account", "RR", "--users", "ACCOUNT"])
     assert (command.name, words) == ("rr", ["account", "rr", "--users", "ACCOUNT"])
@@ -54,14 +62,14 @@ def test_options_go_by_the_librarys_names(program: Any) -> None:
     assert plan["threat_model"] == "--threat-model"
     audit = options_of(invoked(program, ["audit", "rr"])[0])
     assert (audit["checkpoint"], audit["implementation"]) == ("--resume", "--target")
-    # Arguments without a name are no options, and only options that are there have another name.
+    # Arguments are called as in the help, and only options that are there have another name.
     ledger = options_of(invoked(program, ["ledger", "show"])[0])
-    assert "words" not in ledger
     assert not {"checkpoint", "threat_model"} & set(ledger)
 
 
 def test_an_option_is_given_once() -> None:
     refuse_repeated(["--p", "1", "--users=2", "--pp", "3", "--pp=3"], ["--p", "--users", "--json"])
+    refuse_repeated(["file", "file"], ["file"])
     for words in (["--p", "1", "--p=2"], ["--p=1", "--p=1"], ["--p", "--p"]):
         with pytest.raises(ValueError, match=r"^--p must be given once, not 2 times\.$"):
             refuse_repeated(words, ["--users", "--p"])

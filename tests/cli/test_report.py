@@ -41,8 +41,8 @@ def test_ctrl_c_leaves_no_part_of_a_page(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["report.pdf", *WORDS], "OUTPUT='report.pdf' must end in one of .html, .htm."),
-        (["none/report.html", *WORDS], "OUTPUT='none/report.html' must be in a folder that exists."),
+        (["report.pdf", *WORDS], "output='report.pdf' must end in one of .html, .htm."),
+        (["none/report.html", *WORDS], "output='none/report.html' must be in a folder that exists."),
         (["report.html", *WORDS, "--audit", "none.json"], "--audit='none.json' cannot be read: No such file"),
         (["report.html", *WORDS, "--audit", "text.json"], "--audit='text.json' must be JSON"),
         (["report.html", *WORDS, "--audit", "list.json"], "--audit='list.json' must be what `dpverify audit --json`"),

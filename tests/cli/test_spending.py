@@ -58,8 +58,8 @@ def test_bad_words_are_refused(path: Path, tmp_path: Path, capsys: pytest.Captur
         ([str(path), "--epsilon", "1"], "--new must be given with --epsilon and --delta"),
         ([str(path), "--at-most", "1"], "--new must be given with --epsilon and --delta"),
         ([str(path), "--new", "--repair"], "--new and --repair must not be given together."),
-        ([str(path), "--new", "--epsilon", "1", "--delta", "0"], f"path={str(path)!r} must not exist"),
-        ([str(tmp_path / "none")], f"path={str(tmp_path / 'none')!r} must be a ledger, but there is no such file."),
+        ([str(path), "--new", "--epsilon", "1", "--delta", "0"], f"file={str(path)!r} must not exist"),
+        ([str(tmp_path / "none")], f"file={str(tmp_path / 'none')!r} must be a ledger, but there is no such file."),
     ):
         assert cli.main(["spent", *words]) == 2
         assert capsys.readouterr().err.startswith(message)

@@ -66,6 +66,28 @@ def test_bad_objects_are_refused(tmp_path: Path) -> None:
             read_days(path)
     with pytest.raises(ValueError, match="there is no such file"):
         read_days(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="but it is a folder"):
+        read_days(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("instances", "write count for it"),
+        ("Runs", "write count for it"),
+        ("n", "write users for it"),
+        ("users_total", "write users for it"),
+        ("epsilon", "what a day gives is computed, and no entry"),
+        ("colour", "besides them there may be count, honest and day"),
+    ],
+)
+def test_other_headers_are_told_what_to_be(header: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text(f"protocol,users,flip_probability,{header}\nrr,9,0.25,3\n")
+    with pytest.raises(
+        ValueError, match=rf": '{header}' must be a parameter of rr: users, flip_probability; {said}\.$"
+    ):
+        read_days(path)
 
 
 def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_rows_are_read_back_as_they_were() -> None:
 def test_where_a_file_may_be(tmp_path: Path) -> None:
     check_path(tmp_path / "rows.csv", "--csv")
     for path, said in (
-        (tmp_path, "must be a file"),
+        (tmp_path, "must be a file, but a folder is there"),
         (tmp_path / "none" / "a.csv", "must be in a folder that exists"),
         (tmp_path / "a.txt", "must end in one of .csv"),
     ):

@@ -74,7 +74,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Poisson:
         """Raise FormulaRangeError: wagner2025 (Appendix B.1) says that Poisson noise works, and not how much."""
-        raise FormulaRangeError("No source of this project states a mean for Poisson noise: use method='exact'.")
+        raise FormulaRangeError("No source of this project states a mean for Poisson noise; the exact law does.")
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
         return ()
