@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions
 from dpverify.rounding import UNIT
@@ -153,7 +154,8 @@ class BinnedPairs:
         # Only these knots have a say: on each side those beyond no loss, and the nearest before it.
         before, after = np.flatnonzero((upper <= 0.0).all(axis=0)), np.flatnonzero((lower >= 0.0).all(axis=0))
         if not before.size or not after.size:
-            raise ArithmeticError("the window does not reach from losses below 0 to losses above; use a smaller tail.")
+            # Beside a user whose losses are next to nothing what is cut, or rounded, may be all there is.
+            raise CapacityError("losses next to 0 are lost in what bins of them leave out.")
         begin, end = int(before[-1]), int(after[0])
         above, below = self._above(lower, begin), self._below(upper, end)
         falling = np.maximum.accumulate(upper[:, begin:], axis=1)

@@ -156,7 +156,9 @@ class FamilyComposition:
         listed = [pair for pair in self._attained if pair.losses.size]
         totals = [total_loss([(pair, self.instances)]).saddle_point(self._reference)[2] for pair in listed]
         deviations = [total / math.sqrt(self.instances) for total in totals]
-        if not listed or self.step <= 2.0 * math.sqrt(_USELESS) * max(deviations):
+        # Where all losses are 0 as floats there is nothing to resolve.
+        least = 2.0 * math.sqrt(_USELESS) * max(deviations, default=0.0)
+        if not any(pair.largest_loss for pair in listed) or self.step <= least:
             return False
         # Cells that are as small as was asked are enough, however wide they are: only the largest window is too coarse.
         trimmed = self._trimmed(listed)

@@ -187,3 +187,14 @@ def test_reports_that_say_next_to_nothing_have_a_delta_of_next_to_nothing() -> N
     # Its masses are known up to more than its divergence; its largest loss is not.
     found = account(RandomizedResponse(4, 0.5 - 2.0**-48), epsilon=0).delta
     assert 0.0 < found.lower < found.upper < 1e-13
+
+
+@pytest.mark.parametrize("users", [100, 10_000])
+@pytest.mark.parametrize("instances", [1, 10**6])
+@pytest.mark.parametrize("ulps", [1, 18])
+def test_reports_that_are_next_to_coins_cost_at_most_their_largest_loss(users: int, instances: int, ulps: int) -> None:
+    p = 0.5 - ulps * math.ulp(0.25)
+    found = account(RandomizedResponse(users, p), instances=instances, delta=1e-6).epsilon
+    # ln((1 - p) / p) = 2 artanh(1 - 2p), twice a series of positive terms that ends after the first.
+    assert found.lower == 0.0
+    assert found.upper <= instances * 2.0 * (1.0 - 2.0 * p) * (1.0 + 1e-9)
