@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -111,11 +112,23 @@ def chart(
             )
     if level is not None:
         drawn.axhline(level[1], color="black", linewidth=0.8, linestyle=(0, (1, 2)))
+        side, at = ("left", 0.01) if _crowded_at_the_right(series, level[1], "y" in log) else ("right", 0.99)
         drawn.annotate(
-            level[0], (0.99, level[1]), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
-            ha="right", fontsize="small",
+            level[0], (at, level[1]), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
+            ha=side, fontsize="small",
         )  # fmt: skip
     return finished(drawn, x, y, title, log)
+
+
+def _crowded_at_the_right(series: Sequence[Series], level: float, log: bool) -> bool:
+    """Return whether a series ends nearer to the level than any begins."""
+
+    def distance(place: int) -> float:
+        ends = (float(getattr(one.y[place], "upper", one.y[place])) for one in series)
+        apart = (abs(math.log(end / level)) if log and min(end, level) > 0 else abs(end - level) for end in ends)
+        return min((value for value in apart if math.isfinite(value)), default=math.inf)
+
+    return distance(-1) < distance(0)
 
 
 def bars(
@@ -175,7 +188,7 @@ def finished(axes: Axes, x: str, y: str, title: str | None, log: str) -> Figure:
     axes.set_ylabel(y)
     axes.grid(which="major", alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(fontsize="small", framealpha=0.85, edgecolor="none")
     if title is not None:
         axes.set_title(title, loc="left", fontsize="medium")
     figure = axes.figure

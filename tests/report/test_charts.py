@@ -28,6 +28,12 @@ def test_a_chart_draws_each_series_in_a_style_of_its_own() -> None:
     assert any(text.get_text() == "claim" for text in axes.texts)
 
 
+@pytest.mark.parametrize(("values", "side"), [([0.2, 0.6, 0.95], "left"), ([0.95, 0.6, 0.2], "right")])
+def test_the_name_of_a_level_stands_where_no_series_ends(values: list[float], side: str) -> None:
+    (axes,) = chart([Series("one", [1.0, 2.0, 3.0], values)], x="", y="", level=("level", 0.9)).axes
+    assert [text.get_horizontalalignment() for text in axes.texts] == [side]
+
+
 def test_five_series_are_too_many() -> None:
     with pytest.raises(ValueError, match="series holds 5 series, but at most 4"):
         chart([Series(str(index), [1.0], [1.0]) for index in range(5)], x="", y="")
