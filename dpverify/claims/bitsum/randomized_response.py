@@ -54,7 +54,7 @@ __all__ = ["RandomizedResponseClaims", "reports_law"]
 _COIN_CELLS = 24
 """Of the numbers of others with sure bits, and with ones among these."""
 _COIN_TAIL = 1e-30
-_LARGEST_RMSE = 1e9
+_LARGEST_RMSE = 1e12
 _COARSE = 5e-3
 """In such steps a search goes up from the rough error where a coarse bound will do: one is enough, as a rule."""
 _SLOPE = 1.1

@@ -453,3 +453,8 @@ def test_the_note_of_an_account_is_that_of_its_pairs_and_costs_no_listing(users:
     note = claims.note(protocol, claims.threat_models[0])
     assert response_pairs.cover.cache_info().misses == made
     assert claims.pairs(protocol).note == note
+
+
+def test_a_tiny_budget_is_met_with_the_error_of_a_normal_law() -> None:
+    tiny = plan("rr", ("1e-9", "1e-12"), users=100, instances=1)
+    assert tiny.bitsum_rmse < 1.01 * plan("central-gaussian", ("1e-9", "1e-12"), users=100, instances=1).bitsum_rmse
