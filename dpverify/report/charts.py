@@ -124,7 +124,8 @@ def _crowded_at_the_right(series: Sequence[Series], level: float, log: bool) -> 
     """Return whether a series ends nearer to the level than any begins."""
 
     def distance(place: int) -> float:
-        ends = (float(getattr(one.y[place], "upper", one.y[place])) for one in series)
+        values = (one.y[place] for one in series)
+        ends = (value.upper if isinstance(value, Interval) else float(value) for value in values)
         apart = (abs(math.log(end / level)) if log and min(end, level) > 0 else abs(end - level) for end in ends)
         return min((value for value in apart if math.isfinite(value)), default=math.inf)
 
