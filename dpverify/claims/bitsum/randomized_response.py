@@ -59,7 +59,7 @@ _COARSE = 5e-3
 """In such steps a search goes up from the rough error where a coarse bound will do: one is enough, as a rule."""
 _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
-_SPARED = 1e-4
+_SPARED = 3e-4
 """The share of epsilon from which on what a search leaves unspent is looked for again."""
 _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
