@@ -77,7 +77,7 @@ _REACHES = ((0.5, 1.0), (0.2, 0.5), (0.05, 0.5), (0.03, 0.2), (0.012, 0.05), (0.
 """Up to where, as a share of all users, members are put below a chord to the end; none, at last. And its other foot."""
 _CUTS = ((0.004, 0.05), (0.004, 0.05, 0.25))
 """Between the pieces of covers for joint changes, as shares of all users: near the end a wide one costs more."""
-_NEAR, _FAR = 0.2, (0.25,)
+_NEAR, _FAR = 0.2, tuple(0.01 * hundredths for hundredths in range(21, 51))
 """Beyond this distance only suprema of binned members are kept, up to these ends: what is cut there is no nearer."""
 _ROOM = 1.01
 """How far a grid of losses reaches beyond the largest of the first cells."""

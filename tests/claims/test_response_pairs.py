@@ -92,7 +92,7 @@ def test_a_plan_takes_one_proof() -> None:
 def test_a_plan_for_one_instance_spends_its_budget(epsilon: str, delta: str, users: int) -> None:
     # Few losses make steps, so that a slope leaves more of it than the search allows.
     spent = plan("rr", (epsilon, delta), users=users, instances=1).guarantee.epsilon
-    assert float(epsilon) * (1.0 - 1e-4) <= spent <= float(epsilon)
+    assert float(epsilon) * (1.0 - 3e-4) <= spent <= float(epsilon)
 
 
 def test_a_later_cell_with_larger_losses_widens_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,16 +136,33 @@ def test_what_fewer_coins_leave_out_is_missing() -> None:
 
 def test_far_members_are_kept_by_their_suprema() -> None:
     rng = np.random.default_rng(4)
-    firsts = np.linspace(0.0, 0.49, 50)
-    excess = rng.uniform(0.1, 1.0, (50, 9))
+    firsts = np.linspace(0.0, 0.495, 100)
+    excess = rng.uniform(0.1, 1.0, (100, 9))
     excess[:, [0, -1]] = 0.0
-    step, shares = 0.1, np.stack([firsts, firsts + 0.01], axis=1)
+    step, shares = 0.1, np.stack([firsts, firsts + 0.005], axis=1)
     found = response_pairs._others(response_pairs._Profiles(step, excess, 0.0), shares, 0.2)
     grown = np.exp(step * np.arange(-4, 5))
     members = [*(grown * excess[1:, ::-1]), *excess]
     distances = np.append(firsts[1:], 1.0 - shares[:, 1])
-    assert len(found._rows) < 25
-    for cut, end in ((0.0, 0.2), (0.2, 0.25), (0.25, 1.0)):
+    assert len(found._rows) < 75
+    for cut, end in ((0.0, 0.2), (0.2, 0.3), (0.3, 1.0)):
         kept = found._rows[(found._distances >= cut) & (found._distances < end)].max(axis=0)
         for member, distance in zip(members, distances, strict=True):
             assert not cut <= distance < end or (member <= kept * (1.0 + 1e-12)).all()
+
+
+@pytest.mark.parametrize(
+    ("users", "p", "instances", "delta"), [(20_000, 0.0106, 64, 1e-8), (100_000, 0.0572, 384, 1e-6)]
+)
+def test_suprema_of_members_far_from_the_end_are_as_good_as_the_members(
+    users: int, p: float, instances: int, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def farthest() -> float:
+        cover.cache_clear()
+        choice = covers(cover(users, p, 512, 1e-26)).others[0]
+        return FamilyComposition(choice, instances, reference_delta=delta).epsilon_upper(delta)
+
+    kept = farthest()
+    monkeypatch.setattr(response_pairs, "_NEAR", 0.5)
+    assert kept <= farthest() * (1.0 + 1e-4)
+    cover.cache_clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,13 +154,23 @@ def test_points_longer_than_their_computed_norm_are_charged() -> None:
     assert Fraction(claims_of(family).squared_change(drawn(family))) >= square
 
 
+class Constant(np.random.Generator):
+    """One that draws the same number always."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._value = value
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        return np.full(size, self._value)
+
+
 def chances(features: LSQFeatures, x: np.ndarray) -> list[list[Fraction]]:
     """Return exactly how likely a simulated user's bits next to fair coins are 1: how many uniform floats say so."""
     unit, reach = 2.0**-53, 4
     protocol, below = KernelDensityProtocol(RandomizedResponse(len(x), 0.2), features), 0
     for place in range(-reach, reach):
-        uniform = SimpleNamespace(random=lambda shape, place=place: np.full(shape, 0.5 + place * unit))
-        below = below + rounded_bits(protocol.features, x, uniform).astype(int)  # type: ignore[arg-type]
+        below = below + rounded_bits(protocol.features, x, Constant(0.5 + place * unit)).astype(int)
     return [[Fraction(1, 2) + (int(count) - reach) * Fraction(unit) for count in row] for row in np.asarray(below)]
 
 
