@@ -166,3 +166,12 @@ def test_suprema_of_members_far_from_the_end_are_as_good_as_the_members(
     monkeypatch.setattr(response_pairs, "_NEAR", 0.5)
     assert kept <= farthest() * (1.0 + 1e-4)
     cover.cache_clear()
+
+
+def test_no_slope_is_followed_where_epsilon_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*arguments: object) -> Pairs:
+        raise AssertionError("a slope leads nowhere here")
+
+    monkeypatch.setattr("dpverify.claims.bitsum.randomized_response.sampled", never)
+    row = plan("rr", ("3", "1e-8"), users=100_000, instances=1)
+    assert row.protocol.flip_probability == pytest.approx(1.8426e-4, rel=1e-3)  # type: ignore[attr-defined]

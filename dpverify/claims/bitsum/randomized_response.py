@@ -61,6 +61,8 @@ _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
 _SPARED = 3e-4
 """The share of epsilon from which on what a search leaves unspent is looked for again."""
+_JUMP = 1e-2
+"""How far from the target a rough search ends only where epsilon jumps there, and no slope leads any nearer."""
 _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
 
@@ -190,7 +192,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
             slope = _slope(seen) if nearly == composed_epsilon else _SLOPE
-            if nearly == composed_epsilon and not composed_epsilon.coarse:
+            jumps = abs(seen[-1][1] / target - 1.0) > _JUMP
+            if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:
                 error = _aimed(guessed, target, seen, slope)
             error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
             if composed_epsilon.coarse:
