@@ -59,7 +59,7 @@ def test_account_of_points_of_a_ball(name: str, run: Run, capsys: pytest.Capture
     assert "the squares of 2b - 1" in " ".join(capsys.readouterr().out.split())
     without = [word for word in words if word not in ("--squared-change", "1.5")]
     assert cli.main([*without, "--ball"]) == 2
-    assert capsys.readouterr().err.startswith("--ball=True must be omitted without squared_change")
+    assert capsys.readouterr().err.startswith("--ball must be omitted without --squared-change")
 
 
 @pytest.mark.parametrize(
