@@ -28,6 +28,8 @@ _MOST_STEPS = 2.0**16
 _EVEN = 4.0
 """For about how many standard deviations of the loss the grid is even."""
 _LEAST = 2.0**-40
+_TOLD_APART = 2.0**-36
+"""How far apart grid points are at least, as a share of the farthest."""
 
 
 class Enclosure(NamedTuple):
@@ -88,7 +90,9 @@ def enclosed(cells: Cells, resolution: float) -> Enclosure:
     # So far off that the true losses are within, also where the grid's are moved by the error.
     low, high = low - 3.0 * loss_error, high + 3.0 * loss_error
     first, last = math.asinh(float(low.min()) / scale), math.asinh(float(high.max()) / scale)
-    pitch = max(deviation / (_STEPS_PER_CELL * resolution * scale), (last - first) / _MOST_STEPS)
+    # Nor so fine that places, and losses next to equal, could not be told apart.
+    finest = _TOLD_APART * max(abs(first), abs(last))
+    pitch = max(deviation / (_STEPS_PER_CELL * resolution * scale), (last - first) / _MOST_STEPS, finest)
     # Even up to a few deviations, and from there on, where there is less, in proportion to the loss.
     places = np.arange(math.floor(first / pitch) - 1, math.ceil(last / pitch) + 2, dtype=np.float64)
     grid = scale * np.sinh(pitch * places)

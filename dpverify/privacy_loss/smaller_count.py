@@ -34,6 +34,10 @@ _SHARE = 0.25
 _CELL = 1000.0
 """About how many products take as long as all else that is done with a probability of a cell."""
 _SMALLEST = 1e-300
+_DEEPEST = 640.0
+"""No factor of a weight is below e to the minus this: none leaves the floats, or keeps too few of its digits."""
+_MOST_LISTED = 2**23
+"""So many differences and counts are listed, at most: no more than values of the noise anywhere else."""
 
 
 class SmallerCount:
@@ -73,6 +77,17 @@ class SmallerCount:
             # What the flood's window lacks below is lacked everywhere; above, only by counts beyond.
             self.lack = law.tail_below + (law.tail_above if self.counts > law.pmf.size else 0.0)
             self.outside += tail * _SHARE + self.lack
+
+    @property
+    def listable(self) -> bool:
+        """Whether all fits in memory, and every product in floats.
+
+        Of a weight, p^d C(d, i) (1-p)^i is at least p^d (1-p)^r where it is not 0, one factor after the other, and what
+        it is multiplied with at least (1-p)^r p^(2(r-1)) (1+p)^(-2r).
+        """
+        r, p = self.terms, self._p
+        exponents = -(self.differences + 2.0 * r) * math.log(p) - 2.0 * r * math.log1p(-p) + 2.0 * r * math.log1p(p)
+        return exponents <= _DEEPEST and self.differences + self.counts <= _MOST_LISTED
 
     def _reach(self, parts: list[tuple[float, float]], rest: Callable[[float], float]) -> int:
         """Return an integer that a sum of NB(r, p) and of what the rest adds reaches with a share of the tail at most.
@@ -124,7 +139,7 @@ class SmallerCount:
         found, powers = np.empty((3, 3, cuts.firsts.size, r)), np.exp(d * math.log(p))
         for i in range(r):
             if i:
-                # C(d, i) (1-p)^i p^d one factor after the other: no power leaves the floats.
+                # C(d, i) (1-p)^i p^d one factor after the other: no product leaves the floats, see `listable`.
                 powers *= np.maximum(d - (i - 1.0), 0.0) * ((1.0 - p) / i)
             for shift in range(3):
                 found[shift, :, :, i] = _on(powers, Cuts(cuts.firsts + shift, cuts.widths))

@@ -112,7 +112,8 @@ def negative_binomial_counts(
     shared = None if flood is None else noise.negative_binomial(*flood, cut, max_atoms=max_atoms)
     if float(shape).is_integer() and shape <= _MOST_PARTS and order is Order.CONCAVE:
         made = SmallerCount(int(shape), p, flood, shared, tail)
-        return _enclosed(made, order, effort, most_effort)
+        if made.listable:
+            return _enclosed(made, order, effort, most_effort)
     own = noise.negative_binomial(shape, p, cut, max_atoms=max_atoms)
     return two_counts(own, shared, order=order, effort=effort, most_effort=most_effort)
 

@@ -41,7 +41,8 @@ def test_a_fixed_number_of_messages_needs_none(protocol: RandomizedResponse | Ce
 
 
 @pytest.mark.parametrize(
-    ("p", "delta", "why"), [(0.9, "1e-30", "share=0.001 of "), (1 - 1e-6, "1e-6", "a law of 32681683 atoms is needed")]
+    ("p", "delta", "why"),
+    [(0.9, "1e-30", "A loss of 0.001 of delta=1e-30 "), (1 - 1e-6, "1e-6", "a law of 32681683 atoms is needed")],
 )
 def test_a_cap_that_is_not_known_has_a_reason(p: float, delta: str, why: str) -> None:
     found = attack(NegativeBinomial(2, 0.01, p), 1, Budget("2", delta), 4)

@@ -73,3 +73,21 @@ def test_rare_large_losses_leave_small_ones_their_cells() -> None:
     for epsilon in (0.0, 1e-4, 3e-4):
         upper, lower = (pair.up.delta(epsilon) for pair in found)
         assert upper.upper <= 1.001 * lower.lower
+
+
+def test_losses_next_to_equal_have_a_grid() -> None:
+    one = np.array([0.25, 0.75])
+    zero = one * np.exp(-200.0 * (1.0 + np.array([0.0, 2.0**-52])))
+    losses = np.log(one / zero)
+    found = enclosed(Cells(one, zero, losses, losses, 1.0 - float(zero.sum()), (0.0, 0.0), 1e-15), FINE)
+    assert found.lower.up.delta(100.0).lower <= 1.0 - math.exp(-100.0) <= found.upper.up.delta(100.0).upper
+
+
+def test_sums_of_masses_move_the_losses_of_the_lower_pair() -> None:
+    # Between two steps of the grid every cell's loss is a sum's.
+    one = np.full(4096, 1.0 / 4096)
+    zero = one * np.exp(np.linspace(-1e-3, 1e-3, 4096))
+    zero /= zero.sum()
+    losses = np.log(one / zero)
+    found = enclosed(Cells(one, zero, losses, losses, 0.0, (0.0, 0.0), 0.0), FINE)
+    assert found.lower.up.loss_error >= found.upper.up.loss_error + 2.0 * 4096 * 2.0**-53

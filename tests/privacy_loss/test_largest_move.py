@@ -221,3 +221,12 @@ def test_a_cell_counts_among_few_where_any_of_its_moves_does() -> None:
     joint._known[1.0][-1] = 3.0
     assert joint._log_integral(1.0, 0.5 * (least + most)) == pytest.approx(3.0)
     assert joint._log_integral(1.0, 0.99 * least) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_epsilon_of_the_rest_is_where_its_divergence_is() -> None:
+    tilts = np.geomspace(0.1, 50.0, 60)
+    rest = RestMoments(tilts, (0.5 * tilts * (tilts + 1.0))[None], np.zeros(60), np.zeros(1))
+    for divergence in (1e-3, 1e-9, 1e-30):
+        epsilon = rest.epsilon(1.0, math.log(divergence))
+        assert float(rest.divergence(rest.lines(1.0), np.array([epsilon]))[0]) <= divergence * (1.0 + 1e-9)
+        assert float(rest.divergence(rest.lines(1.0), np.array([0.999 * epsilon]))[0]) > divergence

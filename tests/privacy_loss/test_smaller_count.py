@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss import smaller_count as module
 from dpverify.privacy_loss.family import FamilyComposition
 from dpverify.privacy_loss.intervals import Cuts, points
+from dpverify.privacy_loss.recurrence import decayed_sums_error
 from dpverify.privacy_loss.smaller_count import SmallerCount
 from dpverify.privacy_loss.two_counts import negative_binomial_counts
 
@@ -123,3 +126,35 @@ def test_wide_noise_takes_no_more_than_narrow_noise() -> None:
     # What lists the noise value by value, as for shapes that are not whole, refuses.
     with pytest.raises(CapacityError, match="products are made"):
         negative_binomial_counts(16.5, 0.9998, (4.0, 0.99995), 1e-12)
+
+
+def test_weights_that_leave_the_floats_are_not_used() -> None:
+    assert made(16, 0.5, None, 1e-150).listable
+    shape, p, epsilon, tail = 128, 0.5618800646792604, 0.5042431421961379, 1.6e-214
+    assert not made(shape, p, None, tail).listable
+    with flint.ctx.workprec(300):
+        own = [flint.arb(math.comb(z + shape - 1, z)) * flint.arb(p) ** z for z in range(4000)]
+        # Of differences from -2000 to 2000 but for (1-p)^256, with 2,000 values of the smaller count and more.
+        law = list(flint.arb_poly(own) * flint.arb_poly(own[::-1]))[1999:6000]
+        scale = (1 - flint.arb(p)) ** (2 * shape)
+        grown = flint.arb(epsilon).exp()
+        excess = sum((x for a, b in pairwise(law) if (x := a - grown * b) > 0), flint.arb(0)) * scale
+        truth = float(excess.upper())
+    found = negative_binomial_counts(float(shape), p, None, tail)
+    assert 0.0 < truth < 1e-280
+    assert max(pair.delta(epsilon).lower for pair in found.lower) <= truth * 1.01
+
+
+def test_listing_refuses_what_fits_in_no_memory() -> None:
+    assert not SmallerCount(1, 1.0 - 1e-9, None, None, 1e-20).listable
+
+
+def test_each_part_of_the_error_is_stated() -> None:
+    counts, bare = made(5, 0.75, (4.0, 0.75)), made(5, 0.75, None)
+    rate, width = -2.0 * math.log(0.75), 2.0
+    alone = (32.0 * 5 + 64.0 + 2.0 * bare.differences * rate + width) * 2.0**-53
+    assert bare.error(ROWS, points(1)) >= alone
+    sums = 10.0 * (decayed_sums_error(counts.counts) + 6.0 * 2.0**-53) + 3.0 * 2.0**-53 * counts.counts * rate
+    assert counts.error(ROWS, COLUMNS) >= alone + sums
+    # What is not listed: a quarter of the tail, and a factor of four for the rounding of Chernoff's bound.
+    assert math.exp(-counts._level) <= 1e-30 / 16.0 * (1.0 + 1e-12)
