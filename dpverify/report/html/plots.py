@@ -173,6 +173,7 @@ def missing(dossier: Dossier, drawn: Collection[str], names: Sequence[str]) -> l
         "users": dossier.by_users.notes,
         "epsilon": dossier.by_epsilon.notes,
         "crowd": tuple(filter(None, [dossier.left_out.get("crowd")])),
+        "evidence": () if dossier.audit is None else _evidence(dossier.audit.report).notes,
     }
     return list(dict.fromkeys(note for name in names if name not in drawn for note in known[name]))
 
@@ -274,18 +275,20 @@ def plots(dossier: Dossier) -> dict[str, Plot]:
 
 
 def _evidence(report: object) -> Curves:
-    """Return the loss of an audit's outputs and the exact one; nothing where the file holds anything but numbers."""
+    """Return the loss of an audit's outputs and the exact one; a reason where the file holds anything but numbers."""
     rows = report.get("loss_rows") if isinstance(report, dict) else None
     keys = ("loss", "lower", "upper", "exact")
-    if not isinstance(rows, (list, tuple)) or not rows or len(rows) > _MOST_LOSSES:
-        return Curves()
+    if not isinstance(rows, (list, tuple)) or not rows:
+        return Curves((), ("No plot of the outputs' privacy loss: the audit has no finite losses with a known law.",))
+    if len(rows) > _MOST_LOSSES:
+        return Curves((), (f"No plot of the outputs' privacy loss: the audit has more than {_MOST_LOSSES:,} losses.",))
     try:
         values = [tuple(float(row[key]) for key in keys) for row in rows]
         if not all(math.isfinite(value) for row in values for value in row):
-            return Curves()
+            raise ValueError("infinite or nan")
         x = tuple(row[0] for row in values)
         outputs = tuple(Interval(row[1], row[2]) for row in values)
     except (TypeError, KeyError, ValueError, OverflowError):
-        return Curves((), ("The losses in the audit are no numbers.",))
+        return Curves((), ("No plot of the outputs' privacy loss: the losses in the audit are no finite numbers.",))
     exact = tuple(Interval(row[3], row[3]) for row in values)
     return Curves((Curve("exact", x, exact), Curve("outputs, band", x, outputs)))

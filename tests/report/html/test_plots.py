@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
-from dpverify.dossier.contents import Curve, Curves
+from dpverify.dossier.contents import Curve, Curves, Evidence
 from dpverify.guarantee import Interval
 from dpverify.report.html import plots as module
-from dpverify.report.html.plots import crowd_curves, interval, plots
+from dpverify.report.html.plots import crowd_curves, interval, missing, plots
 from tests.dossier.small import audit, small
 
 
@@ -62,4 +64,30 @@ WRONG = (losses(loss="x"), losses(upper=math.nan), losses(lower=2.0), losses(exa
 @pytest.mark.parametrize("rows", [None, [], "text", [1], [{}], *WRONG], ids=lambda rows: str(rows)[:60])
 def test_losses_of_an_audit_that_are_no_numbers_are_left_out(rows: object) -> None:
     assert module._evidence(audit()).lines
-    assert not module._evidence(audit(loss_rows=rows)).lines
+    left_out = module._evidence(audit(loss_rows=rows))
+    assert not left_out.lines
+    assert left_out.notes
+
+
+def test_every_plot_that_the_page_asks_for_can_be_missing_with_its_reason() -> None:
+    template = files("dpverify.report.html").joinpath("page.html.j2").read_text(encoding="utf-8")
+    asked = re.findall(r'"(\w+)"', " ".join(re.findall(r"figures\((\[.*?\])\)", template)))
+    assert set(asked) == set(plots(small()))
+    nothing = Curves((), ("Nobody knows.",))
+    evidence = Evidence("Ours.", audit(loss_rows=[]))
+    bare = replace(
+        small(),
+        profile=nothing,
+        tail=nothing,
+        losses=nothing,
+        by_users=nothing,
+        by_epsilon=nothing,
+        crowd=None,
+        left_out={"crowd": "No time."},
+        audit=evidence,
+    )
+    assert plots(bare) == {}
+    for name in asked:
+        assert missing(bare, (), [name]), name
+    assert "No plot of the outputs&#39; privacy loss: " in bare.to_html()
+    assert missing(replace(bare, audit=None), (), ["evidence"]) == []
