@@ -127,6 +127,14 @@ def test_every_formula_of_the_pages_is_typeset_without_a_script() -> None:
         site["typeset"](r"a &\le b")
 
 
+def test_no_formula_breaks_over_the_end_of_a_line() -> None:
+    broken = []
+    for page in PAGES:
+        text = re.sub(r"^ *```.*?^ *```$|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        broken += [(page.name, line) for line in text.splitlines() if "$" in re.sub(r"\$[^$\n]+\$", "", line)]
+    assert broken == []
+
+
 def test_a_formula_is_what_stands_between_two_dollar_signs() -> None:
     pytest.importorskip("mkdocs")
     pytest.importorskip("latex2mathml")
