@@ -119,11 +119,18 @@ def _plot(
 
 
 def _legend_above(figure: Figure, axes: Axes) -> None:
-    """Move the legend out of the way of the lines."""
+    """Move the legend out of the way of the lines, in as many columns as the figure is wide enough for."""
     handles, labels = axes.get_legend_handles_labels()
-    if (legend := axes.get_legend()) is not None:
+    if (legend := axes.get_legend()) is None:
+        return
+    legend.remove()
+    for columns in (2, 1):
+        legend = figure.legend(
+            handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize="small"
+        )
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
         legend.remove()
-        figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize="small")
 
 
 def _ticks(axes: Axes, places: Sequence[float], shown: Callable[[float], str]) -> None:
