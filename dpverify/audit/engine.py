@@ -26,7 +26,7 @@ from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.conformance import choose_bins, g_test
-from dpverify.statistics.dependence import serial_dependence, smallest_replay
+from dpverify.statistics.dependence import serial_dependence, share_equal, smallest_replay
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.lower_bound import counted_privacy
@@ -112,11 +112,15 @@ def audit(
     each = level / tests
     generators = (block_generator(seed, _STREAM, index) for index in itertools.count())
     results = list(beforehand)
+    refuted = set()  # datasets whose outputs, one by one, are not of the claimed law
     for counted in seen.datasets:
-        results += _conformance(counted, generators, each, detect)
+        held = list(_conformance(counted, generators, each, detect))
+        results += held
+        if any(result.p_value <= each for result in held):
+            refuted.add(counted.dataset.name)
         if counted.independent is not None:
             results += independent(counted.independent, counted.dataset.name, each)
-    results += _dependence(subject.datasets, seen.kept, how.block_size, each, seed)
+    results += _dependence(subject.datasets, seen.kept, how.block_size, each, seed, refuted)
     if claim is not None:
         for pair, compared in seen.pairs:
             where = f"{subject.datasets[pair.first].name} against {subject.datasets[pair.second].name}"
@@ -185,9 +189,12 @@ def _conformance(counted: CountedDataset, generators: Generators, level: float, 
 
 
 def _dependence(
-    datasets: Sequence[Dataset], outputs: PackedOutputs, block_size: int, level: float, seed: int
+    datasets: Sequence[Dataset], outputs: PackedOutputs, block_size: int, level: float, seed: int, refuted: set[str]
 ) -> list[AuditResult]:
-    """Compare the first runs of each dataset at many lags and times, and of the first one those of two blocks."""
+    """Compare the first runs of each dataset at many lags and times, and of the first one those of two blocks.
+
+    Where single outputs have been `refuted`, a wrong law of theirs is not reported as dependence too.
+    """
     results: list[AuditResult] = []
     for place in [place for place, dataset in enumerate(datasets) if dataset.laws]:
         dataset, columns = datasets[place], outputs.part(place, slice(None), COMPARED)  # one dataset at a time
@@ -203,7 +210,7 @@ def _dependence(
         if collision >= 1.0:
             continue
         compared = columns[:, where]
-        check = serial_dependence(compared, law)
+        check = serial_dependence(compared, law, refuted=dataset.name in refuted)
         smallest = smallest_replay(law, len(compared), level)
         results.append(
             AuditResult(
@@ -224,6 +231,9 @@ def _dependence(
         halves = [(a, b) for a, b in itertools.pairwise(whole) if len(a) == len(b)][::2]
         if halves:
             first, second = (np.concatenate(side) for side in zip(*halves, strict=True))
+            own = share_equal(law.index(compared))
+            if dataset.name in refuted and own < 1.0:
+                collision = max(collision, own)
             control = repeated_outputs(first, first, collision)
             found = repeated_outputs(first, second, collision)
             fault = "the same randomness in both"

@@ -12,7 +12,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected
 from dpverify.statistics.structure import StructureCheck
 
-__all__ = ["compact", "lags_up_to", "pairs_at", "serial_dependence", "smallest_replay"]
+__all__ = ["compact", "lags_up_to", "pairs_at", "serial_dependence", "share_equal", "smallest_replay"]
 
 _EVERY = 1024
 """Up to here every lag is looked at, beyond it a few per octave."""
@@ -46,7 +46,7 @@ def pairs_at(values: NDArray[Any], lag: int, offset: int) -> tuple[NDArray[Any],
     return pairs[:, 0], pairs[:, 1]
 
 
-def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
+def serial_dependence(outputs: ArrayLike, law: DiscreteLaw, *, refuted: bool = False) -> StructureCheck:
     """Test whether outputs of one dataset are independent: replayed, cached, alternating or cancelling randomness.
 
     Runs `t` and `t + lag` are compared for `t` in every second stretch of `lag` runs, and for `t` in the others. Either
@@ -59,6 +59,10 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
         In the order of the runs.
     law : DiscreteLaw
         Of one output.
+    refuted : bool
+        Whether single outputs are known not to follow it. A count of pairs then speaks only as far as the outputs' own
+        frequencies do not explain it either: noise off its mean, or too narrow, is no dependence. That can only raise
+        the p-value, which so stays valid. Runs that are all the same are repeats still.
 
     Returns
     -------
@@ -86,10 +90,11 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     if not compared:
         return StructureCheck("dependence of runs", 1.0, "there are too few runs to compare")
     lags, sizes, equal, alike = np.array(compared).T
-    p_values = [stats.binom.sf(equal - 1, sizes, collision)]
+    own = refuted and bool(np.any(codes != codes[0]))
+    p_values = [stats.binom.sf(equal - 1, sizes, max(collision, share_equal(codes)) if own else collision)]
     if within:
-        sides = stats.binom.cdf(alike, sizes, same_side), stats.binom.sf(alike - 1, sizes, same_side)
-        p_values.append(np.minimum(1.0, 2.0 * np.minimum(*sides)))
+        sides = _two_sided(alike, sizes, same_side)
+        p_values.append(np.maximum(sides, _two_sided(alike, sizes, share_equal(above))) if own else sides)
     kind, at = np.unravel_index(int(np.argmin(p_values)), (len(p_values), lags.size))
     found = (
         f"{equal[at]} of {sizes[at]} are equal; {collision * sizes[at]:.4g} expected",
@@ -97,6 +102,23 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw) -> StructureCheck:
     )[kind]
     p_value = float(p_values[kind][at]) * len(p_values) * lags.size
     return StructureCheck("dependence of runs", min(1.0, p_value), f"of runs {lags[at]} apart {found}")
+
+
+def share_equal(kinds: NDArray[Any]) -> float:
+    """Return the share of all pairs of runs, however far apart, that are equal: what their frequencies explain.
+
+    Parameters
+    ----------
+    kinds : ndarray, shape (trials,)
+        Two or more.
+    """
+    counts = np.unique(kinds, return_counts=True)[1].astype(np.float64)
+    return float(np.sum(counts * (counts - 1.0)) / (kinds.size * (kinds.size - 1.0)))
+
+
+def _two_sided(counts: NDArray[Any], sizes: NDArray[Any], share: float) -> NDArray[np.float64]:
+    tails = stats.binom.cdf(counts, sizes, share), stats.binom.sf(counts - 1, sizes, share)
+    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(*tails)))
 
 
 def _alike(

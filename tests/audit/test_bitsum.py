@@ -130,6 +130,27 @@ def test_any_callable_is_audited_by_its_estimates_alone() -> None:
     assert not any("count" in result.check or "message" in result.check for result in report.results)
 
 
+def off_its_mean(bits: np.ndarray, rng: np.random.Generator) -> float:
+    return estimate(bits, rng) - 10.0
+
+
+def too_narrow(bits: np.ndarray, rng: np.random.Generator) -> float:
+    flipped = rng.random(bits.size) < 0.05
+    return (np.count_nonzero(bits ^ flipped) - 0.25 * bits.size) / 0.5
+
+
+def repeating(bits: np.ndarray, rng: np.random.Generator) -> float:
+    return 7.0
+
+
+@pytest.mark.parametrize(("wrong", "dependent"), [(off_its_mean, False), (too_narrow, False), (repeating, True)])
+def test_a_wrong_law_of_independent_runs_is_not_called_dependence(wrong: Callable[..., float], dependent: bool) -> None:
+    report = audit_bitsum(RR, implementation=wrong, trials=4_000)
+    found = {result.check.split(",")[0] for result in report.violations}
+    assert "conformance of estimate" in found
+    assert bool(found & {"dependence of runs", "repeated outputs"}) == dependent
+
+
 def test_the_same_arguments_give_the_same_report(tmp_path: Path) -> None:
     implementation = Implementation.of(NegativeBinomial(20, 5.0, 0.3))
     arguments: dict[str, Any] = {"implementation": implementation, "trials": 200, "seed": 5}

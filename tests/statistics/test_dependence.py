@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,29 @@ def test_independent_runs_fail_no_more_often_than_stated() -> None:
     p_values = np.array([serial_dependence(drawn(seed, 2_000), LAW).p_value for seed in range(400)])
     # Below 0.05 in at most 5 %: 45 or more of 400 with probability below 1e-6.
     assert np.count_nonzero(p_values < 0.05) < 45
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda values: np.minimum(values + 2, 8), lambda values: 4 + (values - 4) // 2],
+    ids=["off its mean", "too narrow"],
+)
+def test_a_wrong_law_of_single_outputs_is_no_dependence_where_it_is_known(wrong: Callable[..., np.ndarray]) -> None:
+    values = wrong(drawn(6))
+    assert serial_dependence(values, LAW).p_value < 1e-9
+    assert serial_dependence(values, LAW, refuted=True).p_value > 1e-3
+    values[3::4] = values[::4]
+    assert serial_dependence(values, LAW, refuted=True).p_value < 1e-9
+
+
+def test_runs_that_are_all_the_same_are_repeats_though_their_law_is_refuted() -> None:
+    assert serial_dependence(np.full(2_000, 4), LAW, refuted=True).p_value == 0.0
+
+
+def test_what_is_known_of_the_law_only_raises_the_p_value() -> None:
+    for seed in range(40):
+        values = drawn(seed, 2_000)
+        assert serial_dependence(values, LAW, refuted=True).p_value >= serial_dependence(values, LAW).p_value
 
 
 def test_compact_codes_are_equal_where_the_codes_are() -> None:
