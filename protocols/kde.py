@@ -81,6 +81,11 @@ class KernelDensityProtocol:
     features : LSQFeatures
         The public features.
 
+    Raises
+    ------
+    TypeError
+        If one of them is something else.
+
     Examples
     --------
     >>> import numpy as np
