@@ -291,7 +291,7 @@ def test_local_mechanisms_compose_with_each_other() -> None:
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 3}, r"at_most=3 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 0}, r"at_most=0 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"instances": 3}, r"instances=3 and squared_change=None must be omitted"),
-        ([(RandomizedResponse(9, 0.25), 2, 3, 4)], {}, r"entry=.* must be \(protocol, count\) or \("),
+        ([(RandomizedResponse(9, 0.25), 2, 3, 4)], {}, r"schedule\[0\]=.* must be \(protocol, count\) or \("),
         (RandomizedResponse(9, 0.25), {"at_most": 3}, r"at_most=3 must be omitted but for a list"),
     ],
 )
