@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "shortest", "unrounded"]
+__all__ = ["counted", "json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "shortest", "unrounded"]
 
 _PLAIN = range(-4, 16)
 """Decimal exponents that are written out, as Python does."""
@@ -26,6 +26,11 @@ def json_plain(value: Any) -> Any:
     if isinstance(value, list):
         return [json_plain(entry) for entry in value]
     return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with what it counts, in the plural, by default with an s, unless it is 1."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def rounded_up(value: float | Fraction, digits: int, *, within: float | Fraction = math.inf) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.digits import rounded, rounded_down, rounded_toward, rounded_up, shortest, unrounded
+from dpverify.digits import counted, rounded, rounded_down, rounded_toward, rounded_up, shortest, unrounded
 from dpverify.guarantee import enclosing_floats
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -140,3 +140,8 @@ def test_bad_arguments() -> None:
         rounded_toward(math.inf, math.inf, 3)
     with pytest.raises(ValueError, match="nan"):
         rounded_up(math.nan, 3)
+
+
+def test_what_is_counted_is_in_the_plural_unless_it_is_one() -> None:
+    assert [counted(number, "user") for number in (0, 1, 2_000)] == ["0 users", "1 user", "2,000 users"]
+    assert counted(2, "class", "classes") == "2 classes"

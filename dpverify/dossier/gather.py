@@ -16,6 +16,7 @@ from dpverify.changes import Change, Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.ledger import ledger
 from dpverify.claims.theorem import Theorem
+from dpverify.digits import counted
 from dpverify.dossier.advice import recommended
 from dpverify.dossier.contents import Curve, Curves, Dossier, Evidence
 from dpverify.dossier.curves import (
@@ -227,7 +228,7 @@ def full_report(
     steps.done = steps.total
     steps._tell("done")
     return Dossier(
-        title or f"Privacy report: {instances:,} sum{'s' * (instances > 1)} over {users:,} users",
+        title or f"Privacy report: {counted(instances, 'sum')} over {counted(users, 'user')}",
         plans,
         joint,
         chosen,
@@ -349,8 +350,8 @@ def _own_audit(row: PlanRow, trials: int, seed: int) -> Evidence | str:
         )
     report = audit_protocol(protocol, trials=trials, detect=_fault(trials), seed=seed)
     about = (
-        f"This project's own simulation of {row.bitsum}, with the plan's noise among {users:,} users: no evidence "
-        "about another implementation."
+        f"This project's own simulation of {row.bitsum}, with the plan's noise among {counted(users, 'user')}: no "
+        "evidence about another implementation."
     )
     if trials < asked:
         about += f" There are {trials:,} runs instead of {asked:,}, as each has {messages:,.0f} messages."

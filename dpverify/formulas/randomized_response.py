@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas import Hypothesis
-from dpverify.formulas.contexts import Context, arb_context, check_range, less
+from dpverify.formulas import FormulaRangeError, Hypothesis
+from dpverify.formulas.contexts import Context, arb_context, check_range, less, shown
 
 __all__ = [
     "HYPOTHESES",
@@ -77,7 +77,13 @@ def flip_probability(ctx: Context, epsilon0: Any, delta0: Any, n: Any) -> Any:
     check_range("n", n, low=1)
     branch = small_epsilon_branch if less(epsilon0, branch_point(ctx, delta0, n)) else large_epsilon_branch
     p = branch(ctx, epsilon0, delta0, n)
-    return check_range("flip_probability", p, low=0, high=0.5, low_open=True, high_open=True)
+    try:
+        return check_range("flip_probability", p, low=0, high=0.5, low_open=True, high_open=True)
+    except FormulaRangeError:
+        raise FormulaRangeError(
+            f"epsilon0={shown(epsilon0)} at delta0={shown(delta0)} needs a flip probability of {shown(p)}, which must "
+            "be in (0, 0.5)."
+        ) from None
 
 
 def rmse(ctx: Context, n: Any, p: Any) -> Any:

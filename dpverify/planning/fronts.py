@@ -208,6 +208,8 @@ def front(
 
     Raises
     ------
+    ValueError
+        If `bitsums` is empty.
     InfeasibleBudgetError
         If no bitsum meets the budget, with all reasons.
     TypeError, ValueError
@@ -224,6 +226,8 @@ def front(
     budget = Budget.of(budget)
     users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
     chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
+    if not chosen:
+        raise ValueError("bitsums=[] must have at least one entry.")
     check_real("within", within, low=0.0)
     # By margin first: what protocols share of a search is remembered for a few of them.
     asked = list(product([check_real("margins", each, low=0.0, high=1.0, low_open=True) for each in margins], chosen))

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
-from dpverify.digits import rounded_up, unrounded
+from dpverify.digits import counted, rounded_up, unrounded
 from dpverify.report.layout import Rows
 from dpverify.report.plots import new_figure
 from dpverify.report.tables import name_lines
@@ -50,10 +50,12 @@ def crowd_table(crowd: Crowd) -> RenderableType:
         found = ("-" if end is None else _shown(end.upper, crowd) for end in row.epsilons)
         table.add_row(name_lines(row.plan.bitsum), f"{row.plan.bitsum_rmse:.4g}", *found)
         reasons += [f"{row.plan.bitsum}: {error}" for error in row.errors]
-    title = f"Budget {crowd.budget}, n = {crowd.users:,} users, I = {crowd.instances:,} instances"
+    title = f"Budget {crowd.budget}, n = {counted(crowd.users, 'user')}, I = {crowd.instances:,} instances"
     if crowd.density is not None:
         name = claims_of(crowd.density.family).name
-        title = f"Budget {crowd.budget}, n = {crowd.users:,} users, {name} features, {crowd.density.bits:,} bits"
+        title = (
+            f"Budget {crowd.budget}, n = {counted(crowd.users, 'user')}, {name} features, {crowd.density.bits:,} bits"
+        )
     legend = (
         "Columns: epsilon at the budget's delta, rounded up, if this share of the users follows the protocol and the "
         "adversary knows all that the others send, or they drop out (replace-one adjacency). RMSE: of one binary sum, "

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
-from dpverify.digits import rounded_up, unrounded
+from dpverify.digits import counted, rounded_up, unrounded
 from dpverify.report.fronts import draw_front, mark
 from dpverify.report.layout import Rows
 from dpverify.report.tables import Notes, common_model, name_lines, plan_notes, reading
@@ -63,7 +63,8 @@ def density_table(found: DensityPlan) -> RenderableType:
         As `dpverify.planning.density.plan_density` returns it.
     """
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
-    title = f"Budget {found.budget}, n = {found.users:,} users, {found.kernel} kernel, d = {found.dimension:,}{width}"
+    sizes = f"n = {counted(found.users, 'user')}, {found.kernel} kernel, d = {found.dimension:,}"
+    title = f"Budget {found.budget}, {sizes}{width}"
     shown = [_cells(row, found) for row in found.rows]
     alike = _alike(shown)
     columns, numbers = ([name for name in names if name not in alike] for names in (_COLUMNS, _NUMBERS))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.digits import counted
 from dpverify.report.tables import (
     Notes,
     changed,
@@ -70,7 +71,7 @@ def front_table(found: Front, *, check: str = "") -> RenderableType:
         *{enough(row.honest, found.users) for row in found.rows if row.honest is not None},
         *(f"No plan for {row.bitsum}: {row.error}" for row in found.failures),
     ]
-    headline = title(f"Budget {found.budget}, n = {found.users:,} users, {shown}")
+    headline = title(f"Budget {found.budget}, n = {counted(found.users, 'user')}, {shown}")
     checks = [Text("\nTo check the recommended row, with its parameters in full:"), *shell(check)] if check else []
     return Group(headline, table, *map(Text, lines), *notes.lines(), *checks)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.digits import counted
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["decoded_scores", "decoded_table", "learned_noise", "learned_table"]
 
 _MOST_CLASSES = 20
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _line(label: object) -> str:
@@ -45,7 +42,7 @@ def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
 
     made = learned.classifier
     names, noise = [str(label) for label in made.classes_.tolist()], made.noise_.tolist()
-    title = f"{_counted(learned.users, 'user')}, {_counted(len(names), 'class', 'classes')}"
+    title = f"{counted(learned.users, 'user')}, {counted(len(names), 'class', 'classes')}"
     return bars_on(axes, names[:_MOST_CLASSES], noise[:_MOST_CLASSES], x="noise of a class's density", title=title)
 
 
@@ -59,7 +56,7 @@ def learned_table(learned: Learned) -> RenderableType:
     """
     made = learned.classifier
     kernel = made.kernel if made.bandwidth_ is None else f"{made.kernel} kernel, bandwidth {made.bandwidth_:.3g}"
-    counts = f"{_counted(learned.users, 'user')}, {_counted(len(made.classes_), 'class', 'classes')}"
+    counts = f"{counted(learned.users, 'user')}, {counted(len(made.classes_), 'class', 'classes')}"
     title = f"{counts}, d = {made.n_features_in_:,}, {kernel}"
     table = Rows(("class", "reported by", "noise"), ("reported by", "noise"))
     rows = list(zip(made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist(), strict=True))
@@ -100,7 +97,7 @@ def decoded_table(decoded: Decoded) -> RenderableType:
         f"Ranked by {meaning[decoded.score]}.",
         f"Privacy: {decoded.classifier.guarantee_}; the words add nothing to it.",
     ]
-    return Group(Text(f"{_counted(decoded.vocabulary, 'word')} looked at", style="bold"), table, *map(Text, lines))
+    return Group(Text(f"{counted(decoded.vocabulary, 'word')} looked at", style="bold"), table, *map(Text, lines))
 
 
 def decoded_scores(decoded: Decoded, axes: Axes | None = None) -> Axes:

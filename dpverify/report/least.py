@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import unrounded
+from dpverify.digits import counted, unrounded
 from dpverify.guarantee import exact_number
 from dpverify.report.tables import (
     Notes,
@@ -52,7 +52,7 @@ def _asked(found: LeastPlans) -> str:
     if found.epsilon is not None:
         budget = f"budget ({_exact('epsilon', found.epsilon)}, {_exact('delta', found.delta)})"
     sizes = changed(f"I = {found.instances:,} instances", found.change)
-    sizes = sizes if found.users is None else f"n = {found.users:,} users, {sizes}"
+    sizes = sizes if found.users is None else f"n = {counted(found.users, 'user')}, {sizes}"
     return f"{_HEADS[found.asked].capitalize()} for an {_limit(found)}: {budget}, {sizes}"
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
-from dpverify.digits import unrounded
+from dpverify.digits import counted, unrounded
 from dpverify.guarantee import exact_number
 from dpverify.report.fronts import draw_front, mark
 from dpverify.report.tables import Notes, common_model, name_lines, number, plan_notes, reading, rows_under, title
@@ -27,7 +27,7 @@ def _asked(found: LeastDensities) -> str:
     spent = f"delta = {_exact(found.delta)}"
     if found.epsilon is not None:
         spent = f"budget ({_exact(found.epsilon)}, {_exact(found.delta)})"
-    sizes = "" if found.users is None else f", n = {found.users:,} users"
+    sizes = "" if found.users is None else f", n = {counted(found.users, 'user')}"
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
     return f"{spent}{sizes}, {found.kernel} kernel, d = {found.dimension:,}{width}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import rounded_down, rounded_up
+from dpverify.digits import counted, rounded_down, rounded_up
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def means_table(found: MeanPlans) -> RenderableType:
             ),
         )
     many = f", I = {found.instances:,} means of each user" if found.instances > 1 else ""
-    title = Text(f"Means of values in [0, 1], budget {found.budget}, n = {found.users:,} users{many}", style="bold")
+    title = Text(
+        f"Means of values in [0, 1], budget {found.budget}, n = {counted(found.users, 'user')}{many}", style="bold"
+    )
     lines = [
         "error: what the source states, of the root mean square unless it says E|error|; stated: that number, with the "
         "constant 1; exact: the truth for the worst dataset; slack: their quotient.",

@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from dpverify.changes import Change, Full
-from dpverify.digits import rounded_down, rounded_toward, rounded_up, unrounded
+from dpverify.digits import counted, rounded_down, rounded_toward, rounded_up, unrounded
 from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
 
@@ -172,7 +172,7 @@ def plan_table(comparison: Comparison, *, checks: Sequence[tuple[PlanRow, str]] 
 
     notes = Notes()
     shown = changed(f"I = {comparison.instances:,} instances", comparison.change)
-    headline = f"Budget {comparison.budget}, n = {comparison.users:,} users, {shown}"
+    headline = f"Budget {comparison.budget}, n = {counted(comparison.users, 'user')}, {shown}"
     guarantees = [row.guarantee for row in comparison.plans]
     common = common_model(guarantees)
     numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
@@ -229,7 +229,7 @@ def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list
 def plan_row_table(row: PlanRow) -> RenderableType:
     """Return one plan: its parameters, its error and messages, and what it guarantees."""
     return Group(
-        title(f"{row.bitsum}, {row.method}, n = {row.protocol.users:,} users"),
+        title(f"{row.bitsum}, {row.method}, n = {counted(row.protocol.users, 'user')}"),
         Text(_found(row)),
         Text(f"RMSE of one bitsum: {number(row.bitsum_rmse)} users"),
         Text(f"messages per user and instance: {number(row.messages_per_user)} expected"),
@@ -267,7 +267,7 @@ def account_table(result: AccountResult) -> RenderableType:
     """
     sizes = _instances(result)
     if result.users is not None:
-        sizes = f"n = {result.users:,} users, {sizes}"
+        sizes = f"n = {counted(result.users, 'user')}, {sizes}"
     headline = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
     table = rows_under("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):

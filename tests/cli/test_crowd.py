@@ -38,6 +38,25 @@ def test_mistakes_are_told_before_the_work(tmp_path: Path, capsys: pytest.Captur
     tiny = ["crowd", "--epsilon", "1e-6", "--delta", "1e-9", "--users", "2", "--instances", "1", "--bitsum", "poisson"]
     assert cli.main(tiny) == 2
     assert "--epsilon=1e-06 cannot be met by" in capsys.readouterr().err
+
+
+def test_a_budget_that_cannot_be_met_is_named_as_it_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = ["--epsilon", "1e-300", "--delta", "1e-300", "--users", "10", "--instances", "1", "--bitsum", "rr"]
+    for command in ("crowd", "plan"):
+        assert cli.main([command, *tiny]) == 2
+        said = capsys.readouterr().err
+        assert "--epsilon=1e-300 cannot be met by" in said
+        assert "flip_probability=" not in said
+
+
+def test_one_user_is_no_plural(capsys: pytest.CaptureFixture[str]) -> None:
+    one = ["--delta", "1e-6", "--users", "1"]
+    for words in (
+        ["crowd", "--epsilon", "1", "--instances", "1", "--bitsum", "3nb", *one],
+        ["amplify", "--epsilon0", "1", *one],
+    ):
+        assert cli.main(words) == 0
+        assert "n = 1 user," in capsys.readouterr().out
     account = ["account", "poisson", "--mean", "9", "--instances", "1", "--delta", "1e-3", "--users", "4"]
     assert cli.main([*account, "--honest-users", "5"]) == 2
     assert capsys.readouterr().err == "--honest-users=5 must be an integer in [1, 4].\n"

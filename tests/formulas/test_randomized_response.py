@@ -80,5 +80,8 @@ def test_ranges() -> None:
     assert_refused(lambda: rr.flip_probability(fp, 1.0, 0.1, 10), "epsilon0=1.0 must be in (0, 1).")
     assert_refused(lambda: rr.flip_probability(fp, 0.5, 1.5, 10), "delta0=1.5 must be in (0, 1).")
     assert_refused(lambda: rr.flip_probability(fp, 0.5, 0.1, 0), "n=0.0 must be in [1, inf).")
-    assert_refused(lambda: rr.flip_probability(fp, 1e-30, 0.1, 10), "flip_probability=0.5 must be in (0, 0.5).")
+    assert_refused(
+        lambda: rr.flip_probability(fp, 1e-30, 0.1, 10),
+        "epsilon0=1e-30 at delta0=0.1 needs a flip probability of 0.5, which must be in (0, 0.5).",
+    )
     assert_refused(lambda: rr.rmse(fp, 10, 0.5), "p=0.5 must be in [0, 0.5).")

@@ -81,3 +81,8 @@ def test_the_front_of_a_budget() -> None:
     assert found.fewest(0.1) is None
     with pytest.raises(InfeasibleBudgetError, match="delta=0 cannot be met by poisson"):
         front(("1", 0), users=1000, instances=2, bitsums=["poisson", "nb"])
+
+
+def test_a_front_of_no_bitsum_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"^bitsums=\[\] must have at least one entry\.$"):
+        front(("1", "1e-6"), users=10, instances=1, bitsums=[])

@@ -34,6 +34,7 @@ from dpverify.claims.response_pairs import (
 )
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
+from dpverify.digits import shortest
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
@@ -163,12 +164,13 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         if composed_epsilon.delta == 0.0:
             return self._least_pure(users, target)
+        asked = shortest(target, downwards=True)
 
         def at(error: float) -> RandomizedResponse:
             p = float(formulas.flip_probability_at_rmse(FLOATS, users, error))
             if not 0.0 < p < 0.5:
                 raise InfeasibleBudgetError(
-                    f"epsilon={target!r} cannot be met by randomized response with users={users}: the flip probability "
+                    f"epsilon={asked} cannot be met by randomized response with users={users}: the flip probability "
                     "would have to be 1/2, which carries no information."
                 )
             return RandomizedResponse(users, p)
@@ -205,7 +207,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
                     error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _AIMED, slope=slope)
         if error is None:
             raise InfeasibleBudgetError(
-                f"epsilon={target!r} cannot be met by randomized response with users={users} at any flip probability "
+                f"epsilon={asked} cannot be met by randomized response with users={users} at any flip probability "
                 "below 1/2."
             )
         return at(error)
@@ -222,7 +224,8 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             return self.pure_epsilon(RandomizedResponse(users, p), self.threat_models[0]).upper <= target
 
         if not meets(most):
-            raise InfeasibleBudgetError(f"epsilon={target!r} at delta=0 leaves no flip probability below 1/2 for RR.")
+            asked = shortest(target, downwards=True)
+            raise InfeasibleBudgetError(f"epsilon={asked} at delta=0 leaves no flip probability below 1/2 for RR.")
         return RandomizedResponse(users, nudged(meets, least, most))
 
 

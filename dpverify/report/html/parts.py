@@ -10,7 +10,7 @@ from typing import Any
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.theorem import Verdict as Found
-from dpverify.digits import rounded_down, rounded_up, unrounded
+from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
 from dpverify.planning.comparison import Comparison, FailedPlan
@@ -80,7 +80,7 @@ def _version() -> str:
 def _summary(plans: Comparison) -> str:
     sums = f"{plans.instances:,} sums" if plans.instances > 1 else "one sum"
     return (
-        f"{sums} over {plans.users:,} users, together ({unrounded(plans.budget.exact_epsilon)}, "
+        f"{sums} over {counted(plans.users, 'user')}, together ({unrounded(plans.budget.exact_epsilon)}, "
         f"{unrounded(plans.budget.exact_delta)})-differentially private."
     )
 

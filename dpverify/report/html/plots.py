@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpverify.digits import rounded_down, rounded_up, unrounded
+from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.dossier.contents import Curve, Curves, Dossier
 from dpverify.guarantee import Interval
 from dpverify.planning.crowds import Crowd
@@ -239,8 +239,8 @@ def plots(dossier: Dossier) -> dict[str, Plot]:
         _plot(
             "epsilon",
             "Error against epsilon",
-            f"Root mean squared error of one sum, in users, of a plan for {plans.users:,} users and another epsilon at "
-            f"δ = {unrounded(budget.exact_delta)}.",
+            f"Root mean squared error of one sum, in users, of a plan for {counted(plans.users, 'user')} and another "
+            f"epsilon at δ = {unrounded(budget.exact_delta)}.",
             dossier.by_epsilon,
             x="ε (nats)",
             y="RMSE (users)",
