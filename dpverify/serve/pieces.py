@@ -67,10 +67,15 @@ def pieces(state: State) -> list[Piece]:
     honest = [Piece("honest", way, state, share, HONEST) for way in ways if way != "published" for share in shares]
     coarse = [piece for curve in swept for piece in curve[::_COARSE]]
     fine = [piece for curve in swept for piece in curve if piece not in coarse and piece.way != "joint"]
+    # A formula's point is there in no time: a curve begins before the exact plan is found.
+    begun = [piece for piece in coarse if piece.way == "published"][:1]
+    first = first_pieces(state)
     return [
-        *first_pieces(state),
+        *first[:1],
+        *(replace(piece, turn=AT_ONCE) for piece in begun),
+        *first[1:],
         *_others(state, ways[1:]),
-        *(replace(piece, turn=COARSE) for piece in _first(coarse)),
+        *(replace(piece, turn=COARSE) for piece in _first(coarse) if piece not in begun),
         *honest,
         *fine,
     ]
