@@ -124,19 +124,53 @@ def register(app: typer.Typer) -> None:
     app.command(name="front")(_front)
 
 
-def _kernel(
-    kernel: str | None, dimension: int | None, error: bool, option: str, alone: dict[str, bool], chosen: dict[str, bool]
-) -> None:
-    """Check that options fit to whether there is a kernel."""
-    check_kernel(kernel, dimension, alone=alone, chosen=chosen)
-    if error is (kernel is not None and alone["--margin"]):
+def _of_density(
+    option: str,
+    error: float | None,
+    bitsum: Sequence[str] | None,
+    *,
+    kernel: str | None,
+    dimension: int | None,
+    bandwidth: float | None,
+    margin: float | None,
+    confidence: float | None,
+    chosen: dict[str, bool],
+) -> dict[str, Any] | None:
+    """Return the options of a search for a density estimator, once all are found to fit; None without a kernel."""
+    alone = {"--dimension": dimension, "--bandwidth": bandwidth, "--margin": margin, "--confidence": confidence}
+    given = {name: value is not None for name, value in alone.items()}
+    check_kernel(kernel, dimension, alone=given, chosen=chosen)
+    if (error is not None) is (kernel is not None and margin is not None):
         raise ValueError(
             f"{option} must be given."
             if kernel is None
             else f"exactly one of the options '{option}' and '--margin' must be given with --kernel."
         )
-    if alone["--confidence"] and not alone["--margin"]:
+    if confidence is not None and margin is None:
         raise ValueError("--confidence must be omitted without --margin, which it belongs to.")
+    if kernel is None:
+        return None
+    return {
+        "error": error,
+        "margin": margin,
+        "confidence": confidence,
+        "bandwidth": 1.0 if bandwidth is None else bandwidth,
+        "bitsums": _chosen(bitsum or ("rr",)),
+        "every_rung": bitsum != (_ALL,),
+    }
+
+
+def _of_bitsums(
+    instances: int | None, squared_change: Any, ball: bool, sparsity: int, adversary: ThreatModel | None
+) -> dict[str, bool]:
+    """Return which options are there that a kernel chooses."""
+    return {
+        "--instances": instances is not None,
+        "--squared-change": squared_change is not None,
+        "--ball": ball,
+        "--sparsity": sparsity != 1,
+        "--threat-model": adversary is not None,
+    }
 
 
 def _users(
@@ -172,26 +206,18 @@ def _users(
     one less in the fourth digit.
     """
     check_files(plot, as_csv)
-    _kernel(
-        kernel,
-        dimension,
-        error is not None,
+    density = _of_density(
         "--error",
-        alone={
-            "--dimension": dimension is not None,
-            "--bandwidth": bandwidth is not None,
-            "--margin": margin is not None,
-            "--confidence": confidence is not None,
-        },
-        chosen={
-            "--instances": instances is not None,
-            "--squared-change": squared_change is not None,
-            "--ball": ball,
-            "--sparsity": sparsity != 1,
-            "--threat-model": adversary is not None,
-        },
+        error,
+        bitsum,
+        kernel=kernel,
+        dimension=dimension,
+        bandwidth=bandwidth,
+        margin=margin,
+        confidence=confidence,
+        chosen=_of_bitsums(instances, squared_change, ball, sparsity, adversary),
     )
-    if kernel is not None:
+    if density is not None:
         from dpverify.planning.least_density import least_density_users
 
         least_kernel(
@@ -199,16 +225,11 @@ def _users(
             kernel,
             dimension,
             (epsilon, delta),
-            error=error,
-            margin=margin,
-            confidence=confidence,
-            bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or ("rr",)),
             honest_fraction=honest_fraction,
-            every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
+            **density,
         )
         return
     assert error is not None
@@ -256,26 +277,18 @@ def _epsilon(
     The plan for it is shown to reach the error, and the plan for one less in the fourth digit not to.
     """
     check_files(plot, as_csv)
-    _kernel(
-        kernel,
-        dimension,
-        rmse is not None,
+    density = _of_density(
         "--rmse",
-        alone={
-            "--dimension": dimension is not None,
-            "--bandwidth": bandwidth is not None,
-            "--margin": margin is not None,
-            "--confidence": confidence is not None,
-        },
-        chosen={
-            "--instances": instances is not None,
-            "--squared-change": squared_change is not None,
-            "--ball": ball,
-            "--sparsity": sparsity != 1,
-            "--threat-model": adversary is not None,
-        },
+        rmse,
+        bitsum,
+        kernel=kernel,
+        dimension=dimension,
+        bandwidth=bandwidth,
+        margin=margin,
+        confidence=confidence,
+        chosen=_of_bitsums(instances, squared_change, ball, sparsity, adversary),
     )
-    if kernel is not None:
+    if density is not None:
         if rmse is not None and rmse > 1.0:
             raise ValueError(f"--rmse={rmse} must be in (0, 1] with --kernel: it is the error of a density.")
         from dpverify.planning.least_density import least_density_epsilon
@@ -286,16 +299,11 @@ def _epsilon(
             dimension,
             delta,
             users=users,
-            error=rmse,
-            margin=margin,
-            confidence=confidence,
-            bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or ("rr",)),
             honest_fraction=honest_fraction,
-            every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
+            **density,
         )
         return
     assert rmse is not None

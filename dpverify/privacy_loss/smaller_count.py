@@ -37,7 +37,7 @@ _SMALLEST = 1e-300
 _DEEPEST = 640.0
 """No factor of a weight is below e to the minus this: none leaves the floats, or keeps too few of its digits."""
 _MOST_LISTED = 2**23
-"""So many differences and counts are listed, at most: no more than values of the noise anywhere else."""
+"""So many differences and counts are listed, at most."""
 
 
 class SmallerCount:

@@ -89,7 +89,7 @@ def chart(
         raise ValueError(f"series holds {len(series)} series, but at most {len(STYLES)} can be told apart.")
     drawn = figure_of(6.4, 4.0)[1][0] if axes is None else axes
     for one, (colour, dash, marker) in zip(series, STYLES, strict=False):
-        ends = [value if isinstance(value, Interval) else Interval(value, value) for value in one.y]
+        ends = list(map(_ends, one.y))
         lower, upper = [end.lower for end in ends], [end.upper for end in ends]
         if one.kind == "steps":
             drawn.step(one.x, upper, where="mid", color=colour, linestyle=dash, label=one.label)
@@ -120,12 +120,16 @@ def chart(
     return finished(drawn, x, y, title, log)
 
 
+def _ends(value: float | Interval) -> Interval:
+    """Return an interval as it is, and a number as one."""
+    return value if isinstance(value, Interval) else Interval(value, value)
+
+
 def _crowded_at_the_right(series: Sequence[Series], level: float, log: bool) -> bool:
     """Return whether a series ends nearer to the level than any begins."""
 
     def distance(place: int) -> float:
-        values = (one.y[place] for one in series)
-        ends = (value.upper if isinstance(value, Interval) else float(value) for value in values)
+        ends = (_ends(one.y[place]).upper for one in series)
         apart = (abs(math.log(end / level)) if log and min(end, level) > 0 else abs(end - level) for end in ends)
         return min((value for value in apart if math.isfinite(value)), default=math.inf)
 
