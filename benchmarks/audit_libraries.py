@@ -134,6 +134,10 @@ def opendp() -> Iterator[Case]:
     most = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=2.0)
     chosen = {at: permute_and_flip([score / 2 for score in scores]) for at, scores in SCORES.items()}
     yield Case("OpenDP", "noisy max, scale 2", lambda at: most(SCORES[at]), (1, 0), (0, 1), chosen)
+    bits = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=0.5)
+    name, claim = "OpenDP", (bits.map(1), 0)
+    yield Case(name, "bit vector, first and last bit", lambda byte: bits(bytes([byte])), claim, (1, 128))
+    yield Case(name, "bit vector, one byte and two", lambda size: bits(bytes(size)), claim, (1, 2))
     canonical = dp.m.make_canonical_noise(*real, d_in=1.0, d_out=(EPSILON, DELTA))
     yield Case("OpenDP", "canonical noise, float", canonical, (EPSILON, DELTA), (0.0, 1.0), {}, True)
 

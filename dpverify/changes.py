@@ -22,7 +22,7 @@ from typing import Any
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Change", "Full", "L2Ball", "L2Bounded", "Sparse"]
+__all__ = ["Change", "Full", "FullOfPoints", "L2Ball", "L2Bounded", "Sparse"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ class Full:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, and which kind of change this is."""
         return {"kind": "full", "instances": self.instances}
+
+
+@dataclass(frozen=True)
+class FullOfPoints(Full):
+    """The same, where each user's inputs are those of one point: what one instance attains fixes all others."""
 
 
 @dataclass(frozen=True)

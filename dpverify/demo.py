@@ -261,12 +261,12 @@ class _Planner:
 
 
 def _whole(plans: Sequence[PlanRow]) -> Guarantee:
-    """Return the guarantee of features and label together, from the plans of all classes of all runs."""
+    """Return the guarantee of features and label together: the budget, as which classes occur is drawn."""
     proved = all(row.guarantee.side is Side.UPPER_BOUND for row in plans)
     worst = replace(
         plans[0].guarantee,
-        epsilon=max(row.guarantee.epsilon for row in plans),
-        delta=max(row.guarantee.delta for row in plans),
+        epsilon=BUDGET.epsilon,
+        delta=BUDGET.delta,
         side=Side.UPPER_BOUND if proved else Side.ESTIMATE,
     )
     return classifier_guarantee(worst, LABEL_EPSILON, worst.threat_model, Change.POINT_AND_LABEL)

@@ -11,7 +11,17 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["counted", "json_plain", "rounded", "rounded_down", "rounded_toward", "rounded_up", "shortest", "unrounded"]
+__all__ = [
+    "counted",
+    "json_plain",
+    "rounded",
+    "rounded_down",
+    "rounded_toward",
+    "rounded_up",
+    "shortest",
+    "typed",
+    "unrounded",
+]
 
 _PLAIN = range(-4, 16)
 """Decimal exponents that are written out, as Python does."""
@@ -127,6 +137,11 @@ def shortest(value: float, *, downwards: bool) -> str:
         if Fraction(text) < next_one if downwards else Fraction(text) > next_one:
             return text
         digits += 1
+
+
+def typed(delta: float) -> str:
+    """Return the shorter of a delta itself and what a user typed who was given it for that, rounded down to a float."""
+    return min(unrounded(delta), shortest(delta, downwards=True), key=len)
 
 
 def _is_infinite(value: float | Fraction) -> bool:

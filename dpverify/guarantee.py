@@ -11,7 +11,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-from dpverify.digits import json_plain, rounded_down, rounded_up, unrounded
+from dpverify.digits import json_plain, rounded_down, rounded_up, typed, unrounded
 from protocols.validation import check_choice
 
 __all__ = [
@@ -313,8 +313,8 @@ class Budget:
         return enclosing_floats(self.exact_delta)[0]
 
     def to_dict(self) -> dict[str, float]:
-        """Return `{"epsilon": .., "delta": ..}` as floats."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
+        """Return `{"epsilon": .., "delta": ..}` as the nearest floats, which print as what was typed."""
+        return {"epsilon": float(self.exact_epsilon), "delta": float(self.exact_delta)}
 
     def __str__(self) -> str:
         return f"({unrounded(self.exact_epsilon)}, {unrounded(self.exact_delta)})"
@@ -376,11 +376,10 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, infinity as the string "inf"."""
+        upper = self.side is Side.UPPER_BOUND
         return {
-            "epsilon": json_plain(
-                printed_float(self.epsilon, math.inf) if self.side is Side.UPPER_BOUND else self.epsilon
-            ),
-            "delta": self.delta,
+            "epsilon": json_plain(printed_float(self.epsilon, math.inf) if upper else self.epsilon),
+            "delta": float(typed(self.delta)) if upper else self.delta,  # no less
             "adjacency": self.adjacency.value,
             "threat_model": self.threat_model.value,
             "side": self.side.value,

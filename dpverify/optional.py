@@ -8,19 +8,21 @@ from contextlib import contextmanager
 __all__ = ["INSTALLED_BY", "MissingPackageError", "needing"]
 
 INSTALLED_BY = {
-    "attr": "'dpverify[accounting]'",
-    "dp_accounting": "'dpverify[accounting]'",
+    "attr": "'.[accounting]'",
+    "dp_accounting": "'.[accounting]'",
     "filelock": "filelock",
-    "jinja2": "'dpverify[report]'",
+    "jinja2": "'.[report]'",
     "matplotlib": "matplotlib",
-    "pandas": "'dpverify[data]'",
-    "plotly": "'dpverify[serve]'",
-    "pyarrow": "'dpverify[data]'",
+    "pandas": "'.[data]'",
+    "plotly": "'.[serve]'",
+    "pyarrow": "'.[data]'",
+    "markupsafe": "'.[report]'",
     "rich": "rich",
     "sklearn": "scikit-learn",
-    "starlette": "'dpverify[serve]'",
+    "starlette": "'.[serve]'",
+    "sympy": "'.[ledger]'",
     "typer": "typer",
-    "uvicorn": "'dpverify[serve]'",
+    "uvicorn": "'.[serve]'",
 }
 """What to give to pip for a package: extras, and what an engine-only installation leaves out."""
 
@@ -54,5 +56,7 @@ def needing(what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in INSTALLED_BY:
             raise
-        message = f"{what} needs {package}: pip install {INSTALLED_BY[package]}."
+        given = INSTALLED_BY[package]
+        where = " in the folder of dpverify's source" if given.startswith("'.") else ""
+        message = f"{what} needs {package}: pip install {given}{where}."
         raise MissingPackageError(message, name=error.name) from None

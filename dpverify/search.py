@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 __all__ = [
+    "before_first",
     "bisected",
     "crossing",
     "galloped",
@@ -162,6 +163,28 @@ def bisected(
     return low, high
 
 
+def before_first(holds: Callable[[float], bool], ends: Iterable[float], low: float, tolerance: float) -> float | None:
+    """Return about the first argument at which a predicate holds before the first end at which it does, or None.
+
+    Parameters
+    ----------
+    holds : callable
+        Takes a positive float.
+    ends : iterable of float
+        In ascending order; those that are not above `low` are not asked.
+    low : float
+        Where the predicate is taken to fail, unasked; positive.
+    tolerance : float
+        Relative, of the argument.
+    """
+    for end in ends:
+        if end > low:
+            if holds(end):
+                return bisected(holds, low, end, relative=tolerance)[1]
+            low = end
+    return None
+
+
 def smallest(holds: Callable[[float], bool], start: float, ceiling: float, tolerance: float) -> float | None:
     """Return the least positive argument, within a relative tolerance, at which a predicate holds, or None.
 
@@ -246,6 +269,7 @@ def crossing(
     slope: Callable[[float], float],
     above: bool,
     scale: float,
+    relative: float = _TOLERANCE,
 ) -> float:
     """Return an epsilon >= 0 on the safe side of where a decreasing bound on a privacy profile crosses delta.
 
@@ -268,6 +292,8 @@ def crossing(
         the answer is 0.
     scale : float
         The smallest epsilon that matters, in nats.
+    relative : float
+        How far the answer may be from the crossing, about, over the larger of epsilon and `scale`.
     """
     safe: float | None = None
     unsafe: float | None = None
@@ -282,7 +308,7 @@ def crossing(
             safe = point
         else:
             unsafe = point
-        width = _TOLERANCE * max(point, scale)
+        width = relative * max(point, scale)
         if safe is not None and ((above and safe == 0.0) or (unsafe is not None and abs(safe - unsafe) <= 2.0 * width)):
             return safe
         if not above and unsafe == 0.0:

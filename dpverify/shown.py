@@ -88,7 +88,7 @@ class Shown:
         Raises
         ------
         ImportError
-            Without pandas, which `pip install 'dpverify[data]'` installs.
+            Without pandas, which `pip install '.[data]'` installs.
         """
         with needing("to_dataframe"):
             import pandas

@@ -75,7 +75,8 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     chunk_size : int, optional
         Users, or queries, handled at a time; see `protocols.streaming.memory_needed`.
     random_state : int, numpy.random.Generator or None
-        The users' and the shuffler's private randomness; None takes it from the operating system.
+        The users' and the shuffler's private randomness: numpy's PCG64, which is not cryptographic, as this is a
+        simulation; None takes its seed from the operating system.
     public_random_state : int, numpy.random.Generator or None
         The public randomness of the features. A fixed default is harmless, since the features are published anyway.
 
@@ -250,7 +251,12 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def class_protocols(self) -> list[KernelDensityProtocol]:
         """Return the protocol that each of `classes_` has run, with the users who reported it; for a fitted one."""
         check_is_fitted(self)
-        return [KernelDensityProtocol(self._bitsum(int(count)), self.features_) for count in self.reported_counts_]
+        return [self.class_protocol(int(count)) for count in self.reported_counts_]
+
+    def class_protocol(self, users: int) -> KernelDensityProtocol:
+        """Return the protocol that a class runs if so many users report it; for a fitted one."""
+        check_is_fitted(self)
+        return KernelDensityProtocol(self._bitsum(users), self.features_)
 
     def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the density estimate of every class at every query.

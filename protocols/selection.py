@@ -34,8 +34,8 @@ class Selection(BucketSums):
     Examples
     --------
     >>> import numpy as np
-    >>> from protocols.bitsum import Poisson
-    >>> protocol = Selection(Poisson(users=1000, mean=20.0, estimate="under"), buckets=3)
+    >>> from protocols.bitsum import NegativeBinomial
+    >>> protocol = Selection(NegativeBinomial(users=1000, shape=40.0, p=0.5, estimate="under"), buckets=3)
     >>> int(protocol.run(np.minimum(np.arange(1000) // 300, 2), np.random.default_rng(7)))  # 300, 300 and 400 users
     2
     """

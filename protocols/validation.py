@@ -28,6 +28,7 @@ __all__ = [
     "check_indices",
     "check_integer",
     "check_participants",
+    "check_present",
     "check_probability",
     "check_real",
     "check_vectors",
@@ -46,7 +47,7 @@ def describe_range(low: float | None, high: float | None, low_open: bool, high_o
 
 def _shown(end: float) -> str:
     """Return the end of a range in few digits where those are all it has, else in full."""
-    short = f"{end:g}"
+    short = f"{float(end):g}"
     return short if float(short) == end else str(end)
 
 
@@ -107,6 +108,30 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
     return number
+
+
+def check_present(name: str, given: int, users: int, participants: int | None) -> None:
+    """Refuse another number of inputs than of users, unless it is said how many take part.
+
+    Parameters
+    ----------
+    name : str
+        The argument that holds the inputs, for the message.
+    given, users : int
+        How many inputs there are, and how many users the protocol is for.
+    participants : int or None
+        How many take part, in [0, users]; None for all.
+
+    Raises
+    ------
+    ValueError
+        If another number is given.
+    """
+    expected = users if participants is None else check_integer("participants", participants, low=0, high=users)
+    if given != expected:
+        absent = f"; if others stay away, say participants={given}" if given < users and participants is None else ""
+        what = "users" if participants is None else "participants"
+        raise ValueError(f"{name} holds {given} users, but must hold {what}={expected}{absent}.")
 
 
 def check_participants(name: str, participants: int, users: int) -> None:

@@ -16,6 +16,7 @@ from protocols.validation import (
     check_generator,
     check_integer,
     check_participants,
+    check_present,
     check_real,
     check_vectors,
 )
@@ -248,8 +249,25 @@ class VectorSum:
         centred = (debiased - self.centre * reports) / self.inclusion_probability
         return np.asarray(present * self.centre + centred, dtype=np.float64)
 
-    def run(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Run randomizer, shuffler and analyzer once, message by message; return the estimate of the sum."""
-        sent = self.randomize(vectors, rng)
-        present = len(np.asarray(vectors))
-        return self.analyze(self.view(shuffle(sent, rng)), participants=present)
+    def run(
+        self, vectors: ArrayLike, rng: np.random.Generator, *, participants: int | None = None
+    ) -> NDArray[np.float64]:
+        """Run randomizer, shuffler and analyzer once, message by message; return the estimate of the sum.
+
+        Parameters
+        ----------
+        vectors : array_like, shape (users, dimension) or (participants, dimension)
+            One vector in [0, 1]^d per user.
+        rng : numpy.random.Generator
+            All randomness.
+        participants : int, optional
+            How many users take part, where others stay away; all when omitted.
+
+        Raises
+        ------
+        ValueError
+            If there is another number of vectors.
+        """
+        array = self._check(vectors)
+        check_present("vectors", len(array), self.users, participants)
+        return self.analyze(self.view(shuffle(self.randomize(array, rng), rng)), participants=len(array))

@@ -41,7 +41,7 @@ def test_the_uses_of_the_readme_are_short_and_run(capsys: pytest.CaptureFixture[
         r"11\.\d users \((0\.9\d+|1), 1e-06\)-DP, upper bound, replace-one, .*\n\[0\.9\d+, (0\.9\d+|1)\]\n",
         r"Violates: .*",
         r"(.*: .*\n){2,}",
-        r"0\.[789]\d \(3\.9\d+, 1e-05\)-DP where a user's point is replaced, \(8\.9\d+, 1e-05\)-DP where .*",
+        r"0\.[789]\d \(4, 1e-05\)-DP where a user's point is replaced, \(9, 1e-05\)-DP where .*",
     )
     for code, printed in zip(blocks(README, "python"), expected, strict=True):
         # Sixth and seventh lines only import.

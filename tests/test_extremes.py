@@ -118,7 +118,7 @@ def test_a_budget_out_of_reach_needs_no_list_of_a_heavy_flood(monkeypatch: pytes
     assert found.lower == found.upper == math.inf
 
 
-@pytest.mark.parametrize("drop_probability", [1e-300, 0.5, 1.0 - 1e-9])
+@pytest.mark.parametrize("drop_probability", [1e-300, 0.5, 1.0 - 1e-5])
 def test_a_flood_too_heavy_to_sort_is_left_out_at_once(
     monkeypatch: pytest.MonkeyPatch, drop_probability: float
 ) -> None:
@@ -140,6 +140,6 @@ def test_a_crowd_beyond_the_floats_leaves_out_what_counts_it() -> None:
         assert found.notes[-1].startswith("left out: ")
         assert not found.notes[-1].endswith(".")
     found = account(RandomizedResponse(2**63 - 1, 0.4), delta="1e-6")
-    assert found.epsilon.upper == pytest.approx(math.log(1.5))  # what one report shows by itself
+    assert found.epsilon.upper == pytest.approx(math.log(1.5 - 2.5e-6))  # what one report shows by itself at this delta
     assert found.notes[-1].startswith("left out: ")
     assert "at most 2^52 are" in found.notes[-1]

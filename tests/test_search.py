@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.search import (
+    before_first,
     bisected,
     crossing,
     galloped,
@@ -259,3 +260,18 @@ def test_a_known_power_takes_one_evaluation_or_two() -> None:
         assert found is not None
         assert truth <= found <= truth * (1 + 1e-3)
         assert len(asked) <= most
+
+
+def test_the_first_end_is_found_behind_which_a_predicate_fails_again() -> None:
+    asked: list[float] = []
+
+    def holds(value: float) -> bool:
+        asked.append(value)
+        return 1.9 <= value <= 2.1 or value >= 5.0
+
+    found = before_first(holds, [0.5, 1.0, 2.0, 3.0, 6.0], 0.7, 1e-4)
+    assert found == pytest.approx(1.9, rel=1e-4)
+    assert found is not None
+    assert found >= 1.9
+    assert min(asked) > 0.7
+    assert before_first(holds, [3.0, 4.0], 0.7, 1e-4) is None

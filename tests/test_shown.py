@@ -117,7 +117,7 @@ def test_rows_become_a_data_frame() -> None:
 
 def test_without_pandas_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install 'dpverify\[data\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[data\]'"):
         account(CentralGaussian(9, 7.0), delta=1e-3).to_dataframe()
 
 

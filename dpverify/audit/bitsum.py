@@ -26,6 +26,8 @@ __all__ = ["Implementation", "audit_bitsum", "bitsum_subject"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
+_SAME_LAW = 1e-9
+"""How far apart laws of the same outputs may be: their rounding."""
 _MIXED = 20
 """The seed of the order in which users with and without a one come."""
 
@@ -143,12 +145,7 @@ def bitsum_subject(
         implementation = Implementation(Target(implementation), name=name)
     inputs = _inputs(reference.users, fewer_users)
     datasets = [
-        Dataset(
-            name,
-            bits,
-            _columns(reference, int(bits.sum()), bits.size, implementation.counts),
-            _view(reference, int(bits.sum()), bits.size) if implementation.counts else None,
-        )
+        Dataset(name, bits, *_laws(reference, int(bits.sum()), bits.size, implementation.counts))
         for name, bits in inputs.items()
     ]
     at = {name: place for place, name in enumerate(inputs)}
@@ -202,21 +199,32 @@ def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:
     return (np.arange(present) < ones).astype(np.int64)
 
 
-def _columns(reference: BitsumProtocol, ones: int, present: int, counts: bool) -> dict[int, Any]:
-    laws = claims_of(reference).marginals(reference, ones, present)
+def _laws(
+    reference: BitsumProtocol, ones: int, present: int, counts: bool
+) -> tuple[dict[int, tuple[str, DiscreteLaw]], tuple[slice, DiscreteLaw] | None]:
+    """Return the laws of the columns and of the view, and refuse a twin that states two laws of the same column."""
+    claims = claims_of(reference)
+    laws = claims.marginals(reference, ones, present)
     names = {0: "estimate"}
     if counts:
         names |= {1 + place: f"count of {symbol:+d}" for place, symbol in enumerate(reference.alphabet)}
-    return {column: (name, laws[name]) for column, name in names.items() if name in laws}
-
-
-def _view(reference: BitsumProtocol, ones: int, present: int) -> tuple[slice, DiscreteLaw] | None:
-    if not reference.alphabet:
-        return None  # the estimate is all there is
+    columns = {column: (name, laws[name]) for column, name in names.items() if name in laws}
+    if not (counts and reference.alphabet):
+        return columns, None  # the estimate is all there is
     try:
-        return slice(1, None), claims_of(reference).view_law(reference, ones, present)
+        view = claims.view_law(reference, ones, present)
     except ValueError:
-        return None  # too many cells for a joint law: the counts are tested one by one
+        return columns, None  # too many cells for a joint law: the counts are tested one by one
+    for column, (name, law) in columns.items():
+        made = DiscreteLaw.of(
+            view.points[:, column - 1] if column else reference.analyze(view.points), view.pmf, view.outside
+        )
+        if made.distance(law) > _SAME_LAW:
+            raise ValueError(
+                f"the claims {claims.name} state two laws of the {name} at {ones} ones of {present} users: that of "
+                f"_view and another, which are {made.distance(law):.2g} apart in total variation."
+            )
+    return columns, (slice(1, None), view)
 
 
 def _messages(reference: BitsumProtocol, implementation: Implementation) -> Messages | None:

@@ -19,6 +19,7 @@ from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.kde import published_rmse_bound
+from dpverify.laws.discrete import NoLawError
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
 from dpverify.statistics.family import decide
 from protocols.bitsum import BitsumProtocol
@@ -143,7 +144,7 @@ def _check_error(bitsum: BitsumProtocol, rmse: float) -> None:
     for ones in (0, bitsum.users):
         try:
             law = claims_of(bitsum).estimate_law(bitsum, ones)
-        except TypeError:
+        except NoLawError:
             return  # continuous noise, which is added whatever the input is
         bias, tolerance = law.mean - ones, 1e-6 * (1.0 + rmse)
         if abs(bias) > tolerance or abs(math.sqrt(law.variance) - rmse) > tolerance:

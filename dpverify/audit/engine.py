@@ -96,7 +96,7 @@ def audit(
     with closing(how.rounds(subject.target, [dataset.inputs for dataset in subject.datasets])) as drawn:
         for outputs in batched(drawn):
             seen.update(outputs)
-    # Each test has a level of its own; Holm's first step gives each at least this.
+    # Each test has a level of its own; claims are tested at it, and Holm's first step gives the others at least this.
     laws = [(dataset, column) for dataset in subject.datasets for column in dataset.laws]
     tests = (
         len(beforehand)
@@ -266,7 +266,7 @@ def _privacy(
         smallest = result.details["smallest_detectable_epsilon"]
         if smallest is not None:
             # Conformance answers for what is smaller: outputs of the claimed law have the claimed privacy.
-            yield with_fault(result, f"epsilon {smallest:.4g} at delta {delta:.3g}", POWER)
+            yield with_fault(result, f"an event of epsilon {smallest:.4g} at delta {delta:.3g}", POWER)
 
 
 def _loss_conforms(

@@ -3,55 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.results import POWER
-from dpverify.statistics.chosen import ChosenEvents, EventLimits, choose_events, event_limits
+from dpverify.audit.tried import allowed, chosen_on, decisive, held_out, learned_on
+from dpverify.digits import rounded_down, rounded_up
+from dpverify.statistics.chosen import ChosenEvents, EventLimits, event_limits
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.learned import learned_scores
-from dpverify.statistics.lower_bound import LowerCurve, claim_p_value
-from dpverify.statistics.tradeoff_band import TradeoffBand, counted_above, tradeoff_band, tradeoff_thresholds
+from dpverify.statistics.learned import NamedScore
+from dpverify.statistics.lower_bound import LowerCurve, claim_p_value, shown_against
+from dpverify.statistics.tradeoff_band import TradeoffBand, counted_above, scanned_scores, tradeoff_thresholds
 
-__all__ = ["Examination", "Examined", "TwoCalls", "allowed", "chosen_on", "decisive", "held_out"]
+__all__ = ["Examination", "Examined", "TwoCalls"]
 
-_LEAST_SCALE = 0.1
-"""Slack is relative to a claim of at least this."""
-_DEVIATIONS = 3.5
-"""Standard deviations between an estimate and its limits."""
-_FEW_HELD, _FEW = 7, 200
-"""Where that would be few, a seventh of them, up to so many."""
 _FURTHER = 0.1
 """The share of the level that further events have together."""
 _SUREST, _NEXT = 0.4, 0.3
 """The shares of a claim's level that the event has that should break it most surely, and all in the order of this."""
-_MOST_HELD = 50_000
-"""Outputs on each input that scores are learned from, and as many that events are chosen on."""
+_BAND, _SCAN, _SCAN_UPPER = 0.1, 0.1, 0.5
+"""The shares of the level that the band has, and the scan; the last of that of what events show at most."""
 _AT_ONCE = 20_000
 """Outputs that are scored at a time."""
 
 Rows = NDArray[np.float64]
-
-
-def allowed(epsilon: float, detect: float) -> float:
-    """Return up to which epsilon the tried events may show in a pass."""
-    return epsilon + detect * max(epsilon, _LEAST_SCALE)
-
-
-def decisive(trials: int, epsilon: float, detect: float) -> bool:
-    """Return whether so many fresh outputs tell a fault of the asked size on an event that one input has half the time.
-
-    Fewer are no reason to pass anything, whatever was chosen: it may be events that show nothing.
-    """
-    q = 0.5 * math.exp(-epsilon)
-    return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(epsilon, detect) - epsilon) * math.sqrt(trials)
-
-
-def held_out(trials: int) -> int:
-    """Return how many outputs scores are learned from; as many are for choosing events, the rest is for the test."""
-    return min(max(trials // 8, min(trials // _FEW_HELD, _FEW)), _MOST_HELD)
 
 
 @dataclass(frozen=True)
@@ -63,13 +41,16 @@ class Examined:
     result : AuditResult
         The test of the claim; its p-value is 1 where nothing is claimed.
     epsilon_lower, epsilon_upper : float
-        Some event tried has at least the one at delta, and no event that the trials resolve more than the other.
+        Some event tried has at least the one at delta, and no event that counts more than the other: with delta = 0 the
+        events that the trials resolve count, else all that were tried.
+    delta_upper : float
+        No event tried has more delta than this at the claimed epsilon; 1 where nothing is claimed.
     curve : LowerCurve
         Below the true privacy curve.
     band : TradeoffBand
         Of the score of the event that shows most.
     least_mass : float
-        The least probability of the events that are resolved.
+        The least probability of the events that count; 0 where all do.
     seen_in : str
         What the event looks at that shows most; empty where none shows anything.
     """
@@ -77,34 +58,27 @@ class Examined:
     result: AuditResult
     epsilon_lower: float
     epsilon_upper: float
+    delta_upper: float
     curve: LowerCurve
     band: TradeoffBand
     least_mass: float
     seen_in: str
 
 
-def chosen_on(
-    first: Rows, second: Rows, *, epsilon: float | None, delta: float, trials: int, detect: float, seed: int
-) -> ChosenEvents:
-    """Return events learned from the first half of the outputs and chosen on the second; see `choose_events`."""
-    half = len(first) // 2
-    return choose_events(
-        learned_scores(first[:half], second[:half], epsilon=epsilon or 0.0, seed=seed),
-        first[half:],
-        second[half:],
-        delta=delta,
-        epsilon=epsilon,
-        trials=trials,
-        slack=detect,
-        training=(first[:half], second[:half]),
-    )
-
-
 class Examination:
     """What the outputs on two inputs show, block by block: some teach scores, some choose events, the rest is counted.
 
-    All figures hold together but for probability `level`: half of it is for the chosen events, half for the band. Only
-    the outputs that teach and choose are kept, so that memory does not grow with the trials.
+    The test of the claim and what events show at least err with probability `level` at most, and are one statement: an
+    event's limits at its share of the level refute the claim. What events show at most errs with probability `upper` at
+    most. Both are shared by the chosen events and a band: events {score > t}, and their complements, of the score that
+    should show most.
+
+    With delta = 0 a rare event may show any epsilon, and only those that the trials resolve count in a pass. With
+    delta > 0 one as rare as delta shows none, but one somewhat more frequent may show all there is, where a learned
+    score is poor. So plain scores are scanned besides, in both directions and from end to end, all events count, and
+    unless it is certain that at most delta of the outputs are beyond the ends nothing is excluded.
+
+    Only the outputs that teach and choose are kept, so that memory does not grow with the trials.
 
     Parameters
     ----------
@@ -114,10 +88,10 @@ class Examination:
         The claim at delta.
     delta : float
         In [0, 1).
-    level : float
-        The error probability of the limits.
+    level, upper : float
+        See above.
     detect : float
-        The relative size of the fault that a pass must exclude.
+        A pass excludes that an event which counts shows (1 + detect) epsilon at delta.
     seed : int
         Of what is learned.
     check : str
@@ -125,11 +99,20 @@ class Examination:
     """
 
     def __init__(
-        self, trials: int, *, epsilon: float | None, delta: float, level: float, detect: float, seed: int, check: str
+        self,
+        trials: int,
+        *,
+        epsilon: float | None,
+        delta: float,
+        level: float,
+        upper: float,
+        detect: float,
+        seed: int,
+        check: str,
     ) -> None:
         self._held = held_out(trials)
         self._trials = trials - 2 * self._held
-        self._claim, self._level, self._detect = (epsilon, delta), level, detect
+        self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
         self._seed, self._check = seed, check
         self._kept: tuple[list[Rows], list[Rows]] = ([], [])
         self._seen = 0
@@ -154,24 +137,33 @@ class Examination:
         epsilon, delta = self._claim
         first, second = (np.concatenate(kept) for kept in self._kept)
         self._kept = ([], [])
+        scores = learned_on(first, second, epsilon, self._seed)
         self._events = chosen_on(
             first,
             second,
+            scores=scores,
             epsilon=epsilon,
             delta=delta,
             trials=self._trials,
             detect=self._detect,
-            seed=self._seed,
         )
         # The band is of the score that should show most; which does, fresh outputs must not say.
         expected = np.rint(self._events.expected * self._trials).astype(np.int64)
-        best = int(np.argmax(_lower(self._limits(*expected.T), delta)))
+        limits = event_limits(expected[:, 0], expected[:, 1], self._trials, self._level, self._events.shares(_FURTHER))
+        best = int(np.argmax(limits.epsilon_lower(delta)))
         before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
-        thresholds = tradeoff_thresholds(*before)
-        self._counts = _Counts(self._events, best, thresholds), _Counts(self._events, best, thresholds)
+        counted = self._events, best, tradeoff_thresholds(before[0], before[1]), self._scan(scores, first, second)
+        self._counts = _Counts(*counted), _Counts(*counted)
 
-    def _limits(self, likely: NDArray[np.int64], other: NDArray[np.int64]) -> EventLimits:
-        return event_limits(likely, other, self._trials, self._level / 2.0, self._events.shares(_FURTHER))
+    def _scan(self, scores: Sequence[NamedScore], first: Rows, second: Rows) -> list[tuple[NamedScore, Rows]]:
+        """Return plain scores and their thresholds; none where delta = 0."""
+        (_, delta), held = self._claim, (first[self._held :], second[self._held :])
+        if delta == 0.0:
+            return []
+        return [
+            (score, tradeoff_thresholds(score.of(held[0]), score.of(held[1]), delta))
+            for score in scanned_scores(scores, *held)
+        ]
 
     def result(self) -> Examined:
         """Return what all the outputs show."""
@@ -180,37 +172,106 @@ class Examination:
         first, second = self._counts
         likely = np.where(events.upward, first.members, second.members)
         other = np.where(events.upward, second.members, first.members)
-        limits = self._limits(likely, other)
-        band = tradeoff_band(first.above, second.above, trials, self._level / 2.0)
-        curve = LowerCurve(
-            np.concatenate([limits.p_lower, band.lower.p_lower]),
-            np.concatenate([limits.q_upper, band.lower.q_upper]),
+        plain = events.shares(_FURTHER)
+        # The same thresholds both ways, so that an event and its complement are looked at in either direction.
+        scanned = [np.concatenate([one.scanned, two.scanned]) for one, two in ((first, second), (second, first))]
+        counted = (likely, other), (first.above, second.above), (scanned[0], scanned[1])
+        parts = [x.size for x, _ in counted]
+        scan = parts[2] > 0
+        shares = _joined(plain if epsilon is None else _weights(events, epsilon, delta), parts, _SCAN * scan)
+        every = event_limits(
+            np.concatenate([x for x, _ in counted]),
+            np.concatenate([y for _, y in counted]),
+            trials,
             self._level,
+            shares,
+            upper=self._upper,
+            upper_shares=_joined(plain, parts, _SCAN_UPPER * scan),
         )
-        p_value = 1.0
+        chosen, further = every.part(slice(parts[0])), every.part(slice(parts[0], None))
+        band, beyond = TradeoffBand(further.part(slice(parts[1]))), 0.0
+        if delta > 0.0:
+            beyond = first.beyond(further.part(slice(parts[1], None)))
+        every += further.complements
+        refuted, p_value = False, 1.0
         if epsilon is not None:
-            weighted = claim_p_value(likely, other, trials, epsilon, delta) / _weights(events, epsilon, delta)
-            p_value = min(1.0, float(weighted.min()))
-        upper, mass = _upper(events, limits, delta)
-        lower = curve.epsilon(delta)
-        result = _result(
-            self._check, p_value, trials, len(events), lower, upper, epsilon, delta, self._level, self._detect
+            x, y = (np.concatenate(side) for side in zip(*counted, strict=True))
+            tested = claim_p_value(x, y, trials, epsilon, delta) / shares
+            reverse = claim_p_value(trials - y[parts[0] :], trials - x[parts[0] :], trials, epsilon, delta)
+            p_value = min(1.0, float(tested.min()), float((reverse / shares[parts[0] :]).min()))
+            refuted = p_value <= self._level
+        lower = every.lower.epsilon(delta)
+        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g} with confidence {1.0 - self._level:.4g}"
+        if epsilon is not None:
+            lower, evidence = shown_against(lower, epsilon, delta, self._level, refuted=refuted)
+        most, mass = _most(events, every, beyond, delta)
+        most = max(most, lower)
+        excess = 1.0 if epsilon is None else min(1.0, float(every.delta_upper(epsilon).max()))
+        passes = epsilon is not None and most <= allowed(epsilon, self._detect)
+        passes = passes and epsilon is not None and decisive(trials, epsilon, self._detect)
+        result = AuditResult(
+            self._check,
+            p_value,
+            trials,
+            f"{len(events)} events learned and chosen on other outputs, {2 * first.above.size} of a band; "
+            "Clopper-Pearson limits, union bound; exact level",
+            evidence,
+            fault="" if epsilon is None else _excluded(most, excess, epsilon, delta),
+            power=max(1.0 - self._upper, POWER) if passes else None,
+            level=None if epsilon is None else self._level,
+            details={
+                "epsilon_lower": lower,
+                "epsilon_upper_of_events_tried": None if math.isinf(most) else most,
+                "epsilon_claimed": epsilon,
+                "delta": delta,
+                "delta_upper_of_events_tried": excess,
+                "confidence": 1.0 - self._level - self._upper,
+            },
         )
-        return Examined(result, lower, upper, curve, band, mass, _plainest(events, _lower(limits, delta)))
+        seen_in = _plainest(events, chosen.epsilon_lower(delta))
+        return Examined(result, lower, most, excess, every.lower, band, mass, seen_in)
+
+
+def _joined(shares: NDArray[np.float64], parts: Sequence[int], scan: float) -> NDArray[np.float64]:
+    """Return shares of a level for the chosen events, those of the band and those that are scanned."""
+    chosen = (1.0 - _BAND - scan) * shares
+    return np.concatenate([chosen, np.full(parts[1], _BAND / parts[1]), np.full(parts[2], scan / max(1, parts[2]))])
 
 
 class _Counts:
-    """How many outputs on one input are in each event, and above each threshold of one event's score."""
+    """How many outputs on one input are in each event, above each threshold of one event's score, and of the scan."""
 
-    def __init__(self, events: ChosenEvents, best: int, thresholds: NDArray[np.float64]) -> None:
-        self._events, self._best, self._thresholds = events, best, thresholds
+    def __init__(
+        self,
+        events: ChosenEvents,
+        best: int,
+        thresholds: NDArray[np.float64],
+        scan: Sequence[tuple[NamedScore, NDArray[np.float64]]],
+    ) -> None:
+        self._events, self._best, self._thresholds, self._scan = events, best, thresholds, scan
         self.members = np.zeros(len(events), dtype=np.int64)
         self.above = np.zeros(thresholds.size, dtype=np.int64)
+        self.scanned = np.zeros(sum(points.size for _, points in scan), dtype=np.int64)
+        self._ends = np.cumsum([0, *(points.size for _, points in scan)])
 
     def update(self, rows: Rows) -> None:
         scores = self._events.score(rows)
         self.members += self._events.scored(scores).sum(axis=0)
         self.above += counted_above(self._thresholds, scores[:, self._best])
+        if self._scan:
+            self.scanned += np.concatenate([counted_above(points, score.of(rows)) for score, points in self._scan])
+
+    def beyond(self, limits: EventLimits) -> float:
+        """Return the most that the outputs beyond the ends of a scanned score may be on either input.
+
+        Where nothing is scanned all held-out outputs were alike, and what is not like them is an event by itself.
+        """
+        if not self._scan:
+            return 0.0
+        both = self._ends[-1] * np.arange(2)[:, np.newaxis]
+        above = limits.p_upper[both + self._ends[1:] - 1]
+        below = 1.0 - limits.p_lower[both + self._ends[:-1]]
+        return float(max(above.max(), below.max()))
 
 
 class TwoCalls:
@@ -233,6 +294,7 @@ class TwoCalls:
             epsilon=None if epsilon is None else 2.0 * epsilon,
             delta=delta * (2.0 - delta),
             level=level,
+            upper=1.0 - POWER,
             detect=detect,
             seed=seed,
             check=check,
@@ -269,23 +331,28 @@ def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.f
     return np.asarray(weights + (1.0 - _SUREST - _NEXT) * events.shares(2.0 * _FURTHER))
 
 
-def _lower(limits: EventLimits, delta: float) -> NDArray[np.float64]:
-    excess = limits.p_lower - delta
-    return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / limits.q_upper), -np.inf)
+def _most(events: ChosenEvents, every: EventLimits, beyond: float, delta: float) -> tuple[float, float]:
+    """Return the most that an event which counts may show, and the least mass of those.
 
-
-def _upper(events: ChosenEvents, limits: EventLimits, delta: float) -> tuple[float, float]:
-    """Return the most that an event may show, of those that are resolved or show more than these, and their least mass.
-
-    An event too rare to be resolved does not count unless it does show more than the others can.
+    With delta = 0 these are the chosen events that are resolved, and whatever shows more for certain; with delta > 0
+    all, if what is beyond the ends of the scan has probability delta at most.
     """
-    each = limits.epsilon_upper(delta)
+    each, shown = every.epsilon_upper(delta), every.epsilon_lower(delta)
     assert events.resolved is not None
+    if delta > 0.0:
+        return (float(each.max()) if beyond <= delta else math.inf), 0.0
     if not events.resolved.any():
         return math.inf, 1.0
-    most = float(each[events.resolved].max())
-    more = _lower(limits, delta) > most
-    return max([most, *each[more].tolist()]), float(events.expected[events.resolved].max(axis=1).min())
+    most = float(each[: len(events)][events.resolved].max())
+    return max([most, *each[shown > most].tolist()]), float(events.expected[events.resolved].max(axis=1).min())
+
+
+def _excluded(most: float, excess: float, epsilon: float, delta: float) -> str:
+    """Return what no event that counts shows, in the claim's own terms; empty if that is nothing."""
+    if math.isinf(most):
+        return ""
+    at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {delta:.3g}"
+    return f"an event tried that shows more than {at_delta}, or delta {rounded_up(excess, 3)} at epsilon {epsilon:.4g}"
 
 
 def _plainest(events: ChosenEvents, lower: NDArray[np.float64]) -> str:
@@ -293,36 +360,3 @@ def _plainest(events: ChosenEvents, lower: NDArray[np.float64]) -> str:
     order = sorted(range(len(events)), key=lambda k: -float(lower[k]))
     simple = [k for k in order if not events.names[k].endswith("classifier") and lower[k] >= 0.5 * lower[order[0]]]
     return events.names[[*simple, order[0]][0]] if lower[order[0]] > 0 else ""
-
-
-def _result(
-    check: str,
-    p_value: float,
-    trials: int,
-    events: int,
-    lower: float,
-    upper: float,
-    epsilon: float | None,
-    delta: float,
-    level: float,
-    detect: float,
-) -> AuditResult:
-    confidence = 1.0 - level
-    claimed = "" if epsilon is None else f", claimed {epsilon:.4g}"
-    passes = epsilon is not None and upper <= allowed(epsilon, detect) and decisive(trials, epsilon, detect)
-    return AuditResult(
-        check,
-        p_value,
-        trials,
-        f"{events} events learned and chosen on other outputs; Clopper-Pearson limits, union bound; exact level",
-        f"epsilon >= {lower:.4g} at delta {delta:.3g} with confidence {confidence:.4g}{claimed}",
-        fault="" if math.isinf(upper) else f"an event tried that shows epsilon {upper:.4g} at delta {delta:.3g}",
-        power=max(confidence, POWER) if passes else None,
-        details={
-            "epsilon_lower": lower,
-            "epsilon_upper_of_events_tried": None if math.isinf(upper) else upper,
-            "epsilon_claimed": epsilon,
-            "delta": delta,
-            "confidence": confidence,
-        },
-    )

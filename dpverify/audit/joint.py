@@ -218,7 +218,8 @@ class _Direction:
         )
         smallest = found.details["smallest_detectable_epsilon"]
         if smallest is not None:  # else no event of these laws can refute the claim: the law's test answers for it
-            yield with_fault(found, f"epsilon {smallest:.4g} at delta {budget.delta:.3g}", POWER)
+            fault = f"an event of epsilon {smallest:.4g} at delta {budget.delta:.3g}"
+            yield with_fault(found, fault, POWER)
 
 
 def _limits(whole: Whole, results: Sequence[AuditResult], inferred: Sequence[Look]) -> Limits:

@@ -24,10 +24,10 @@ from dpverify.audit.target import Target
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
-from dpverify.search import bisected
+from dpverify.search import bisected, least_integer
 from dpverify.statistics.events import likelihood_ratio_score
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_power
+from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
 from dpverify.statistics.one_run_curve import one_run_curve_p_value
 from protocols.validation import check_integer, check_real
 
@@ -35,8 +35,14 @@ __all__ = ["OneRunReport", "audit_one_run", "local_canaries"]
 
 _SECRETS = 2**33
 """Where the generators of the secrets begin, behind those of any dataset."""
+_CONTROL = 2**34
+"""Where those of the positive control's secrets begin."""
 _SURE = 1e6
 """The score of a report that only one of the two inputs can give."""
+_PLANNED = 0.999
+"""The power that the number of guesses is chosen for."""
+_BY_CHANCE = SMALLEST_LEVEL
+"""The probability that scores which know nothing of the secrets seem to."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,15 @@ class OneRunReport(AuditReport):
     def counted(self) -> str:
         """How many secrets were guessed from."""
         return f"{self.trials:,} canaries"
+
+    @property
+    def statement(self) -> str:
+        """The verdict in a sentence, with what a pass is worth."""
+        (result,) = self.results
+        without = result.details["without_power"]
+        if self.verdict is Verdict.UNDECIDED and without:
+            return f"Undecided: {result.evidence}; {without}."
+        return super().statement
 
 
 def audit_one_run(
@@ -61,10 +76,12 @@ def audit_one_run(
     seed: int = 0,
     timeout: float | None = None,
     curve: Sequence[BudgetLike] = (),
+    control: Target | Callable[..., Any] | str | None = None,
 ) -> OneRunReport:
     """Audit a mechanism of unknown law in one run, by guessing the secret bits of many users.
 
-    What is refuted is refuted for certain but for `level`. A pass says nothing about better guesses than these.
+    What is refuted is refuted for certain but for `level`. A pass says nothing about better guesses than these, and
+    asks that they have power: that a positive control is refuted, or without one that they beat chance.
 
     Parameters
     ----------
@@ -77,8 +94,9 @@ def audit_one_run(
     canaries : int
         m, at least 1: in each run.
     guesses : int, optional
-        How many guesses are counted, over all runs: those of the surest scores. By default all whose score is not 0 if
-        delta = 0, and all canaries if not: with delta > 0 the number must not depend on the output.
+        How many guesses are counted, over all runs: those of the surest scores. By default the fewest that find the
+        fault with power 0.999, or all canaries: chosen before the run. With delta = 0 scores of 0 are no guesses; with
+        delta > 0 the number must not depend on the output.
     runs : int
         Independent runs, with new secrets each: for mechanisms that few canaries fit into.
     level : float
@@ -93,12 +111,17 @@ def audit_one_run(
         Further points of the claimed privacy curve, which all hold together with `claim`, such as those of a trade-off
         function: fewer correct guesses refute them all than any one. The number of guesses must not depend on the
         output then. Power is stated for `claim` alone.
+    control : Target, callable or str, optional
+        A positive control: as `target`, with a fault put in that breaks the claim. A pass needs it to be refuted by as
+        many guesses from as many runs of it. Where the claim is small, right guesses may be no more than chance
+        gives: then only a control tells that the scores would have shown a fault.
 
     Returns
     -------
     OneRunReport
         Its one result has in `details` the figures `correct`, `guesses`, `needed` (correct guesses that refute; null if
-        all together do not), `epsilon_lower` and `smallest_detectable_epsilon`.
+        all together do not), `epsilon_lower`, `smallest_detectable_epsilon`, and `without_power`: why the scores cannot
+        pass anything, empty where they can.
 
     Raises
     ------
@@ -122,17 +145,30 @@ def audit_one_run(
         check_integer("guesses", guesses, low=1, high=total)
     check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
     check_real("detect", detect, low=0.0, low_open=True)
-    held = target if isinstance(target, Target) else Target(target, shape=(canaries,))
-    if held.shape != (canaries,):
-        raise ValueError(f"target has shape={held.shape}, but must return one score per canary, shape ({canaries},).")
-    secrets = [block_generator(seed, _SECRETS, index).integers(0, 2, canaries) for index in range(runs)]
-    scores = np.concatenate([found[0] for found in run(Trials(held, secrets, 1, seed), timeout=timeout)])
-    if guesses is None:
-        guesses = total if budget.delta > 0.0 or curve else int(np.count_nonzero(scores))
     points = [budget, *(Budget.of(point, "curve") for point in curve)]
-    surest = np.argsort(-np.abs(scores), kind="stable")[:guesses]
-    correct = int(((scores >= 0.0) == np.concatenate(secrets))[surest].sum())
-    (result,) = decide([_result(correct, guesses, total, points, level, detect)], level, power=POWER)
+    claims = [(point.epsilon, point.delta) for point in points]
+    fixed = budget.delta > 0.0 or len(points) > 1
+    most = guesses or _planned(total, claims[0], level, (1.0 + detect) * budget.epsilon)
+
+    def counted(audited: Target, stream: int) -> tuple[int, int]:
+        """Return how many guesses are right, and of how many."""
+        secrets = [block_generator(seed, stream, index).integers(0, 2, canaries) for index in range(runs)]
+        scores = np.concatenate([found[0] for found in run(Trials(audited, secrets, 1, seed), timeout=timeout)])
+        taken = most if fixed or guesses is not None else min(most, int(np.count_nonzero(scores)))
+        surest = np.argsort(-np.abs(scores), kind="stable")[:taken]
+        return int(((scores >= 0.0) == np.concatenate(secrets))[surest].sum()), taken
+
+    held, faulty = (_with_scores(one, canaries) for one in (target, control))
+    assert held is not None
+    right, taken = counted(held, _SECRETS)
+    chance = one_run_p_value(right, taken, total, 0.0)
+    blind = f"not surely better than chance (p = {chance:.2g}), so they may show no fault"
+    without = "" if chance <= _BY_CHANCE else blind
+    if faulty is not None:
+        found = one_run_curve_p_value(*(control_found := counted(faulty, _CONTROL)), total, claims)
+        shown = "{:,} of {:,} guesses are right".format(*control_found)
+        without = "" if found <= level else f"of the positive control {shown}, which does not refute the claim either"
+    (result,) = decide([_result(right, taken, total, claims, level, detect, without)], level, power=POWER)
     return OneRunReport(
         held.name or "target",
         {"epsilon": budget.epsilon, "delta": budget.delta},
@@ -140,28 +176,66 @@ def audit_one_run(
         level,
         total,
         seed,
-        limits=_limits(result, guesses, total, runs),
+        limits=_limits(result, taken, total, runs),
         diagnosis=_diagnosis(result),
     )
 
 
+def _with_scores(target: Target | Callable[..., Any] | str | None, canaries: int) -> Target | None:
+    """Return a target that returns a score per canary."""
+    if target is None:
+        return None
+    held = target if isinstance(target, Target) else Target(target, shape=(canaries,))
+    if held.shape != (canaries,):
+        raise ValueError(f"target has shape={held.shape}, but must return one score per canary, shape ({canaries},).")
+    return held
+
+
+def _planned(total: int, claim: tuple[float, float], level: float, fault: float) -> int:
+    """Return about the fewest guesses that find a fault with the planned power; all if not even they do.
+
+    Of no number of guesses that are right alike there is a better one than all; but the surest are right more often,
+    and of these the fewest are asked that will do.
+    """
+
+    def enough(guesses: int, delta: float) -> bool:
+        return one_run_power(guesses, guesses_needed(guesses, total, claim[0], delta, level), _right(fault)) >= _PLANNED
+
+    if not enough(total, 0.0):
+        return total
+    planned = least_integer(lambda guesses: enough(guesses, 0.0), 0, total)
+    # More are needed where delta > 0, and each number costs a search there.
+    while planned < total and not enough(planned, claim[1]):
+        planned = min(total, planned + planned // 4 + 1)
+    return planned
+
+
 def _result(
-    correct: int, guesses: int, total: int, points: Sequence[Budget], level: float, detect: float
+    correct: int,
+    guesses: int,
+    total: int,
+    claims: Sequence[tuple[float, float]],
+    level: float,
+    detect: float,
+    without: str,
 ) -> AuditResult:
-    claims = [(point.epsilon, point.delta) for point in points]
     epsilon, delta = claims[0]
     needed = guesses_needed(guesses, total, epsilon, delta, level)
     fault = (1.0 + detect) * epsilon
+    p_value = one_run_curve_p_value(correct, guesses, total, claims)
     lower = one_run_epsilon(correct, guesses, total, delta, level)
+    # Both follow from the p-value; the search for the lower end stops just before it.
+    lower = min(lower, epsilon) if p_value > level else max(lower, epsilon) if len(claims) == 1 else lower
+    claimed = f"claimed {epsilon:.4g}" + (f" and {len(claims) - 1} more points" if len(claims) > 1 else "")
     return AuditResult(
         "privacy of the canaries",
-        one_run_curve_p_value(correct, guesses, total, claims),
+        p_value,
         total,
         "largest probability under the claim of as many correct guesses; exact level, for any dependence",
         f"{correct:,} of {guesses:,} guesses are right: epsilon >= {lower:.4g} at delta {delta:.3g} with confidence "
-        f"{1 - level:.4g}, claimed {epsilon:.4g}",
+        f"{1 - level:.4g}, {claimed}",
         fault=f"guesses that are right with probability {_right(fault):.4g}, as epsilon {fault:.4g} makes possible",
-        power=one_run_power(guesses, needed, _right(fault)),
+        power=0.0 if without else one_run_power(guesses, needed, _right(fault)),
         details={
             "correct": correct,
             "guesses": guesses,
@@ -169,7 +243,8 @@ def _result(
             "epsilon_lower": lower,
             "epsilon_claimed": epsilon,
             "delta": delta,
-            "smallest_detectable_epsilon": _smallest(guesses, needed, epsilon),
+            "smallest_detectable_epsilon": None if without else _smallest(guesses, needed, epsilon),
+            "without_power": without,
         },
     )
 
@@ -191,12 +266,12 @@ def _smallest(guesses: int, needed: int | None, epsilon: float) -> float | None:
 
 def _limits(result: AuditResult, guesses: int, total: int, runs: int) -> Limits:
     where = f"the surest {guesses:,} guesses of {total:,} secret bits in {'one run' if runs == 1 else f'{runs:,} runs'}"
-    smallest = result.details["smallest_detectable_epsilon"]
+    smallest, correct = (result.details[name] for name in ("smallest_detectable_epsilon", "correct"))
     fault = "" if smallest is None else f"guesses that are right with probability {_right(smallest):.4g}"
     return Limits(
         (Look("canaries", where, fault),),
         (
-            "better guesses than these, and other data around the canaries",
+            f"better guesses than these, of which {correct:,} are right, and other data around the canaries",
             "outputs against a law: none was stated",
             "several calls on the same users together, time, memory and other side channels",
         ),

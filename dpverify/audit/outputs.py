@@ -1,7 +1,9 @@
 """Outputs of any kind as rows of numbers, from which all of an output can be told: numbers, vectors, strings, tuples.
 
-The first column of a row is 0, 1 or 2 for floats, integers or booleans in the usual number; for anything else it is a
-hash of the whole output, so that two different outputs have different rows. The others are what the output is made of.
+The first column of a row is 0, 1 or 2 for floats, integers or booleans in the usual number, with a hash of the shape
+where that has two axes or more; for anything else it is a hash of the whole output. So two different outputs have
+different rows, but for numbers of one kind in a row: a list, a tuple or an array of these, or one by itself, is the
+same. The other columns are what the output is made of.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,12 +33,19 @@ _MOST = 4096
 _EXACT = 2**53
 
 
-def leaves_of(output: Any) -> tuple[bytes, list[float]]:
-    """Return what an output is, to the last bit, and the numbers that it is made of.
+def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list[float]]:
+    """Return what an output is, to the last bit or with numbers rounded, and the numbers that it is made of.
 
     A string gives its length, the number that it spells (0 if none), its first and last characters, the sum of their
     codes, and how many of all are digits, capitals and white space. What is not finite or
     beyond the floats is 0 among the numbers.
+
+    Parameters
+    ----------
+    output : object
+        Of one run.
+    resolution : float, optional
+        Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
 
     Raises
     ------
@@ -44,11 +54,15 @@ def leaves_of(output: Any) -> tuple[bytes, list[float]]:
     """
     if isinstance(output, np.generic):
         output = output.item()
+    if isinstance(output, np.ma.MaskedArray):
+        output = output.tolist()  # what is masked is None
+    if resolution is not None and isinstance(output, (int, float, np.ndarray)):
+        output = _multiple(output, resolution)
     if output is None or isinstance(output, (bool, int, float)):
         spelt = output.hex() if isinstance(output, float) else repr(output)
         return f"{type(output).__name__} {spelt};".encode(), [_number(output)]
     if isinstance(output, complex):
-        return leaves_of((output.real, output.imag))
+        return leaves_of((output.real, output.imag), resolution)
     if isinstance(output, (str, bytes, bytearray)):
         content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
         text = output if isinstance(output, str) else output.decode("latin-1")
@@ -62,10 +76,14 @@ def leaves_of(output: Any) -> tuple[bytes, list[float]]:
             float(sum(map(ord, text))),
             *map(float, kinds),
         ]
-    if isinstance(output, np.ndarray) and output.dtype.kind in _KINDS:
+    if isinstance(output, np.ndarray) and _held(output):
         content = np.ascontiguousarray(output).tobytes()
         return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
-    parts = [leaves_of(part) for part in _parts(output)]
+    parts = [leaves_of(part, resolution) for part in _parts(output)]
+    if isinstance(output, (set, frozenset)):
+        parts.sort()
+    elif isinstance(output, np.ndarray):
+        parts.insert(0, leaves_of(output.shape))
     head = f"{type(output).__name__} {len(parts)} ".encode()
     return head + b"".join(part for part, _ in parts), [x for _, leaves in parts for x in leaves]
 
@@ -76,14 +94,28 @@ def _codes(text: str, most: int) -> list[float]:
 
 def _parts(output: Any) -> Sequence[Any]:
     if isinstance(output, np.ndarray):
-        return [output.shape, *output.ravel().tolist()]
+        return output.ravel().tolist()
     if isinstance(output, Mapping):
         return [part for item in output.items() for part in item]
-    if isinstance(output, (set, frozenset)):
-        return sorted(output, key=leaves_of)
-    if isinstance(output, (list, tuple)):
-        return output
+    if isinstance(output, (list, tuple, set, frozenset)):
+        return list(output)
     raise TypeError(f"an output is of type {type(output).__name__}")
+
+
+def _multiple(output: Any, resolution: float) -> Any:
+    """Return numbers as the nearest multiple of a resolution, of their own type; an integer is one of 1 and below."""
+    if isinstance(output, float) or (isinstance(output, np.ndarray) and output.dtype.kind == "f"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = np.rint(np.asarray(output, dtype=np.float64) / resolution) * resolution + 0.0  # no -0
+        near = np.where(np.isfinite(near), near, output)
+        return float(near) if isinstance(output, float) else near.astype(output.dtype)
+    if resolution <= 1.0 or isinstance(output, bool):
+        return output
+    if isinstance(output, int):
+        return int(round(Fraction(output) / Fraction(resolution)) * Fraction(resolution))
+    if output.dtype.kind not in "iu":
+        return output
+    return np.array([_multiple(x, resolution) for x in output.ravel().tolist()], dtype=object).reshape(output.shape)
 
 
 def _number(value: float | None) -> float:
@@ -101,16 +133,16 @@ def _spelt(text: str | bytes | bytearray) -> float:
         return 0.0
 
 
-def _rows(raw: Any, trials: int, width: int) -> NDArray[np.float64]:
-    """Return the rows of the outputs of some runs, shape (trials, 1 + width)."""
+def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) -> NDArray[np.float64]:
+    """Return the rows of the outputs of some runs, shape (trials, 1 + width), with numbers rounded."""
     if len(raw) != trials:
         raise TypeError(f"{len(raw)} outputs came of {trials} runs")
     rows = np.zeros((trials, 1 + width))
     # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
     at_once = isinstance(raw, np.ndarray) or len({_kind(output) for output in raw}) == 1
-    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple))
+    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
     if at_once and (array := _plain(raw)) is not None and array.size == trials * width:
-        rows[:, 0], rows[:, 1:] = _KINDS[array.dtype.kind], array.reshape(trials, width)
+        rows[:, 0], rows[:, 1:] = _form(array.dtype, array.shape[1:]), array.reshape(trials, width)
         fine = np.isfinite(rows).all(axis=1)
         if array.dtype.kind in "iu":
             fine &= (np.abs(rows[:, 1:]) <= _EXACT).all(axis=1)
@@ -119,24 +151,32 @@ def _rows(raw: Any, trials: int, width: int) -> NDArray[np.float64]:
         again = iter(range(trials))
     for run in again:
         array = _plain(raw[run])
-        content, leaves = leaves_of(raw[run])
+        content, leaves = leaves_of(raw[run], resolution)
         whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
         if array is not None and array.size == width and np.isfinite(array).all() and not whole:
-            rows[run, 0], rows[run, 1:] = _KINDS[array.dtype.kind], array.ravel()
+            rows[run, 0], rows[run, 1:] = _form(array.dtype, array.shape), array.ravel()
         else:
             digest = hashlib.blake2b(content, digest_size=8).digest()
             rows[run] = 0.0
             rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12)
             rows[run, 1 : 1 + len(leaves)] = leaves[:width]
+    if resolution is not None:
+        plain = rows[:, 0] < _HASHED
+        rows[plain, 1:] = _multiple(rows[plain, 1:], resolution)
     return rows
 
 
-def _rounded(rows: NDArray[np.float64], resolution: float) -> NDArray[np.float64]:
-    """Return rows with the numbers of plain outputs rounded; a hash tells what other outputs are made of."""
-    with np.errstate(over="ignore"):
-        near = np.rint(rows[:, 1:] / resolution) * resolution + 0.0  # no -0
-    near = np.where(np.isfinite(near), near, rows[:, 1:])
-    return np.concatenate([rows[:, :1], np.where(rows[:, :1] < _HASHED, near, rows[:, 1:])], axis=1)
+def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:
+    """Return the first column of numbers of one kind: of a matrix it tells the shape as well."""
+    shown = _KINDS[dtype.kind]
+    if len(shape) < 2:
+        return shown
+    return shown + 3.0 * (int.from_bytes(hashlib.blake2b(repr(shape).encode(), digest_size=8).digest()) >> 16)
+
+
+def _held(array: NDArray[Any]) -> bool:
+    """Return whether an array is of real numbers that a float or an integer holds; longer floats would be cut."""
+    return array.dtype.kind in _KINDS and array.dtype.itemsize <= 8
 
 
 def _kind(output: Any) -> Any:
@@ -145,15 +185,16 @@ def _kind(output: Any) -> Any:
 
 def _plain(output: Any) -> NDArray[Any] | None:
     """Return outputs as an array of real numbers; None for what is none, or hides the kinds of its parts."""
-    if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset)) or output is None:
+    if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
         return None
-    if isinstance(output, (list, tuple)) and len({type(part) for part in output}) > 1:
+    nested = isinstance(output, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in output)
+    if nested or (isinstance(output, (list, tuple)) and len({_kind(part) for part in output}) > 1):
         return None
     try:
         array = np.asarray(output)
     except (ValueError, OverflowError):
         return None
-    return array if array.dtype.kind in _KINDS else None
+    return array if _held(array) else None
 
 
 @dataclass(frozen=True)
@@ -204,8 +245,7 @@ class RowTarget(Target):
             ) from None
 
     def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
-        rows = _rows(raw, trials, self.shape[0] - 1)
-        return rows if self.resolution is None else _rounded(rows, self.resolution)
+        return _rows(raw, trials, self.shape[0] - 1, self.resolution)
 
 
 @dataclass(frozen=True)

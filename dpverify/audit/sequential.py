@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpverify.audit.examined import allowed, chosen_on, held_out
+from dpverify.audit.tried import allowed, chosen_on, held_out, learned_on
 from dpverify.statistics.betting import Bets, kelly_bets, log_gains
 from dpverify.statistics.chosen import ChosenEvents
 
@@ -96,13 +96,16 @@ class StagedBets:
             self._wealth += [_log_mean(each[np.newaxis], bets)[0] for _, bets, each in self._stage]
         self._stage = []
         for first, second in self._places:
+            kept = [self._kept[place][-_taught(self._seen) :] for place in (first, second)]
+            scores = learned_on(kept[0], kept[1], epsilon, self._seed)
             events = chosen_on(
-                *(self._kept[place][-_taught(self._seen) :] for place in (first, second)),
+                kept[0],
+                kept[1],
+                scores=scores,
                 epsilon=epsilon,
                 delta=delta,
                 trials=self._seen,
                 detect=self._detect,
-                seed=self._seed,
             )
             expected = _expected(events, epsilon, delta, self._detect)
             bets = kelly_bets(events, epsilon, delta, expected, shares=events.shares(_FURTHER))

@@ -173,7 +173,7 @@ def _largest(integers: NDArray[Any]) -> int:
 
 def _kept(output: Any) -> Any:
     """Return an output that the next call cannot change: a target may return the same buffer each time."""
-    if isinstance(output, np.ndarray):
+    if isinstance(output, np.ndarray) and not isinstance(output, np.ma.MaskedArray):
         return np.array(output)
     return output if isinstance(output, (int, float, str, bytes, np.generic)) else copy.deepcopy(output)
 

@@ -74,6 +74,10 @@ class PurePair(Pair):
         ThreeNBPair(self.p, self.flood_shape, self.flood_p)
         check_number("drop_probability", self.drop_probability, 0.0, 1.0, low_open=False)
 
+    @property
+    def dataset(self) -> str:  # noqa: D102
+        return "if all others hold 0"
+
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         undropped = ThreeNBPair(self.p, self.flood_shape, self.flood_p)
         q, factor = as_ball(self.drop_probability), epsilon.exp()

@@ -6,6 +6,7 @@ infinite sum leaves out is bounded and added to the ball.
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _MOST_CONVOLVED_USERS = 2**12
+_MOST_SEARCHED_USERS = 2**9
 _MOST_COUNTED = 2**9
 
 
@@ -57,6 +59,11 @@ def _by_threshold(value: Callable[[int], arb], threshold: arb) -> arb:
 class Pair(ABC):
     """The views of two neighbouring inputs, as laws whose divergence can be enclosed."""
 
+    @property
+    def dataset(self) -> str:
+        """What all other users hold where the divergence is that of the pair, in words."""
+        return "whatever others hold"
+
     @abstractmethod
     def enclose(self, epsilon: arb, direction: Direction) -> arb:
         """Return a ball around the hockey-stick divergence, at the working precision of `flint.ctx`."""
@@ -69,11 +76,12 @@ class RandomizedResponsePair(Pair):
     Parameters
     ----------
     users : int
-        n >= 1; at most 4096 unless `ones` is 0.
+        n >= 1; at most 512 if `ones` is omitted, and 4096 unless it is 0.
     p : int, float, Fraction, Decimal or decimal string
         Flip probability in (0, 1/2).
-    ones : int
-        The number of ones among the other n - 1 users.
+    ones : int, optional
+        The number of ones among the other n - 1 users. The divergence depends on it, and its largest is at neither end
+        in general: when omitted, it is the largest over all datasets.
 
     Raises
     ------
@@ -85,22 +93,40 @@ class RandomizedResponsePair(Pair):
     >>> from dpverify import hockey_stick
     >>> hockey_stick(RandomizedResponsePair(100, "0.25", 0), "0.3", digits=6).text
     '[6.66370e-5 +/- 1.21e-11]'
+    >>> hockey_stick(RandomizedResponsePair(100, "0.25"), "0.3", digits=6).text
+    '[0.000453785 +/- 1.73e-10]'
     """
 
     users: int
     p: Number
-    ones: int = 0
+    ones: int | None = None
 
     def __post_init__(self) -> None:
         check_integer("users", self.users, low=1)
-        check_integer("ones", self.ones, low=0, high=self.users - 1)
+        if self.ones is None and self.users > _MOST_SEARCHED_USERS:
+            raise ValueError(
+                f"users={self.users!r} must be at most {_MOST_SEARCHED_USERS} unless ones is given: without it every "
+                "dataset is tried."
+            )
+        if self.ones is not None:
+            check_integer("ones", self.ones, low=0, high=self.users - 1)
         if self.ones:
             check_integer("users", self.users, high=_MOST_CONVOLVED_USERS)
         check_number("p", self.p, 0.0, 0.5)
 
+    @property
+    def dataset(self) -> str:  # noqa: D102
+        others = self.users - 1
+        if self.ones is None:
+            return "the largest of all datasets"
+        return f"if {self.ones:,} of the {others:,} others hold a 1" if others else "a report alone"
+
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         p = as_ball(self.p)
-        return self._by_tails(p, epsilon, direction) if self.ones == 0 else self._by_atoms(p, epsilon, direction)
+        if self.ones == 0:
+            return self._by_tails(p, epsilon, direction)
+        tried = range(self.users) if self.ones is None else (self.ones,)
+        return functools.reduce(arb.max, (self._by_atoms(p, epsilon, direction, ones) for ones in tried))
 
     def _by_tails(self, p: arb, epsilon: arb, direction: Direction) -> arb:
         # The likelihood ratio one/zero at y is affine: p/(1-p) + y (1-2p) / (n p (1-p)), so it passes a level at
@@ -126,9 +152,9 @@ class RandomizedResponsePair(Pair):
 
         return _by_threshold(value, crossing.max(arb(-1)).min(arb(n)))
 
-    def _by_atoms(self, p: arb, epsilon: arb, direction: Direction) -> arb:
+    def _by_atoms(self, p: arb, epsilon: arb, direction: Direction, ones: int) -> arb:
         reports_zero, reports_one = arb_poly([1 - p, p]), arb_poly([p, 1 - p])
-        others = reports_one**self.ones * reports_zero ** (self.users - 1 - self.ones)
+        others = reports_one**ones * reports_zero ** (self.users - 1 - ones)
         first, second = others * reports_one, others * reports_zero
         if direction is Direction.DOWN:
             first, second = second, first

@@ -64,6 +64,18 @@ class MechanismClaims(Claims[P]):
     pure: ClassVar[bool] = False
     """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Refuse names of parameters that the protocol does not have: a misspelt one would only be left out."""
+        super().__init_subclass__(**keywords)
+        if "protocol" not in vars(cls) or not dataclasses.is_dataclass(cls.protocol):
+            return
+        known = [field.name for field in dataclasses.fields(cls.protocol)]
+        divided = getattr(cls.protocol, "divided", None) or ()
+        for name in (*divided, *cls.more_private_towards):
+            if name not in known:
+                where = "divided" if name in divided else "more_private_towards"
+                raise ValueError(f"{where} of {cls.name} names {name!r}, but must name parameters: {', '.join(known)}.")
+
     @abstractmethod
     def curve(
         self,
@@ -184,12 +196,12 @@ class MechanismClaims(Claims[P]):
 
         Raises
         ------
-        TypeError
+        ValueError
             If the protocol does not say what is divided, or more of that is not proved to be more private.
         """
         for name in getattr(protocol, "divided", None) or ():
             if self.more_private_towards.get(name) != math.inf:
-                raise TypeError(f"{name} of {self.name} must be listed in more_private_towards with the limit inf.")
+                raise ValueError(f"{name} of {self.name} must be listed in more_private_towards with the limit inf.")
 
         def rounded(share: Fraction) -> float:
             end = enclosing_floats(share)[more_private]

@@ -64,7 +64,11 @@ class ComposedEpsilon(Hashable, Protocol):
 
     @property
     def nearly(self) -> ComposedEpsilon:
-        """What is no more, nearly as much and quicker, to search roughly with: that of full changes alone."""
+        """What is nearly as much and quicker, to search roughly with: that of full changes alone, or a guess."""
+
+    @property
+    def guessed(self) -> ComposedEpsilon:
+        """What is about as much and, for joint changes, quicker: it proves nothing."""
 
     def __call__(
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False

@@ -2,7 +2,8 @@
 
 Let the protocol of a class of any reported size be (eps, delta)-DP for replacing a point, and let labels be published
 by eps_lbl-DP randomized response. Then the whole is (eps, delta)-DP where a user's point changes and her label stays,
-and (eps + eps_lbl, delta)-DP where her label changes too, where (eps, delta)-DP does not hold. The proofs are in
+and (eps + eps_lbl, delta)-DP where her label changes too, where (eps, delta)-DP does not hold. **Any** size means all
+that could be reported, not those that were: which sizes occur is drawn, and depends on the labels. The proofs are in
 docs/classifier.md.
 """
 
@@ -10,16 +11,29 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from dpverify.changes import Change as Changed
-from dpverify.claims.base import MechanismClaims
+from dpverify.changes import Full
+from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.kde.privacy import KernelDensityClaims
+from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.classifier import CLASSIFIER
-from dpverify.guarantee import Adjacency, Guarantee, Interval, PrivacyCurve, Side, ThreatModel
+from dpverify.formulas.contexts import arb_context, lower_float
+from dpverify.guarantee import (
+    Adjacency,
+    CapacityError,
+    Guarantee,
+    InfeasibleBudgetError,
+    Interval,
+    PrivacyCurve,
+    Side,
+    ThreatModel,
+)
+from dpverify.privacy_loss.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensityProtocol
@@ -27,6 +41,9 @@ from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
 
 __all__ = ["Change", "ClassifierClaims", "classifier_guarantee", "counts_reveal"]
+
+_MOST_SIZES = 256
+"""Of classes with different parameters, each with a curve of its own."""
 
 
 class Change(StrEnum):
@@ -46,8 +63,8 @@ def classifier_guarantee(
     Parameters
     ----------
     per_class : Guarantee
-        For one class's density protocol, replace-one adjacency, at every reported size: an upper bound, or an
-        estimate, of which an estimate is made.
+        For one class's density protocol, replace-one adjacency, at every size that could be reported: an upper bound,
+        or an estimate, of which an estimate is made.
     label_epsilon : float or None
         eps_lbl in nats, positive; None where labels are published in the clear.
     threat_model : ThreatModel
@@ -116,10 +133,11 @@ def counts_reveal(epsilon: float, label_epsilon: float, classes: int) -> float:
 
 
 class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
-    """The twin of a fitted `HighestDensityClassifier`: given the published labels, for a replaced point and label.
+    """The twin of a fitted `HighestDensityClassifier`, before any label is published: a point and its label change.
 
-    Her label may be replaced too, so that the label's epsilon is added to that of the worst class. The classes have the
-    numbers of users who reported them; what holds before the labels are published needs every other number as well.
+    The label's epsilon is added to that of the worst class of any size, from 1 to all users. Where `bitsum` has an
+    attribute `promised`, a `Guarantee` of what its protocols give at every size, that is taken for the sizes that did
+    not occur; else `bitsum` is asked for the protocol of every size.
     """
 
     name: ClassVar[str] = "classifier"
@@ -141,12 +159,12 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
         relative_width: float = 1e-4,
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
-        """Return the privacy curve of the one fit: the worst class's, moved by the label's epsilon."""
+        """Return the privacy curve of the one fit: that of the worst class that could be, moved by the label's."""
         runs = self.in_full(changes)
         if runs > 1:
             raise ValueError(f"instances={runs} must be 1: in another run the same user may report another class.")
-        classes, claims = _distinct(protocol), KernelDensityClaims()
-        curves = [
+        claims = KernelDensityClaims()
+        curves: list[PrivacyCurve] = [
             claims.curve(
                 made,
                 changes,
@@ -154,24 +172,35 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
                 relative_width=relative_width,
                 reference_delta=reference_delta,
             )
-            for made in classes
+            for made in _possible(protocol)
         ]
-        return _LabelledCurve(curves, _label_loss(protocol))
+        if _classes(protocol) == 1:
+            return curves[0]
+        if (promised := _promised(protocol)) is not None:
+            curves.append(_PromisedCurve(promised))
+        return _LabelledCurve(WorstCurve(curves), _Label.of(protocol, threat_model))
 
     def pure_epsilon(self, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> Interval:
-        """Return the largest loss of the worst class, with the label's added above."""
-        claims = KernelDensityClaims()
-        losses = [claims.pure_epsilon(made, _seen(made, threat_model)) for made in _distinct(protocol)]
+        """Return the largest loss of the worst class that could be, with the label's added above."""
+        claims, label = KernelDensityClaims(), _Label.of(protocol, threat_model)
+        losses = [claims.pure_epsilon(made, _seen(made, threat_model)) for made in _possible(protocol)]
+        if _classes(protocol) == 1:
+            return losses[0]
+        promised = _promised(protocol)
         most = max(loss.upper for loss in losses)
-        return Interval.proved(max(loss.lower for loss in losses), sum_above(most, _label_loss(protocol)))
+        if promised is not None:
+            most = max(most, _PromisedCurve(promised).epsilon(0.0).upper)
+        return Interval.proved(label.epsilon(0.0), sum_above(most, label.loss))
 
     def note(self, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> str:
         """Return what is given, and what may change."""
-        counts, smallest = protocol.reported_counts_, min(protocol.class_protocols(), key=lambda made: made.users)
+        smallest = min(protocol.class_protocols(), key=lambda made: made.users)
+        inside = KernelDensityClaims().note(smallest, _seen(smallest, threat_model))
+        if _classes(protocol) == 1:
+            return inside
         return (
-            f"given the published labels, with classes of {counts.min():,} to {counts.max():,} users; her point and "
-            "her label may change, and the lower end is for the point alone; "
-            f"{KernelDensityClaims().note(smallest, _seen(smallest, threat_model))}"
+            f"before labels are published: a class may have any size up to {self.users(protocol):,} users; her point "
+            f"and her label may change, and the lower end is that of the reported label alone; {inside}"
         )
 
     def users(self, protocol: HighestDensityClassifier) -> int:
@@ -181,24 +210,26 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
     def with_users(
         self, protocol: HighestDensityClassifier, users: int, *, more_private: bool
     ) -> HighestDensityClassifier:
-        """Return what is left for the worst class if so many users are honest, who may all have reported another.
+        """Return what is left for every class that could be if so many users are honest.
 
         Whoever does not follow the protocol chooses the label that she publishes. So a class that m of n users reported
         may have as few as `m - (n - users)` honest ones, though at least the one whose input is replaced.
         """
+        if _promised(protocol) is not None:
+            raise ValueError(
+                f"honest={users} must be omitted: the parameters of every class are planned for honest users alone."
+            )
         missing, claims = self.users(protocol) - users, KernelDensityClaims()
-        classes = [
-            claims.with_users(made, max(made.users - missing, 1), more_private=more_private)
-            for made in protocol.class_protocols()
-        ]
         left = copy.copy(protocol)
-        left.class_protocols = lambda: classes  # type: ignore[method-assign]
+        left.possible_ = [
+            claims.with_users(made, max(made.users - missing, 1), more_private=more_private)
+            for made in _possible(protocol, missing)
+        ]
         return left
 
     def among_honest(  # noqa: D102
         self, protocol: HighestDensityClassifier, honest: int
     ) -> tuple[HighestDensityClassifier, ...]:
-        # Their parameters are those of the smallest class alone.
         return tuple(self.with_users(protocol, honest, more_private=side) for side in (False, True))
 
     def parameters(self, protocol: HighestDensityClassifier) -> dict[str, Any]:
@@ -216,37 +247,126 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
         return 1.0 + max(claims.messages_per_user(made) for made in protocol.class_protocols())
 
 
-class _LabelledCurve:
-    """The worst of several curves, where a published label may cost some epsilon more.
+@dataclass(frozen=True)
+class _Label:
+    """What a reported label costs, and what it alone reveals to whoever sees it: the lower end of all.
 
-    A label that stays is a neighbour's too, so that the lower ends need no label.
+    Parameters
+    ----------
+    loss : float
+        eps_lbl in nats; infinite where labels are published in the clear.
+    classes : int
+        m, at least 2.
+    seen : bool
+        Whether a user's report is seen as hers; else the counts are, from which nothing is concluded here.
     """
 
-    def __init__(self, classes: Sequence[PrivacyCurve], label: float) -> None:
+    loss: float
+    classes: int
+    seen: bool
+
+    @classmethod
+    def of(cls, protocol: HighestDensityClassifier, threat_model: ThreatModel) -> _Label:
+        loss = math.inf if protocol.label_epsilon is None else float(protocol.label_epsilon)
+        # In the clear the counts tell the label of a user to whoever knows all others'.
+        return cls(loss, _classes(protocol), threat_model is ThreatModel.COMMUNICATION or loss == math.inf)
+
+    def delta(self, epsilon: float) -> float:
+        """Return `keep (1 - e^(epsilon - eps_lbl))`, rounded down: see `counts_reveal`."""
+        if not self.seen or epsilon >= self.loss:
+            return 0.0
+        if self.loss == math.inf:
+            return 1.0
+        with arb_context() as ctx:
+            odds = ctx.exp(ctx.convert(self.loss))
+            return max(0.0, lower_float((odds - ctx.exp(ctx.convert(epsilon))) / (odds + self.classes - 1)))
+
+    def epsilon(self, delta: float) -> float:
+        """Return where that falls to delta, rounded down."""
+        if not self.seen or self.loss == math.inf:
+            return self.loss if self.seen else 0.0
+        with arb_context() as ctx:
+            odds = ctx.exp(ctx.convert(self.loss))
+            left = odds - ctx.convert(delta) * (odds + self.classes - 1)
+            return max(0.0, lower_float(ctx.log(left))) if lower_float(left) > 1.0 else 0.0
+
+
+class _PromisedCurve:
+    """What an (epsilon, delta)-DP statement alone says of all other points of the curve."""
+
+    def __init__(self, promised: Guarantee) -> None:
+        self._promised = promised
+        self._largest = LargestLossCurve(Interval(0.0, promised.epsilon), Full(1))
+
+    def delta(self, epsilon: float) -> Interval:
+        # P(T) - e^epsilon Q(T) is at most what it is for a largest loss, and delta more.
+        return Interval(0.0, min(1.0, sum_above(self._largest.delta(epsilon).upper, self._promised.delta)))
+
+    def epsilon(self, delta: float) -> Interval:
+        return Interval(0.0, self._promised.epsilon if delta >= self._promised.delta else math.inf)
+
+
+class _LabelledCurve:
+    """The worst class's curve from above, where a published label costs some epsilon more; the label's from below."""
+
+    def __init__(self, classes: PrivacyCurve, label: _Label) -> None:
         self._classes, self._label = classes, label
 
     def delta(self, epsilon: float) -> Interval:
-        lower = max(curve.delta(epsilon).lower for curve in self._classes)
-        left = math.nextafter(epsilon - self._label, -math.inf)
-        upper = max(curve.delta(left).upper for curve in self._classes) if left >= 0.0 else 1.0
-        return Interval.proved(lower, upper)
+        left = math.nextafter(epsilon - self._label.loss, -math.inf)
+        upper = self._classes.delta(left).upper if left >= 0.0 else 1.0
+        return Interval.proved(self._label.delta(epsilon), upper)
 
     def epsilon(self, delta: float) -> Interval:
-        found = [curve.epsilon(delta) for curve in self._classes]
-        return Interval.proved(max(one.lower for one in found), sum_above(max(one.upper for one in found), self._label))
+        upper = sum_above(self._classes.epsilon(delta).upper, self._label.loss)
+        return Interval.proved(self._label.epsilon(delta), upper)
 
 
-def _distinct(protocol: HighestDensityClassifier) -> list[KernelDensityProtocol]:
-    """Return the protocols of the classes, each bitsum once: the features are the same."""
-    return list({made.bitsum: made for made in protocol.class_protocols()}.values())
+def _classes(protocol: HighestDensityClassifier) -> int:
+    """Return how many labels could be reported."""
+    return len(protocol.classes_) + len(protocol.empty_classes_)
+
+
+def _promised(protocol: HighestDensityClassifier) -> Guarantee | None:
+    """Return what holds at every size by plan: nothing is asked for where the only class has all users."""
+    return None if _classes(protocol) == 1 else getattr(protocol.bitsum, "promised", None)
+
+
+def _possible(protocol: HighestDensityClassifier, missing: int = 0) -> list[KernelDensityProtocol]:
+    """Return the protocols of classes than which none that could be is less private, if so many users are missing.
+
+    Of sizes with the same parameters more users are no less private, where a twin says so. If some are missing, and
+    fewer than two honest ones are sure to be left, a larger class has the same one user, and her share of the noise is
+    smaller: so the largest of these counts.
+    """
+    if hasattr(protocol, "possible_"):
+        return list(protocol.possible_)
+    occurred = list({made.bitsum: made for made in protocol.class_protocols()}.values())
+    for made in occurred:
+        claims_of(made.bitsum)  # none is private that has no twin
+    if _classes(protocol) == 1 or _promised(protocol) is not None or protocol.label_epsilon is None:
+        return occurred
+    found: dict[Any, KernelDensityProtocol] = {}
+    for users in range(1, int(protocol.reported_counts_.sum()) + 1):
+        try:
+            made = protocol.class_protocol(users)
+        except InfeasibleBudgetError:  # then the fit is refused, and nothing is sent but the labels
+            continue
+        claims = claims_of(made.bitsum)
+        key: Any = (type(made.bitsum), *claims.parameters(made.bitsum).items())
+        if claims.more_users is MoreUsers.UNKNOWN:
+            key = (users, *key)
+        if key not in found or users <= missing + 1:
+            found[key] = made
+        if len(found) > _MOST_SIZES:
+            raise CapacityError(
+                f"the classes that could be have over {_MOST_SIZES} different parameters; let bitsum return the same "
+                "ones for more numbers of users."
+            )
+    return list(found.values())
 
 
 def _seen(made: KernelDensityProtocol, threat_model: ThreatModel) -> ThreatModel:
     """Return whose view of a class counts: that of all that is sent, where no other is known."""
     known = KernelDensityClaims().adversaries(made)
     return threat_model if threat_model in known else known[0]
-
-
-def _label_loss(protocol: HighestDensityClassifier) -> float:
-    """Return what a label costs: all, where it is published in the clear."""
-    return math.inf if protocol.label_epsilon is None else float(protocol.label_epsilon)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dpverify.claims.bitsum_pairs import LARGEST_LOSS, ComposedEpsilon, normal_deviation
@@ -136,10 +137,13 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     return found
 
 
-def near_limits(limits: Mapping[float, float], near: float = NEAR_LIMIT) -> dict[float, float]:
-    """Return for each shape the spread of one error: so many times the least spread of the shape that errs least."""
+def near_limits(limits: Mapping[float, float], near: float = NEAR_LIMIT, *, wide: bool = False) -> dict[float, float]:
+    """Return for each shape the spread of one error: so many times that of the shape that errs least.
+
+    With `wide`, that of so many times its spread. For noise that is next to nothing, which has one shape, that is more.
+    """
     best = min(limits, key=lambda shape: _error(limits[shape], shape))
-    allowed = _error(limits[best] * near, best)
+    allowed = _error(limits[best] * near, best) if wide else near * _error(limits[best], best)
     return {shape: _spread(allowed, shape) for shape in limits}
 
 
@@ -158,11 +162,22 @@ class Search:
     target: float
     limits: Mapping[float, float]
 
-    def least_flood(self, near: float = NEAR_LIMIT) -> ThreeNB:
-        """Return the protocol with the fewest messages whose error is within a factor of the least with any flood."""
+    def least_flood(self, near: float = NEAR_LIMIT, *, wide: bool = False) -> ThreeNB:
+        """Return the protocol of the fewest messages found at an error of `near_limits`.
+
+        Where that takes long the shapes are chosen by guesses, and then the flood.
+        """
+        best: _Found | None = None
+        if self.composed_epsilon.guessed != self.composed_epsilon:
+            with suppress(InfeasibleBudgetError, CapacityError):
+                likely = replace(self, composed_epsilon=self.composed_epsilon.guessed)._shapes(near, wide=wide)
+                best = self._fewest(*likely[:3], None, start=likely.flood)
+        return self._protocol(best or self._shapes(near, wide=wide))
+
+    def _shapes(self, near: float, *, wide: bool) -> _Found:
         best: _Found | None = None
         refusal: CapacityError | None = None
-        for shape, spread in near_limits(self.limits, near).items():
+        for shape, spread in near_limits(self.limits, near, wide=wide).items():
             # Noise that is private enough by itself, and leaves something for the flood to spend.
             if self.limits[shape] * _ROOM <= spread:
                 found = None
@@ -184,9 +199,11 @@ class Search:
                 f"epsilon={self.target!r} cannot be met by 3NB within {100.0 * (near - 1.0):.3g} % of the least error "
                 f"at a flood below {_MOST_FLOOD:g} messages; pass max_messages_per_user to trade error for messages."
             )
-        return self._protocol(best)
+        return best
 
-    def _fewest(self, shape: float, spread: float, flood_shape: float, best: _Found | None) -> _Found | None:
+    def _fewest(
+        self, shape: float, spread: float, flood_shape: float, best: _Found | None, *, start: float = 0.0
+    ) -> _Found | None:
         """Return the smallest flood that meets the target, if all together sends 2 % less than the best so far."""
         # What the flood adds to the noise's own epsilon is nearly a power of its mean.
         floor = self.target * self.limits[shape] / spread
@@ -196,7 +213,7 @@ class Search:
             return (epsilon - floor) / (self.target - floor)
 
         likely, slope = _FLOOD_FOR_GEOMETRIC if shape == 1.0 else _LIKELY_FLOOD
-        start, ceiling = max(likely * spread, _LEAST_FLOOD), _MOST_FLOOD
+        start, ceiling = start or max(likely * spread, _LEAST_FLOOD), _MOST_FLOOD
         if best is not None:
             start = ceiling = 0.98 * best.pairs - noise_mean(spread, shape)
         mean = smallest_at_level(excess, 1.0, start, ceiling, 2e-2, slope=slope) if ceiling > 0.0 else None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from types import NoneType
 from typing import Any, get_type_hints
 
-from dpverify.claims.registry import Group, claims_named, mechanism_claims_of
+import numpy as np
+
+from dpverify.claims.registry import Group, claims_named, claims_of
+from protocols.lsq.base import LSQFeatures
 
 __all__ = ["protocol_of", "record_of"]
 
@@ -25,14 +29,21 @@ def record_of(protocol: Any) -> dict[str, Any]:
     ValueError
         If a parameter is no plain value, as public features drawn at random are none.
     """
-    record: dict[str, Any] = {"protocol": mechanism_claims_of(protocol).name}
+    record: dict[str, Any] = {"protocol": claims_of(protocol).name}
     for field in dataclasses.fields(protocol):
         value = getattr(protocol, field.name)
         if isinstance(value, Enum):
             value = value.value
+        elif isinstance(value, LSQFeatures):
+            if not value.family.deterministic:
+                raise ValueError(
+                    f"{field.name} of {record['protocol']} must be of a deterministic family to be written down, and "
+                    f"{claims_of(value.family).name} draws them at random."
+                )
+            value = {"family": record_of(value.family), "instances": value.instances}
         elif dataclasses.is_dataclass(value):
             value = record_of(value)
-        elif not isinstance(value, (bool, int, float, str)):
+        elif not isinstance(value, (bool, int, float, str, NoneType)):
             raise ValueError(
                 f"{field.name}={value!r} of {record['protocol']} must be a plain value to be written down."
             )
@@ -55,11 +66,15 @@ def protocol_of(record: Mapping[str, Any], *, otherwise: Callable[[str], str] | 
     ValueError
         If the protocol or a parameter is unknown, missing, or not of its kind or range.
     """
+    return _made(record, _KINDS, otherwise)
+
+
+def _made(record: Mapping[str, Any], kinds: Iterable[Group], otherwise: Callable[[str], str] | None = None) -> Any:
     given = dict(record)
     name = given.pop("protocol", None)
     if not isinstance(name, str):
         raise ValueError(f"protocol={name!r} must be the name of a protocol.")
-    made = claims_named(name, *_KINDS).protocol
+    made = claims_named(name, *kinds).protocol
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}
     for word in given:
         if word not in fields:
@@ -73,8 +88,11 @@ def protocol_of(record: Mapping[str, Any], *, otherwise: Callable[[str], str] | 
 
 
 def _read(name: str, value: Any, kind: Any) -> Any:
+    if isinstance(value, Mapping) and value.keys() == {"family", "instances"}:
+        # A deterministic family takes nothing from the generator.
+        return _made(value["family"], (Group.KERNELS,)).sample(value["instances"], np.random.default_rng(0))
     if isinstance(value, Mapping):
-        return protocol_of(value)
+        return _made(value, (*_KINDS, Group.KERNELS))
     if isinstance(value, bool) and kind in (int, float):
         raise ValueError(f"{name}={value!r} must be {_KIND_NAMES[kind]}.")
     if not isinstance(value, str) and kind is not int:

@@ -57,6 +57,7 @@ STATEMENTS: tuple[Statement, ...] = (
         ("Claim A.2", "Claim 1 of A.1 (no number)"),
         ("Claim A.3", "Claim 2 of A.1 (no number)"),
         ("Claim A.4", "Claim 3 of A.1 (no number)"),
+        *("equation 1", "equation 2", "equation 3", "equation 4"),
         "Algorithm 1",
         "Algorithm 2",
         ("Table 1", "", _WORDS),
@@ -74,7 +75,7 @@ STATEMENTS: tuple[Statement, ...] = (
         *("Theorem 8", "Theorem 26", "Corollary 27", "Algorithm 3", "Lemma 28", "Theorem 29", "Algorithm 4"),
         *("Theorem 30", "Definition 31", "Lemma 32", "Algorithm 5", "Lemma 34", "Algorithm 6"),
         *("Theorem 35", "Lemma 36", "Lemma 37", "Lemma 38", "Theorem 39", "Algorithm 7", "Algorithm 8"),
-        "Corollary 40",
+        *("Corollary 40", "equation 3", "equation 4", "equation 5", "equation 6"),
         ("Corollary 33", "", "Follows from Lemma 32 and Theorem 29, which have entries, and learners of other works."),
     ),
     *_all(
@@ -88,7 +89,7 @@ STATEMENTS: tuple[Statement, ...] = (
     *_all(
         "scott2022",
         *("Algorithm 1", "Algorithm 2", "Algorithm 3", "Theorem 4.1", "Theorem 4.2", "Corollary 4.3", "Lemma 4.4"),
-        *("Lemma 4.5", "Theorem 4.6", "Corollary 4.7"),
+        *("Lemma 4.5", "Theorem 4.6", "Corollary 4.7", "equation 1", "equation 2"),
         *("Figure 1", "Figure 2", "Figure 3"),
     ),
 )

@@ -11,7 +11,7 @@ from dpverify.claims.figures import filled, recorded
 from dpverify.claims.walkthroughs import walkthroughs_of
 from dpverify.formulas import Hypothesis
 
-__all__ = ["Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
+__all__ = ["READING", "RULE", "Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
 
 
 class Kind(StrEnum):
@@ -29,19 +29,36 @@ class Kind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What checking a theorem came to."""
+    """What checking a theorem came to: by `RULE`, the same one for all."""
 
     HOLDS = "holds"
     CHECKED = "checked, not proved"
-    """It held wherever it was computed, and nobody here has a proof of the rest."""
     HOLDS_WITH_CONDITION = "holds under a condition"
-    """Only under a condition that the source does not state: the finding says which."""
     PROOF_WRONG = "proof wrong"
-    """A step of the printed proof is false; what it was to prove is not refuted."""
     FAILS = "fails"
     CODE_DIFFERS = "code differs"
-    """The source's own program does something else than the text, or is all there is."""
     OPEN = "open"
+
+
+READING = (
+    "A claim is read as its place prints it, for all values that the document allows there, and no more is read into "
+    "it than it says: what only describes is not judged by what another place needs. Words without a number, such as "
+    "about, close to, a few, and the constants of O and Theta, mean some constant, which may depend on what the place "
+    "does not name."
+)
+RULE: Mapping[str, str] = {
+    Verdict.HOLDS: "true for all these values, and proved; a claim about finitely many numbers is computed exactly",
+    Verdict.CHECKED: "true at every one of these values that was computed, with no counterexample known and no proof",
+    Verdict.PROOF_WRONG: "a step of a printed proof is false, or is used where what it quotes does not apply; what it "
+    "was to prove is not refuted by that",
+    Verdict.CODE_DIFFERS: "the authors' program does something else than the text, or is all there is",
+    Verdict.HOLDS_WITH_CONDITION: "false, or without a meaning, at some of these values, and proved under a condition "
+    "that is not stated and that leaves more than trivial cases: nothing printed need be changed, only added to",
+    Verdict.FAILS: "false at some of these values, shown in two ways, and no condition is proved to mend it: what is "
+    "printed must be changed",
+    Verdict.OPEN: "what is printed does not say enough to decide",
+}
+"""When an entry has which verdict. `Theorem.unbacked` and tests/claims/test_ledger.py enforce what can be enforced."""
 
 
 class Method(StrEnum):
@@ -178,22 +195,31 @@ class Theorem:
         return {name: value for each in self.checked_by if each.runs for name, value in recorded(each.check).items()}
 
     def unbacked(self) -> str:
-        """Return why the evidence is too weak for the verdict, in a sentence, or nothing if it is not.
+        """Return why the evidence is too weak for the verdict, by `RULE`, in a sentence, or nothing if it is not.
 
-        A statement that *holds* needs a proof, symbolic or by enclosure or written, or, if it is about finitely many
-        numbers (a number, a parameter, a definition), an exact computation. What *fails* needs two exact computations
-        by different methods, or a symbolic one. A written proof alone backs nothing: something must run.
+        A statement that *holds*, under a condition or not, needs a proof, symbolic or by enclosure or written, or, if
+        it is about finitely many numbers (a number, a parameter, a definition), an exact computation; the condition is
+        one of its hypotheses, which says that it is not stated. What *fails* needs two exact computations by different
+        methods, or a symbolic one, and is no step of a proof. A written proof alone backs nothing: something must run.
         """
         methods = {each.method for each in self.checked_by}
+        added = any("not stated" in each.statement for each in self.hypotheses)
+        conditional = self.verdict is Verdict.HOLDS_WITH_CONDITION
         if self.verdict is Verdict.OPEN:
             return ""
         if not any(each.runs for each in self.checked_by):
             return "Nothing that backs it can be run."
         finite = self.kind in {Kind.NUMBER, Kind.PARAMETER, Kind.DEFINITION}
-        if self.verdict is Verdict.HOLDS and not methods & (EXACT if finite else PROVING):
+        if (self.verdict is Verdict.HOLDS or conditional) and not methods & (EXACT if finite else PROVING):
             return "What holds needs a proof."
+        if conditional and not added:
+            return "The condition must be one of the hypotheses, and say that it is not stated."
+        if self.verdict in {Verdict.HOLDS, Verdict.CHECKED} and added:
+            return "What needs a condition that is not stated does not hold as it is printed."
         if self.verdict is Verdict.FAILS and len(methods) < 2:
             return "What fails needs a second, independent method."
+        if self.verdict is Verdict.FAILS and "proof" in self.item:
+            return "A step of a proof that is false is called so."
         return "" if methods & EXACT else "Samples alone back no verdict."
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import os
 import shutil
 import sys
@@ -171,6 +172,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None or sys.stderr is None:  # closed by the shell
+        if sys.stderr is not None:
+            typer.echo("The output cannot be written: it is closed.", err=True)
+        return 2
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal of few letters lacks is no reason to end
+            stream.reconfigure(errors="backslashreplace")
     try:
         with needing("This command"):
             return _run(words)

@@ -81,7 +81,7 @@ def amplify(
     result = {
         "randomizer": randomizer,
         "users": users,
-        "delta": budget.delta,
+        "delta": float(budget.exact_delta),
         "epsilon": epsilon,
         "epsilon0": largest.to_dict(),
     }

@@ -12,7 +12,6 @@ from dpverify.cli.output import AsJson
 from dpverify.cli.trials import (
     ClaimDelta,
     ClaimEpsilon,
-    Detect,
     Level,
     Plot,
     Resume,
@@ -69,7 +68,13 @@ def audit_black_box(
     claim_delta: ClaimDelta = None,
     trials: Trials = 20_000,
     level: Level = 0.01,
-    detect: Detect = 0.1,
+    detect: Annotated[
+        float,
+        number(
+            within="(0, 1)",
+            help="A pass excludes that an event tried shows (1 + this) times the claimed epsilon at the claimed delta.",
+        ),
+    ] = 0.1,
     timeout: Timeout = 120.0,
     workers: Workers = 1,
     resume: Resume = None,

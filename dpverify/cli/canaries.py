@@ -35,7 +35,7 @@ def canaries(
         int | None,
         integer(
             within="[1, inf)",
-            help="The surest so many guesses count; by default all, with delta = 0 all whose score is not 0.",
+            help="The surest so many guesses count; by default the fewest that find a fault with power 0.999, or all.",
         ),
     ] = None,
     repeat: Annotated[int, integer(within="[1, inf)", help="Independent runs, with new secrets each.")] = 1,
@@ -46,6 +46,13 @@ def canaries(
             within="(0, inf)", help="A pass must exclude guesses as good as (1 + this) times epsilon makes possible."
         ),
     ] = 0.5,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            help="A positive control: a callable as the target, with a fault put in. A pass needs it refuted; without "
+            "one, guesses that beat chance."
+        ),
+    ] = None,
     timeout: Annotated[float, number(within="(0, inf)", help="Seconds that one run may take.")] = 600.0,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
     verbose: Verbose = False,
@@ -66,6 +73,7 @@ def canaries(
         detect=detect,
         seed=seed,
         timeout=timeout,
+        control=control,
     )
     print_result(report.to_dict(), audit_table(report, verbose), as_json)
     raise typer.Exit(report.exit_code)

@@ -51,6 +51,7 @@ def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_j
             "pair": type(pair).__name__,
             "parameters": asdict(pair),  # type: ignore[call-overload]
             "direction": direction,
+            "dataset": pair.dataset,
             "epsilon": epsilon,
             "delta": {"lower": found.lower, "upper": found.upper},
             "digits": found.digits,
@@ -58,15 +59,22 @@ def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_j
         }
         typer.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
-        typer.echo(f"delta: {found.text} at epsilon = {epsilon}, {direction} ({found.digits} digits certified)")
+        place = f"at epsilon = {epsilon}, {direction}, {pair.dataset}"
+        typer.echo(f"delta: {found.text} {place} ({found.digits} digits certified)")
 
 
 @certify.command("rr")
 def certify_randomized_response(
     epsilon: Epsilon,
-    users: Annotated[int, integer(within="[1, inf)", help="n, the number of users; at most 4096 unless --ones is 0.")],
+    users: Annotated[
+        int,
+        integer(within="[1, inf)", help="n, the number of users; at most 512, 4096 with --ones, any with --ones 0."),
+    ],
     flip_probability: Annotated[str, exact(within="(0, 1/2)", help="p, in {}.")],
-    ones: Annotated[int, integer(within="[0, inf)", help="How many of the other n - 1 users hold a 1.")] = 0,
+    ones: Annotated[
+        int | None,
+        integer(within="[0, inf)", help="How many of the other n - 1 users hold a 1; without it, the worst number."),
+    ] = None,
     digits: Digits = 15,
     direction: Toward = "up",
     as_json: AsJson = False,
@@ -179,7 +187,7 @@ def certify_local_randomized_response(
     """Randomized response without a shuffler: a single report."""
     from dpverify.certificates.pairs import RandomizedResponsePair
 
-    _print_enclosure(RandomizedResponsePair(1, flip_probability), epsilon, digits, direction, as_json)
+    _print_enclosure(RandomizedResponsePair(1, flip_probability, 0), epsilon, digits, direction, as_json)
 
 
 ReportEpsilon = Annotated[str, exact(within="(0, inf)", help="epsilon of a report, in {}, in nats.")]

@@ -47,7 +47,7 @@ KernelOrNone = Annotated[
 ]
 Dimension = Annotated[int | None, integer("--dimension", within="[1, inf)", help="d, of a kernel's points.")]
 Bandwidth = Annotated[
-    float | None, number("--bandwidth", within="(0, inf)", help="Of a kernel, in the units of its points.")
+    float | None, number("--bandwidth", within="[1e-100, 1e100]", help="Of a kernel, in the units of its points.")
 ]
 
 
@@ -71,7 +71,7 @@ def kernel_density(
         ),
     ] = None,
     bandwidth: Annotated[
-        float | None, number("--bandwidth", within="(0, inf)", help="Of the other kernels; by default 1.")
+        float | None, number("--bandwidth", within="[1e-100, 1e100]", help="Of the other kernels; by default 1.")
     ] = None,
 ) -> KernelDensityProtocol:
     """Kernel density estimation by randomized response, with the features that plan --kernel chooses from.

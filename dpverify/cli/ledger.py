@@ -62,10 +62,12 @@ def _coverage() -> None:
     """Print which claims of the documents have an entry, as Markdown: docs/ledger.md."""
     from dpverify.claims.ledger import ledger
     from dpverify.claims.statements import outcomes
+    from dpverify.claims.theorem import READING, RULE
     from dpverify.report.errata import coverage_page
 
     known = ledger()
-    typer.echo(coverage_page([theorem.to_dict() for theorem in known], outcomes(known)), nl=False)
+    entries = [theorem.to_dict() for theorem in known]
+    typer.echo(coverage_page(entries, outcomes(known), (READING, RULE)), nl=False)
 
 
 def _check(

@@ -132,7 +132,8 @@ def number(*names: str, within: str, help: str) -> Any:
         value = _decimal(text)
         nearest = math.nan if value is None else float(value)
         if nearest == 0 and value != 0:
-            _refuse(option, text, f"a number in {within} that is 0 or at least 5e-324")
+            or_zero = " that is 0 or" if _inside(0.0, within) else ","
+            _refuse(option, text, f"a number in {within}{or_zero} at least 5e-324")
         if not math.isfinite(nearest) or not _inside(nearest, within):
             _refuse(option, text, f"a finite number in {within}")
         return nearest
@@ -167,7 +168,8 @@ def read_exactly(name: str, text: str, within: str) -> Fraction:
     """
     parts = [_decimal(part) for part in text.split("/")]
     if any(part and abs(part.adjusted()) > _LARGEST_EXPONENT for part in parts):
-        _refuse(name, text, f"a number in {within} that is 0 or of a size from 1e-307 to 1e307")
+        or_zero = " that is 0 or" if _inside(Fraction(0), within) else ","
+        _refuse(name, text, f"a number in {within}{or_zero} of a size from 1e-307 to 1e307")
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):

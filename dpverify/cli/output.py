@@ -58,7 +58,7 @@ Ball = Annotated[
         "--ball",
         help="With --squared-change: her bits also come from points of a ball, so that the squares of 2b - 1, b the "
         "probability of a 1, add up to T^2 at most before and after, as for features of norm at most T times their "
-        "range. It is never more epsilon.",
+        "range. In truth it is never more epsilon.",
     ),
 ]
 HonestFraction = Annotated[

@@ -140,4 +140,5 @@ def optimal_delta(ctx: Context, delta0: Any, slack: Any, mechanisms: int) -> Any
     """
     delta0 = check_range("delta0", ctx.convert(delta0), low=0, high=1, high_open=True)
     slack = check_range("slack", ctx.convert(slack), low=0, high=1, high_open=True)
-    return -ctx.expm1(whole("mechanisms", mechanisms, low=1) * ctx.log1p(-delta0) + ctx.log1p(-slack))
+    # Both parts apart: the slack itself, unrounded, where delta0 = 0.
+    return slack - (1 - slack) * ctx.expm1(whole("mechanisms", mechanisms, low=1) * ctx.log1p(-delta0))

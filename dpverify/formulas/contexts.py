@@ -306,7 +306,7 @@ def nudged(accepts: Callable[[float], bool], start: float, towards: float) -> fl
     unit = math.copysign(math.ulp(start), towards - start)
     for units in (0, *(1 << power for power in range(54))):
         tried = start + units * unit
-        if (towards - tried) * unit < 0.0:
+        if tried > towards if unit > 0.0 else tried < towards:
             break
         if accepts(tried):
             return tried

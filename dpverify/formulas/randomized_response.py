@@ -151,7 +151,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     ),
     Hypothesis(
         "enough-users",
-        "epsilon0 > sqrt(3456) ln(4/delta0) / n (cheu2019, Lemma 4.8; not stated in wagner2025).",
+        "epsilon0 > sqrt(3456) ln(4/delta0) / n (cheu2019, Lemma 4.8; wagner2025 leaves it out).",
         _exceeds_lower_limit,
     ),
 )

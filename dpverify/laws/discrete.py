@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.laws.window import IntegerLaw
 from protocols.validation import check_integer, check_real
 
-__all__ = ["DiscreteLaw"]
+__all__ = ["DiscreteLaw", "NoLawError"]
 
 _TOTAL_TOLERANCE = 1e-9
 _ROUNDING = 2.0**-44
@@ -23,6 +23,10 @@ _COUNTED = 2**20
 """Samples that are counted at a time: few enough to keep no memory, and many enough for a law of many outcomes."""
 _GAP = 1e-6
 """The same in gaps between outcomes, where those are as small as rounding errors."""
+
+
+class NoLawError(ValueError):
+    """What is asked for has no discrete law, or none is stated."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,12 @@ class DiscreteLaw:
         """Return the probability of each of these outcomes, 0 for those not listed (truly at most `outside`)."""
         at = self.index(points)
         return np.where(at >= 0, self.pmf[at], 0.0)
+
+    def distance(self, other: DiscreteLaw) -> float:
+        """Return a lower bound, up to rounding, on the largest difference of the probabilities of an event."""
+        common = np.abs(self.pmf - other.probabilities(self.points)).sum()
+        apart = common + other.pmf[self.index(other.points) < 0].sum()
+        return max(0.0, float(apart) / 2.0 - self.outside - other.outside)
 
     @property
     def mean(self) -> float:

@@ -67,9 +67,17 @@ def one_count(law: IntegerLaw) -> DiscreteLaw:
     return rows(law, lambda count: count[:, np.newaxis])
 
 
-def by_sign(difference: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return rows (number of +1, number of -1) with these differences and no more messages than that takes."""
-    return np.stack([np.maximum(difference, 0), np.maximum(-difference, 0)], axis=-1)
+def by_sign(difference: NDArray[np.int64], alphabet: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return rows of counts whose messages +1 and -1 add up to this, and which are no more than that takes.
+
+    Raises
+    ------
+    ValueError
+        If these are not the symbols.
+    """
+    if sorted(alphabet) != [-1, 1]:
+        raise ValueError(f"alphabet={alphabet} must hold the symbols 1 and -1 for views by their difference.")
+    return np.stack([np.maximum(symbol * difference, 0) for symbol in alphabet], axis=-1)
 
 
 def two_counts(up: IntegerLaw, down: IntegerLaw, both: IntegerLaw) -> DiscreteLaw:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, Guarantee
 from dpverify.learning.features import KERNELS, PublicFeatures
-from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.learning.guarantee import PrivacyWarning, promised_by
 from dpverify.learning.planner import PROTOCOLS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
 from dpverify.learning.sums import PartialSums
@@ -41,9 +41,12 @@ class PlannedBitsums:
     ----------
     by_users : dict of int to BitsumProtocol
         All of them.
+    promised : Guarantee or None
+        What every number of users is planned for, also those that were not met; None without privacy.
     """
 
     by_users: dict[int, BitsumProtocol]
+    promised: Guarantee | None = None
 
     def __call__(self, users: int) -> BitsumProtocol:
         """Return the protocol of this number of users."""
@@ -55,7 +58,7 @@ def private_generator(seed: Any, part: int | None = None) -> np.random.Generator
     if isinstance(seed, np.random.Generator):
         return seed
     if seed is None:
-        return np.random.default_rng()
+        return np.random.default_rng()  # PCG64, for a simulation: a real client draws by `protocols.entropy`
     key = _NOISE if part is None else (_PARTS, part)
     return np.random.default_rng(np.random.SeedSequence(check_integer("random_state", seed, low=0), spawn_key=key))
 
@@ -94,16 +97,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
         return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale
 
-    def _part(self, part: int | None) -> frozenset[int]:
-        """Return the checked part: parts that share an integer seed need numbers, or they would share their coins."""
-        if part is not None:
-            return frozenset({check_integer("part", part, low=0)})
-        if self.random_state is None or isinstance(self.random_state, np.random.Generator):
-            return frozenset()
-        raise ValueError(
-            f"part={part!r} must be an integer, another for each part of the users, with random_state="
-            f"{self.random_state!r}: all parts would share their randomness."
-        )
+    @property
+    def _seeded(self) -> bool:
+        return self.random_state is not None
 
     def _rows_at_a_time(self, public: PublicFeatures) -> int:
         return default_chunk_size(public.drawn)
@@ -155,14 +151,13 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
 
-    def _planned(self, public: PublicFeatures, counts: Sequence[int]) -> tuple[PlannedBitsums, list[Guarantee]]:
-        """Return the bitsum for each count of users, and what the plans guarantee: nothing without a budget."""
+    def _planned(self, public: PublicFeatures, counts: Sequence[int]) -> PlannedBitsums:
+        """Return the bitsum for each count of users, and what is promised of all: nothing without a budget."""
         budget = self._budget()
         if budget is None:
-            return PlannedBitsums({count: ExactSum(count) for count in counts}), []
+            return PlannedBitsums({count: ExactSum(count) for count in counts})
         planner = Planner(self.protocol, budget, public.drawn.coordinates, public.squared_change)
-        bitsums = PlannedBitsums({count: planner(count) for count in counts})
-        return bitsums, [planner.row(count).guarantee for count in counts]
+        return PlannedBitsums({count: planner(count) for count in counts}, promised_by(budget))
 
     @staticmethod
     def _noises(public: PublicFeatures, protocols: Iterable[KernelDensityProtocol]) -> NDArray[np.float64]:
@@ -195,8 +190,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=stacklevel,
             )
 
-    def _notes(self) -> tuple[str, ...]:
-        return () if self.random_state is None or self._no_privacy else (FIXED_SEED,)
+    def _notes(self, sums: PartialSums) -> tuple[str, ...]:
+        return (FIXED_SEED,) if (self._seeded or sums.seeded) and not self._no_privacy else ()
 
 
 def rmse_of(bitsum: BitsumProtocol) -> float:

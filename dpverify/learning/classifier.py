@@ -25,7 +25,7 @@ from dpverify.learning.sums import PartialSums, is_empty, pairs_of
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.streaming import BitCounts, count_bits
-from protocols.validation import check_choice, check_real
+from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["PrivateDensityClassifier"]
 
@@ -82,8 +82,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
     empty_class : {"never", "error"}
         What to do with a class that nobody reported: never predict it, with a warning, or refuse to fit.
     random_state : int, numpy.random.Generator or None
-        The private randomness; None takes it from the operating system. A number is for experiments: who knows it can
-        take the noise away.
+        The private randomness: numpy's PCG64, which is **not cryptographic**, as this is a simulation; None takes its
+        seed from the operating system. A number is for experiments: who knows it can take the noise away.
     public_random_state : int
         The public randomness of the features.
 
@@ -172,7 +172,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         if is_lazy(X) or is_lazy(y):
             self._check()
             return self.fit_sums(merged_partitions(self, X, y))
-        return self._publish(self._counted(X, y, 0, frozenset()))
+        return self._publish(self._counted(X, y, 0))
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> PrivateDensityClassifier:
         """Fit to users that arrive in groups, such as `dpverify.learning.data.read_chunks` reads them from a file.
@@ -201,20 +201,20 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
 
     def chunk_sums(self, chunks: Iterable[tuple[Any, Any]]) -> PartialSums:
         """Return the sums of users that arrive in groups, **not private**: the first half of `fit_chunks`."""
+        pairs = enumerate(pairs_of(chunks))
         return self._merged(
-            (self.partial_sums(*pair, part=part) for part, pair in enumerate(pairs_of(chunks)) if not is_empty(*pair)),
-            "chunks",
+            (self.partial_sums(*pair, part=part) for part, pair in pairs if not is_empty(*pair)), "chunks"
         )
 
-    def partial_sums(self, X: Any, y: Any, *, part: int | None = None) -> PartialSums:
+    def partial_sums(self, X: Any, y: Any, *, part: int) -> PartialSums:
         """Count some of the users; the estimator stays as it is.
 
         Parameters
         ----------
         X, y : array_like, shapes (n, d) and (n,)
             As for `fit`. `classes` must be given, and be the same everywhere.
-        part : int, optional
-            Which part of the users this is, counted from 0: needed where `random_state` is a number.
+        part : int
+            Which part of the users this is, at least 0. No part counts twice, also where it is tried again.
 
         Returns
         -------
@@ -223,10 +223,10 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         """
         if self.classes is None:
             raise ValueError("classes=None must be the public labels where users are counted part by part.")
-        return self._counted(X, y, part or 0, self._part(part))
+        return self._counted(X, y, check_integer("part", part, low=0))
 
     def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> PrivateDensityClassifier:
-        """Fit to the sums of all users: add the noise and publish.
+        """Fit to the sums of all users: add the noise and publish, once: a second call is another release.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         if not (isinstance(self.label_epsilon, float) and self.label_epsilon == math.inf):
             check_real("label_epsilon", self.label_epsilon, low=0.0, high=700.0, low_open=True)
 
-    def _counted(self, X: Any, y: Any, part: int, parts: frozenset[int]) -> PartialSums:
+    def _counted(self, X: Any, y: Any, part: int) -> PartialSums:
         """Randomize the labels of some users, and count the bits of those who report each."""
         self._check()
         one = clone(self)  # which scikit-learn's checks of the input may change
@@ -311,7 +311,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             classes,
             float(self.label_epsilon),
             tuple(counts),
-            parts,
+            frozenset({part}),
+            self._seeded,
             None if names is None else tuple(names.tolist()),
         )
 
@@ -321,8 +322,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         if (public, scale, self.label_epsilon) != (sums.public, sums.scale, sums.label_epsilon):
             raise ValueError("sums must be partial sums of an estimator with the same parameters.")
         check_same(sums.classes, self.classes)
-        users = [count.users for count in sums.counts if count.users]
-        bitsums, plans = self._planned(public, users)
+        bitsums = self._planned(public, [count.users for count in sums.counts if count.users])
         made = HighestDensityClassifier(
             public.family,
             instances=public.pairs,
@@ -335,7 +335,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         made.publish(public.drawn, sums.classes, sums.counts, private_generator(self.random_state))
         # How many features were clipped is a diagnostic that is not private.
         made.densities_ = [replace(density, clipped_fraction=None) for density in made.densities_]
-        self.adopt(made, sums.names, scale, guarantee_of(plans, self.label_epsilon, self._notes()))
+        self.adopt(made, sums.names, scale, guarantee_of(bitsums.promised, self.label_epsilon, self._notes(sums)))
         self._warn()
         return self
 
@@ -360,19 +360,20 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             What was guaranteed.
         """
         self._know_columns(made.n_features_in_, names)
+        # What a model file needs, whatever is set afterwards; a seed it does not.
+        self._fitted_with = {**self.get_params(deep=False), "random_state": None}
         self.protocol_, self.scale_, self.guarantee_ = made, scale, guarantee
         self.classes_, self.empty_classes_ = made.classes_, made.empty_classes_
         self.reported_counts_ = made.reported_counts_
         public, _ = self._public(self.n_features_in_)
         self.bandwidth_ = public.bandwidth
-        users = self.reported_counts_.tolist()
         self.noise_ = self._noises(public, made.class_protocols())
         nearest = self.kernel == "inner-product" and self.rule != "density"
-        self.squared_norms_ = squared_norms(made) if nearest else np.zeros(len(users))
+        self.squared_norms_ = squared_norms(made) if nearest else np.zeros(len(self.classes_))
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, sums: PartialSums) -> tuple[str, ...]:
         taken = () if self.classes is not None else (LABELS_TAKEN,)
-        return (*taken, *super()._notes())
+        return (*taken, *super()._notes(sums))
 
     def _warn(self) -> None:
         """Warn of what is not private, and of classes that are too small."""

@@ -19,7 +19,7 @@ from dpverify.learning.scale import Scale
 from dpverify.learning.sums import PartialSums, is_empty
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import count_bits
-from protocols.validation import check_groups
+from protocols.validation import check_groups, check_integer
 
 __all__ = ["PrivateDensity"]
 
@@ -111,7 +111,7 @@ class PrivateDensity(BudgetedEstimator):
         if is_lazy(X):
             self._budget()
             return self.fit_sums(merged_partitions(self, X))
-        return self._publish(self._counted(X, 0, frozenset()))
+        return self._publish(self._counted(X, 0))
 
     def fit_chunks(self, chunks: Iterable[Any]) -> PrivateDensity:
         """Fit to users that arrive in groups, each as for `fit`, in memory that does not grow with their number."""
@@ -119,9 +119,9 @@ class PrivateDensity(BudgetedEstimator):
         counted = (self.partial_sums(X, part=part) for part, X in enumerate(groups) if not is_empty(X))
         return self._publish(self._merged(counted, "chunks"))
 
-    def partial_sums(self, X: Any, *, part: int | None = None) -> PartialSums:
+    def partial_sums(self, X: Any, *, part: int) -> PartialSums:
         """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels."""
-        return self._counted(X, part or 0, self._part(part))
+        return self._counted(X, check_integer("part", part, low=0))
 
     def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> PrivateDensity:
         """Fit to the sums of all users: add the noise and publish; as `PrivateDensityClassifier.fit_sums`."""
@@ -143,7 +143,7 @@ class PrivateDensity(BudgetedEstimator):
         queries = validated(self, X, reset=False)
         return self.estimate_(self.scale_(queries))
 
-    def _counted(self, X: Any, part: int, parts: frozenset[int]) -> PartialSums:
+    def _counted(self, X: Any, part: int) -> PartialSums:
         self._budget()
         one = type(self)(**self.get_params(deep=False))
         points = validated(one, X)
@@ -156,20 +156,20 @@ class PrivateDensity(BudgetedEstimator):
         )
         counts = count_bits(public.drawn, scaled, private_generator(self.random_state, part), chunk_size=size, name="X")
         labels = None if names is None else tuple(names.tolist())
-        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, labels)
+        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), frozenset({part}), self._seeded, labels)
 
     def _publish(self, sums: PartialSums) -> PrivateDensity:
         public, scale = self._public(sums.public.dimension)
         if (public, scale) != (sums.public, sums.scale) or len(sums.classes):
             raise ValueError("sums must be partial sums of an estimator with the same parameters.")
         (counts,) = sums.counts
-        bitsums, plans = self._planned(public, [counts.users])
+        bitsums = self._planned(public, [counts.users])
         self.protocol_ = KernelDensityProtocol(bitsums(counts.users), public.drawn)
         made = self.protocol_.publish(counts, private_generator(self.random_state))
         self._know_columns(public.dimension, sums.names)
         self.scale_, self.users_ = scale, counts.users
         self.estimate_ = replace(made, clipped_fraction=None)  # a diagnostic that is not private
-        self.guarantee_ = guarantee_of(plans, None, self._notes())
+        self.guarantee_ = guarantee_of(bitsums.promised, None, self._notes(sums))
         (self.noise_,) = self._noises(public, [self.protocol_]).tolist()
         if self._no_privacy:
             warnings.warn(

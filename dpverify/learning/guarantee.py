@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpverify.claims.classifier import Change, classifier_guarantee
 from dpverify.digits import rounded_up
-from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from dpverify.guarantee import Adjacency, Budget, Guarantee, Side, ThreatModel
 
-__all__ = ["LearnedGuarantee", "PrivacyWarning", "guarantee_of"]
+__all__ = ["LearnedGuarantee", "PrivacyWarning", "guarantee_of", "promised_by"]
 
 
 class PrivacyWarning(UserWarning):
@@ -78,28 +77,40 @@ def _pair(guarantee: Guarantee) -> str:
     return f"({rounded_up(guarantee.epsilon, 6)}, {rounded_up(guarantee.delta, 3)})-DP"
 
 
+def promised_by(budget: Budget) -> Guarantee:
+    """Return what every plan for a budget keeps: for a class of whatever size, as sizes are drawn and tell of labels.
+
+    A single plan gives a little less than the budget. To state the most that the plans for the sizes *that occurred*
+    give would promise too much: another one would have occurred for a neighbour.
+    """
+    return Guarantee(
+        budget.epsilon,
+        budget.delta,
+        Adjacency.REPLACE_ONE,
+        ThreatModel.COMMUNICATION,
+        Side.UPPER_BOUND,
+        "parameters planned for the budget, whatever the number of users",
+        "dpverify.learning.planner",
+    )
+
+
 def guarantee_of(
-    plans: Iterable[Guarantee], label_epsilon: float | None, notes: tuple[str, ...] = ()
+    promised: Guarantee | None, label_epsilon: float | None, notes: tuple[str, ...] = ()
 ) -> LearnedGuarantee:
-    """Return what plans of classes guarantee together, or that of all users if there is one class and no label.
+    """Return what is guaranteed before anything is drawn: a function of public parameters alone.
 
     Parameters
     ----------
-    plans : iterable of Guarantee
-        One for each class, as a user takes part in that of the reported label only; none without privacy.
+    promised : Guarantee or None
+        Of a class of any size, as a user takes part in that of the reported label only; None without privacy.
     label_epsilon : float or None
         Of the label's randomized response in nats, infinite where labels are published in the clear; None without
         labels.
     notes : tuple of str
         What a reader must know.
     """
-    found = list(plans)
-    worst = (
-        replace(found[0], epsilon=max(one.epsilon for one in found), delta=max(one.delta for one in found))
-        if found
-        else Guarantee(
-            math.inf, 0.0, Adjacency.REPLACE_ONE, ThreatModel.COMMUNICATION, Side.UPPER_BOUND, "exact sums", "none"
-        )
+    worst = promised or Guarantee(
+        math.inf, 0.0, Adjacency.REPLACE_ONE, ThreatModel.COMMUNICATION, Side.UPPER_BOUND, "exact sums", "none"
     )
     if label_epsilon is None:
         return LearnedGuarantee(worst, None, notes)

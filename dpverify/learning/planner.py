@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass, replace
 
 from dpverify.guarantee import Budget
+from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
 from protocols.bitsum import BitsumProtocol
 from protocols.validation import check_choice, check_integer
@@ -54,12 +55,20 @@ class Planner:
         InfeasibleBudgetError, CapacityError
             If there is none.
         """
-        check_integer("users", users, low=1)
-        return _planned(self, users - users % (1 << max(users.bit_length() - _KEPT, 0)))
+        return _planned(self, _rounded(check_integer("users", users, low=1)))
 
     def __call__(self, users: int) -> BitsumProtocol:
         """Return the protocol of this number of users."""
         return replace(self.row(users).protocol, users=users)
+
+    def keeps(self, protocol: BitsumProtocol) -> bool:
+        """Return whether parameters are proved to keep the budget: those of a plan do, and few others."""
+        return _kept(self, replace(protocol, users=_rounded(protocol.users)))
+
+
+def _rounded(users: int) -> int:
+    """Return the number of users that a plan for so many is made for."""
+    return users - users % (1 << max(users.bit_length() - _KEPT, 0))
 
 
 @functools.lru_cache(maxsize=256)
@@ -71,3 +80,11 @@ def _planned(planner: Planner, users: int) -> PlanRow:
         instances=planner.bits,
         squared_change=planner.squared_change,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _kept(planner: Planner, protocol: BitsumProtocol) -> bool:
+    found = account(
+        protocol, instances=planner.bits, squared_change=planner.squared_change, delta=planner.budget.exact_delta
+    )
+    return found.epsilon.upper <= planner.budget.exact_epsilon

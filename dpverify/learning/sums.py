@@ -2,12 +2,15 @@
 
 They are what a simulation needs of its users, and **not private**: noise is added once, when all of them are there. So
 they must stay where the points are trusted to be; what a model publishes is made of their sum alone.
+
+Every part of the users has a number, and counts once: what was counted twice, as where a worker is tried again, or
+added twice, is refused. Which of two results for a part is taken does not matter, as neither is published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,9 +41,16 @@ class PartialSums:
     counts : tuple of BitCounts
         One for each class, or a single one.
     parts : frozenset of int
-        Which parts of the users these are, where they are numbered; see `PrivateDensityClassifier.partial_sums`.
+        Which parts of the users these are, at least one; see `PrivateDensityClassifier.partial_sums`.
+    seeded : bool
+        Whether their randomness came from a seed or a generator that was given, and may be known.
     names : tuple of str or None
         The columns' names, of a table.
+
+    Raises
+    ------
+    ValueError
+        If they are of no part.
     """
 
     public: PublicFeatures
@@ -48,8 +58,13 @@ class PartialSums:
     classes: NDArray[Any]
     label_epsilon: float
     counts: tuple[BitCounts, ...]
-    parts: frozenset[int] = frozenset()
+    parts: frozenset[int]
+    seeded: bool
     names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError(f"parts={self.parts!r} must have the number of at least 1 part of the users.")
 
     @property
     def users(self) -> int:
@@ -89,9 +104,7 @@ class PartialSums:
         if twice := self.parts & other.parts:
             raise ValueError(f"part={min(twice)} is in both partial sums, but each part of the users counts once.")
         counts = tuple(one + two for one, two in zip(self.counts, other.counts, strict=True))
-        return PartialSums(
-            self.public, self.scale, self.classes, self.label_epsilon, counts, self.parts | other.parts, self.names
-        )
+        return replace(self, counts=counts, parts=self.parts | other.parts, seeded=self.seeded or other.seeded)
 
 
 def is_empty(*parts: Any) -> bool:

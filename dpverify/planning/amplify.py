@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
+from dpverify.digits import typed
 from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones
 from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.guarantee import (
@@ -103,7 +104,7 @@ class Amplified(Drawn):
             "parameters": dict(self.parameters),
             "users": self.users,
             "rounds": self.rounds,
-            "delta": self.delta,
+            "delta": float(typed(self.delta)),
             "epsilon": self.epsilon.to_dict(),
             "shuffle_index": self.index.to_dict(),
             "published": dict(self.published),
@@ -341,7 +342,24 @@ def largest_epsilon0(
     if not curve(met).meets(epsilon, delta):
         met = _largest(lambda epsilon0: curve(epsilon0).meets(epsilon, delta), start, most)[0]
     missed = _largest(lambda epsilon0: curve(epsilon0).delta_lower(epsilon) <= delta, start, most)[1]
+    if randomizer == "k-rr" and classes == 2 and _LEAST_BINARY <= met < missed <= _MOST_BINARY:
+        met, missed = _largest_binary(epsilon, users, delta, met, missed)
     return Interval.proved(met, missed)
+
+
+def _largest_binary(epsilon: float, users: int, delta: float, met: float, missed: float) -> tuple[float, float]:
+    """Return what is met by the exact law of binary randomized response, from less that is, and what is missed."""
+
+    def meets(epsilon0: float) -> bool:
+        return _binary(epsilon0, users, 1, delta).delta(epsilon).upper <= delta
+
+    # The dataset by which it is missed is next to the worst, as a rule.
+    failed, share = missed, 2e-5
+    while (point := missed * (1.0 - share)) > met:
+        if meets(point):
+            return -bisected(lambda other: meets(-other), -failed, -point, steps=2)[1], missed
+        failed, share = point, 5.0 * share
+    return met, missed
 
 
 def _largest(meets: Callable[[float], bool], start: float, most: float) -> tuple[float, float]:

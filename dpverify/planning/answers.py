@@ -27,6 +27,7 @@ from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCu
 from protocols.validation import check_choice, check_real
 
 __all__ = [
+    "LEAST_GUESS",
     "PROOF",
     "answered",
     "between",
@@ -40,7 +41,7 @@ __all__ = [
 
 PROOF = "dpverify.privacy_loss"
 """The source of what the exact law proves."""
-_FIRST_GUESS, _LEAST_GUESS = 1e-6, 1e-250
+_FIRST_GUESS, LEAST_GUESS = 1e-6, 1e-250
 """For which delta a curve is made at first, and at the least, when delta is what is asked for."""
 _CLOSE = 1.01
 """Ratio of the ends of delta up to which no other reference is tried."""
@@ -111,7 +112,7 @@ def answered(
     exact = exact_number("delta", delta)
     at = Interval(*enclosing_floats(exact))
     check_real("delta", at.upper, low=0.0, high=1.0, high_open=True)
-    made = curve(max(at.upper, _LEAST_GUESS)) if at.upper > 0.0 else largest()
+    made = curve(max(at.upper, LEAST_GUESS)) if at.upper > 0.0 else largest()
     found = between(made.epsilon, at)
     return "delta", exact, made, (found, at), (found.upper, at.lower)
 
@@ -129,10 +130,10 @@ def _deltabetween(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> 
         made, before = curve(reference), most
         found = between(made.delta, epsilon)
         least, most = max(least, found.lower), min(most, found.upper)
-        if most <= _CLOSE * least or most > 0.5 * before or reference == _LEAST_GUESS:
+        if most <= _CLOSE * least or most > 0.5 * before or reference == LEAST_GUESS:
             return made, Interval.proved(least, most)
         # Where the ends are apart, the upper one is what was left out for a delta that is too large.
-        reference = max(least, most**1.5, _LEAST_GUESS)
+        reference = max(least, most**1.5, LEAST_GUESS)
 
 
 def upper_bound(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:

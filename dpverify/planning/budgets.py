@@ -37,6 +37,8 @@ class Share:
         Of the protocol with the least error; for "exact" only.
     error : str or None
         Why there is none, in one sentence.
+    epsilon0_limit, delta0_limit : Fraction or None
+        What the theorem allows before it is rounded down to a float, where that is a rational number.
     """
 
     composition: str
@@ -45,6 +47,8 @@ class Share:
     delta_slack: float | None = None
     parameters: dict[str, Any] | None = None
     error: str | None = None
+    epsilon0_limit: Fraction | None = None
+    delta0_limit: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, epsilon0 and delta0 as decimals that do not exceed them."""
@@ -54,8 +58,8 @@ class Share:
         assert self.delta0 is not None
         row: dict[str, Any] = {
             "composition": self.composition,
-            "epsilon0": printed_float(self.epsilon0, -math.inf),
-            "delta0": printed_float(self.delta0, -math.inf),
+            "epsilon0": _printed(self.epsilon0, self.epsilon0_limit),
+            "delta0": _printed(self.delta0, self.delta0_limit),
         }
         if self.delta_slack is not None:
             row["delta_slack"] = printed_float(self.delta_slack, -math.inf)
@@ -168,7 +172,27 @@ def _by_theorem(budget: Budget, instances: int, sparsity: int, theorem: Composit
         return Share(theorem.value, error=error.reason)
     except InfeasibleBudgetError as error:
         return Share(theorem.value, error=str(error))
-    return Share(theorem.value, found.epsilon0, found.delta0, found.delta_slack)
+    share = Fraction(1, instances * sparsity)
+    # delta' is rounded down, so that what is typed, divided, is left for all delta0 together.
+    deltas = {
+        CompositionTheorem.BASIC: share * budget.exact_delta,
+        CompositionTheorem.ADVANCED: share * budget.exact_delta / 2,
+    }
+    return Share(
+        theorem.value,
+        found.epsilon0,
+        found.delta0,
+        found.delta_slack,
+        epsilon0_limit=share * budget.exact_epsilon if theorem is CompositionTheorem.BASIC else None,
+        delta0_limit=deltas.get(theorem),
+    )
+
+
+def _printed(value: float, limit: Fraction | None) -> float:
+    """Return a float that prints as a decimal of at most the limit, or else of at most the value."""
+    if limit is not None and Fraction(repr(float(limit))) <= limit:
+        return float(limit)
+    return printed_float(value, -math.inf)
 
 
 def _exactly(budget: Budget, instances: int, sparsity: int, bitsum: str, users: int) -> Share:

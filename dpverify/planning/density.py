@@ -261,7 +261,7 @@ def plan_density(
     users : int
         n, public.
     bandwidth : float
-        In the units of the points; 1, as it has none, for the inner product.
+        In the units of the points, in [1e-100, 1e100]; 1, as it has none, for the inner product.
     bitsums : iterable of str
         The bitsums that are tried. Where T^2 is large they differ little in error, and randomized
         response sends the fewest messages.

@@ -291,11 +291,15 @@ def least_messages(
 
 def _fewest(bitsum: str, attempt: Callable[[float], PlanRow | FailedPlan], rmse: float) -> Least | FailedPlan:
     """Return the plan of fewest messages that errs no more than this."""
-    first = attempt(_DEFAULT_MARGIN)
+    allowed = _DEFAULT_MARGIN
+    first = attempt(allowed)
     if isinstance(first, FailedPlan):
-        return first
+        allowed = MARGINS[-1]
+        if isinstance(wider := attempt(allowed), FailedPlan):
+            return first
+        first = wider
     found = [first]
-    margin = min(rmse * (1.0 + _DEFAULT_MARGIN) / first.bitsum_rmse - 1.0, MARGINS[-1])
+    margin = min(rmse * (1.0 + allowed) / first.bitsum_rmse - 1.0, MARGINS[-1])
     for _ in range(_ATTEMPTS):
         row = attempt(margin) if margin > 0.0 else first
         if isinstance(row, FailedPlan):

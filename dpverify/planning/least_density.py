@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import product
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.baselines import least_sigma
@@ -25,10 +26,12 @@ from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["error_for_margin", "least_density_epsilon", "least_density_users"]
 
-Progress = Callable[[int, int], object]
+Progress = Callable[[float, int], object]
 _MANY = 10**15
 """Users whose rounding is nothing beside the features' own error."""
 _NEAR = 1e-3
+_STILL_LEFT = 0.75
+"""Of an answer, after every plan: nobody knows how many it takes, and six are usual."""
 
 
 def error_for_margin(margin: float, confidence: float = 0.9) -> float:
@@ -96,16 +99,26 @@ class _Question:
         )
         return math.inf if found is None else found
 
-    def answer(self, candidate: Candidate, bitsum: str, start: float) -> LeastDensity | str:
-        """Return the least at which a plan meets the error, with the plan one step below; or why there is none."""
-        floor = self.floor(candidate)
+    def answer(
+        self, candidate: Candidate, bitsum: str, start: float, progress: Callable[[float], object]
+    ) -> LeastDensity | str:
+        """Return the least at which a plan meets the error, with the plan one step below; or why there is none.
+
+        `progress` is told after every plan, and before the first, which share of the way may lie behind.
+        """
+        floor, left = self.floor(candidate), 1.0
+        progress(0.0)
 
         @cache
         def at(index: int) -> DensityRow | str:
+            nonlocal left
             try:
                 return self.attempt(candidate, bitsum, self.steps.value(index))
             except (InfeasibleBudgetError, CapacityError) as error:
                 return error.reason if isinstance(error, CapacityError) else str(error)
+            finally:
+                left *= _STILL_LEFT
+                progress(1.0 - left)
 
         def error(index: int) -> float:
             return math.inf if isinstance(row := at(index), str) else self.reduced(row.rmse, floor)
@@ -139,15 +152,18 @@ def _answers(
     if not every_rung:
         reached = reached[-1:]
     rows, reasons = list[LeastDensity](), dict[str, None]()
-    for start, candidate in reached:
-        for bitsum in chosen:
-            found = question.answer(candidate, bitsum, start)
-            if isinstance(found, str):
-                reasons[found] = None
-            else:
-                rows.append(found)
-            if progress is not None:
-                progress(len(rows) + len(reasons), len(reached) * len(chosen))
+
+    def tell(done: int, share: float) -> None:
+        if progress is not None:
+            progress(done + share, len(reached) * len(chosen))
+
+    for done, ((start, candidate), bitsum) in enumerate(product(reached, chosen)):
+        found = question.answer(candidate, bitsum, start, partial(tell, done))
+        if isinstance(found, str):
+            reasons[found] = None
+        else:
+            rows.append(found)
+        tell(done, 1.0)
     short = [candidate for start, candidate in started if start == math.inf]
     if short:
         last, floor = short[-1], question.floor(short[-1])
@@ -212,7 +228,8 @@ def least_density_users(
     every_rung : bool
         Whether every number of bits has a row; otherwise only the largest, one for each bitsum.
     progress : callable, optional
-        `progress(done, total)` in answers, after every one.
+        `progress(done, total)` in answers, at the start and after every plan: the share of an answer that is under way
+        is a guess.
 
     Returns
     -------

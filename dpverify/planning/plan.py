@@ -174,8 +174,9 @@ def plan(
     max_messages_per_user : float, optional
         For protocols that trade error for communication: the expected messages per user and instance, at most.
     error_margin : float, optional
-        The other way to trade, in (0, 1]: the fewest messages at an error that is this share above its infimum over all
-        communication. When neither is given, .01: the last per cent costs many times the messages.
+        The other way to trade, in (0, 1]: the fewest messages found at an error that is this share above its infimum
+        over all communication. When neither is given, .01: the last per cent costs many times the messages. Next to no
+        noise may need more, which is then taken unasked.
     threat_model : ThreatModel or str, optional
         Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
         but for the baselines.
@@ -183,8 +184,9 @@ def plan(
         f in (0, 1]: the guarantee holds as long as floor(f n) users follow the protocol, whatever the others do. Their
         randomizer is that of the protocol of least error for floor(f n) users; the error is that of all n.
     coarse : bool
-        Whether exact parameters may err about 1 % more, for a quicker answer: they are then proved to meet the budget
-        by a bound that is a little larger. Of randomized response without joint changes it takes a few times less time.
+        Whether the exact parameters of randomized response, at full changes, may err up to 1.2 % more, for an answer
+        that is a few times quicker as a rule: they are then proved to meet the budget by a bound that is a little
+        larger. Where that is not enough they are those of the sharp search, as all others are.
 
     Returns
     -------
@@ -281,7 +283,11 @@ def plan(
     else:
         with within_limits(bitsum):
             search = Search(claims, honest or users, max_messages_per_user, error_margin)
-            protocol, epsilon = search.proved(TargetEpsilon(composed, target, adversary, coarse=coarse))
+            protocol, epsilon = search.proved(
+                TargetEpsilon(
+                    composed, target, adversary, coarse=coarse and claims.coarse and isinstance(composed, Full)
+                )
+            )
         if guarantee is None:
             guarantee = upper_bound(epsilon, budget.delta, adversary, "exact parameters, exact composition", PROOF)
     assert guarantee is not None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpverify.changes import Change, Full
+from dpverify.changes import Change, Full, L2Ball
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum_pairs import LARGEST_LOSS
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
-from dpverify.privacy_loss.bounds import largest_loss_within
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.privacy_loss.joint_loss import largest_loss_within
 from protocols.bitsum.base import BitsumProtocol
 
 __all__ = ["Search", "TargetEpsilon"]
@@ -35,6 +36,7 @@ class TargetEpsilon:
     threat_model: ThreatModel
     only_decide: bool = False
     coarse: bool = False
+    guess: bool = False
 
     @property
     def mechanisms(self) -> int:  # noqa: D102
@@ -46,16 +48,27 @@ class TargetEpsilon:
 
     @property
     def nearly(self) -> TargetEpsilon:
-        """That of floor(T^2) full changes, which are among the joint ones; of these themselves where T^2 is below 1."""
-        if isinstance(self.change, Full) or self.change.full < 1.0:
-            return self
+        """That of floor(T^2) full changes, which are among the joint ones; where T^2 is below 1 what is guessed.
+
+        It is sharp for full changes: a coarse search rests on it.
+        """
+        if isinstance(self.change, Full):
+            return replace(self, coarse=False)
+        if self.change.full < 1.0:
+            return self.guessed
         return replace(self, change=Full(math.floor(self.change.full)))
+
+    @property
+    def guessed(self) -> TargetEpsilon:
+        """A guess where changes are joint; but for few changes in a ball, of which it is 2 % off, the bound itself."""
+        few = isinstance(self.change, L2Ball) and self.change.full < 1.0
+        return replace(self, guess=not (isinstance(self.change, Full) or few))
 
     def __call__(  # noqa: D102
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
     ) -> float:
         if not isinstance(self.change, Full):
-            joint = JointChange(pairs, self.change, reference_delta=self.delta)
+            joint = JointChange(pairs, self.change, reference_delta=self.delta, guess=self.guess)
             share = 1.0 if decide or self.only_decide else _NEXT_TO_NOTHING
             return joint.epsilon_upper(self.delta, decide=share * self.target.epsilon)
         family = FamilyComposition(
@@ -114,9 +127,15 @@ class Search:
     def _proved(self, epsilon: TargetEpsilon) -> tuple[BitsumProtocol, float]:
         """Return the protocol that is found within the target, and the epsilon that is proved for it.
 
-        The proof is made again for what the search returned: a search may settle whether its own bound is below the
-        target on another grid, or with other tails.
+        A coarse search that finds none is followed by a sharp one. The proof is made again for what a search returned:
+        it may settle whether its own bound is below the target on another grid, or with other tails.
         """
+        if epsilon.coarse:
+            with suppress(InfeasibleBudgetError):
+                return self._proved_as(epsilon)
+        return self._proved_as(replace(epsilon, coarse=False))
+
+    def _proved_as(self, epsilon: TargetEpsilon) -> tuple[BitsumProtocol, float]:
         target = epsilon.target.epsilon
         aim = min(target, _FARTHEST_AIM * epsilon.mechanisms)
         for _ in range(8):

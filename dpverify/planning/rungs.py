@@ -109,7 +109,7 @@ def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) 
     """
     kernel = check_choice("kernel", kernel, KERNELS)
     check_integer("dimension", dimension, low=1)
-    check_real("bandwidth", bandwidth, low=0.0, low_open=True)
+    check_real("bandwidth", bandwidth, low=1e-100, high=1e100)  # its square stays within the floats
     if kernel == "inner-product" and bandwidth != 1.0:
         raise ValueError(f"bandwidth={bandwidth!r} must be 1 for the inner product, which has none.")
     if budget.delta == 0.0:

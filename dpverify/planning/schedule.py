@@ -20,7 +20,7 @@ from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
-from dpverify.planning.answers import PROOF, answered, between, left_out, upper_bound, within_limits
+from dpverify.planning.answers import LEAST_GUESS, PROOF, answered, between, left_out, upper_bound, within_limits
 from dpverify.planning.day import Day, days_of
 from dpverify.planning.joint_days import joint_days
 from dpverify.planning.levels import alike, listed_levels
@@ -180,7 +180,7 @@ class Schedule:
     ) -> PrivacyCurve:
         """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta."""
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
-        most = min(self.at_most, number)
+        most, reference_delta = min(self.at_most, number), max(reference_delta, LEAST_GUESS)
         if self.uniform:
             ends = [
                 law.claims.curve(
@@ -354,7 +354,8 @@ class ScheduleResult(AccountResult):
             If delta was not what was given, or is 0.
         """
         if self.asked != "delta" or not self.at:
-            raise ValueError(f"delta={float(self.at)!r} must be given, and above 0, for a curve over the days.")
+            given = f"{self.asked}={float(self.at)!r}"
+            raise ValueError(f"{given} must be a delta above 0 for a curve over the days.")
         chosen = after_days([day.count for day in self.schedule.days]) if runs is None else runs
         quick = len(chosen) * len(self.schedule._listed) > _MOST_FACTORS
         known = {self.schedule.runs: self.epsilon}

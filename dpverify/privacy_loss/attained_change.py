@@ -16,26 +16,17 @@ from contextlib import suppress
 
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.guarantee import CapacityError, PrivacyCurve
+from dpverify.privacy_loss.attained_mix import Parts, composed_mix
 from dpverify.privacy_loss.concentration import total_loss
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.step import least_step, step_for
-from dpverify.privacy_loss.transform import Composition
 
-__all__ = ["AttainedChange", "composed"]
-
-Parts = tuple[tuple[PrivacyLossDistribution, int], ...]
-"""Pairs, and in how many bitsums each is met."""
+__all__ = ["AttainedChange", "Parts", "composed"]
 
 _Tried = tuple[float, Parts]
 
 _WIDTH = 1e-4
-_CUT = 1e-9
-"""The share of delta that mixes may lose on each side by trimming the rarest losses."""
-_MOST_LENGTH, _MOST_BYTES = 2**16, 2**27
-"""Of the transform of a mix."""
 _LEAST_LOSS = 1e-100
 """Smaller losses, whose squares leave the floats, are worth no composition."""
 _TRIED = 4
@@ -184,8 +175,4 @@ def composed(parts: Parts, reference_delta: float) -> PrivacyCurve:
     if len(parts) == 1:
         ((pair, number),) = parts
         return FamilyComposition([pair], number, relative_width=_WIDTH, reference_delta=reference_delta)
-    cut = _CUT * reference_delta / sum(number for _, number in parts)
-    listed = [(pair.trimmed(cut), number) for pair, number in parts]
-    step = step_for(listed, relative_width=_WIDTH, reference_delta=reference_delta, most_length=_MOST_LENGTH)
-    step = max(step, least_step(pair for pair, _ in listed))
-    return Composition([(connect_the_dots(pair, step), number) for pair, number in listed], max_bytes=_MOST_BYTES)
+    return composed_mix(parts, reference_delta)

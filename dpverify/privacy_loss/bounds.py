@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from dpverify.changes import Change, Full, L2Bounded
-from dpverify.formulas.contexts import arb_context, enclosure, lower_float
+from dpverify.changes import Change, Full
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_floats
+from dpverify.privacy_loss.joint_loss import largest_joint_loss
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
@@ -23,7 +23,6 @@ __all__ = [
     "InfiniteLossCurve",
     "LargestLossCurve",
     "WorstCurve",
-    "largest_loss_within",
     "times",
     "total",
 ]
@@ -44,8 +43,7 @@ class LargestLossCurve:
         if isinstance(change, Full):
             self._largest = times(change.instances, loss)
         else:
-            in_full = times(math.floor(change.squared_change), loss).lower if change.squared_change >= 1.0 else 0.0
-            self._largest = Interval.proved(in_full, _largest_joint_loss(loss.upper, change))
+            self._largest = largest_joint_loss(loss, change)
 
     def delta(self, epsilon: float) -> Interval:
         """Return 0 from the largest loss m on, and at most `(e^m - e^epsilon) / (e^m + 1)` below it.
@@ -63,9 +61,17 @@ class LargestLossCurve:
         return Interval(0.0, min(1.0, math.nextafter(bound, math.inf)))
 
     def epsilon(self, delta: float) -> Interval:
-        """Return the largest loss: exactly what is asked for at delta = 0, and an upper bound elsewhere."""
+        """Return the largest loss m at delta = 0, and at most `ln(e^m - delta (e^m + 1))` elsewhere: see `delta`."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
-        return self._largest if delta == 0.0 else Interval(0.0, self._largest.upper)
+        if delta == 0.0:
+            return self._largest
+        largest = self._largest.upper
+        # Of x, rounded down, and of its logarithm each is off by a few units of itself.
+        x = delta * (1.0 + math.exp(-largest)) * (1.0 - 8.0 * UNIT)
+        if x >= 1.0 or largest == math.inf:
+            return Interval(0.0, 0.0 if x >= 1.0 else math.inf)
+        fallen = math.log1p(-x)
+        return Interval(0.0, min(max(largest + fallen + 8.0 * UNIT * (largest - fallen), 0.0), largest))
 
 
 class InfiniteLossCurve:
@@ -218,32 +224,3 @@ def total(losses: Sequence[tuple[int, Interval]]) -> Interval:
         else:
             ends.append(enclosing_floats(sum((count * Fraction(loss) for count, loss in known), Fraction(0))))
     return Interval.proved(ends[0][0], ends[1][1])
-
-
-def largest_loss_within(epsilon: Fraction, change: Change) -> float:
-    """Return the largest loss of one instance's full change with which the largest of all is at most epsilon, > 0.
-
-    That of `_largest_joint_loss` solved for L, and rounded down; 0 where no loss that is a positive float will do.
-    """
-    if isinstance(change, Full):
-        return enclosing_floats(epsilon / change.instances)[0]
-    target, m = enclosing_floats(epsilon)[0], change.coordinates
-    with arb_context() as ctx:
-        t = ctx.sqrt(ctx.convert(change.squared_change) / m)
-        return lower_float(ctx.log1p(ctx.expm1(ctx.convert(target) / m) / t))
-
-
-def _largest_joint_loss(loss: float, change: L2Bounded) -> float:
-    """Return an upper bound on the largest loss of m bits whose probabilities move by t_j, `sum t_j^2 <= T^2`.
-
-    Where the views of a 1 and a 0 have the ratio r, a bit whose probability goes from b to b + t has the ratio
-    `(1 - b - t + (b + t) r) / (1 - b + b r)`, monotone in b: at most `1 - t + t e^L`, or `1 / (1 - t + t e^-L)`, which
-    is no more, as their quotient is `(1-t)^2 + t^2 + t (1-t) (e^L + e^-L) >= 1`. The logarithm of the former is concave
-    and increasing in t, so concave in t^2: the sum over the bits is largest where all t_j are T / sqrt(m).
-    """
-    if loss == math.inf:
-        return math.inf
-    m = change.coordinates
-    with arb_context() as ctx:
-        t = ctx.sqrt(ctx.convert(change.squared_change) / m)
-        return enclosure(m * ctx.log1p(t * ctx.expm1(loss))).upper

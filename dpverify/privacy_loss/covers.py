@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 
-__all__ = ["Branch", "Covers", "Entry", "Made", "members"]
+__all__ = ["Branch", "Covers", "Entry", "Made", "members", "tied"]
 
 Item = TypeVar("Item")
 
@@ -32,10 +32,13 @@ class Branch:
         Of which any pair of the part is a post-processing.
     split : callable
         Returns the smaller parts; none where there is nothing to divide.
+    attained : bool
+        Whether a dataset attains the pair, whatever the others' pairs in other instances are.
     """
 
     pair: PrivacyLossDistribution
     split: Callable[[], Sequence[Branch]] = tuple
+    attained: bool = False
 
 
 class Made(Sequence[Item]):
@@ -79,6 +82,8 @@ class Covers(tuple[Entry, ...]):
     once: tuple[PrivacyLossDistribution, ...]
     single: Callable[[], Sequence[Branch]] | None
     pieces: Sequence[Sequence[PrivacyLossDistribution]]
+    tied: bool = False
+    """Whether datasets attain pairs in all instances only, and no mix of them: see `tied`."""
 
     def __new__(
         cls,
@@ -120,3 +125,14 @@ class Covers(tuple[Entry, ...]):
 def members(entry: Entry) -> list[PrivacyLossDistribution]:
     """Return the pairs of an entry."""
     return [entry] if isinstance(entry, PrivacyLossDistribution) else list(entry)
+
+
+def tied(entries: Sequence[Entry]) -> Covers:
+    """Return entries whose instances share the other users' points, so that no mix of attained pairs need be attained.
+
+    The bounds from above are the same.
+    """
+    same = entries if isinstance(entries, Covers) else Covers(entries, ())
+    made = Covers(same, same.others, same.once, same.single, same.pieces)
+    made.tied = True
+    return made

@@ -7,13 +7,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dpverify.guarantee import CapacityError, Interval
+from dpverify.guarantee import Interval
 from dpverify.privacy_loss.any_mix import AnyMix
+from dpverify.privacy_loss.attained_mix import estimated_epsilon
 from dpverify.privacy_loss.concentration import Concentration, total_loss
 from dpverify.privacy_loss.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.mix_blocks import Block, few_blocks, level_above
+from dpverify.privacy_loss.mixes import Mixes, branches_of, narrowed
 from dpverify.privacy_loss.once import OneInstance
 from dpverify.privacy_loss.step import MOST_LENGTH, choose_step, least_step
 from dpverify.privacy_loss.transform import Composition, WindowTooLargeError
@@ -26,21 +29,20 @@ _MOST_MIX_LENGTH = 2**18
 """Of the windows in the search over mixes, which takes a dozen transforms."""
 _MOST_BYTES = 2**27
 """For a transform at a step that was chosen here: 2^21 cells."""
-_MOST_BLOCKS = 48
-"""Blocks of mixes that are proved one by one; a larger gap where that is not enough."""
-_ESTIMATE_LENGTH = 2**14
 _NEXT_TO_NOTHING = 1e-9
 """The share of an epsilon that is to be decided, or of a nat over the tilt, below which no epsilon is told from 0."""
 _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _USELESS = 1e-5
 """How much of the total's variance the splitting of losses may add before no window of cells is worth its while."""
-_VERY_MANY = 10**5
-"""From so many instances on what is estimated needs no transform."""
 _FINER = 1e-6
 """Of the width that is asked for: one that a window gets closer to if there are more cells to be had."""
 _SHARP, _LOOSE = 5e-4, 6e-4
 """The widths of which single pairs are asked for a better bound, and beyond which a bound is to be improved."""
+_LOOSE_DELTA = 5e-3
+"""The relative width of a delta beyond which it is to be improved: that of epsilon times a large tilt."""
+_MOST_RECURRED = 64
+"""Up to so many instances the recursion over datasets comes first: it is the quicker bound, and the sharper."""
 _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 """Of one loss, along contours."""
 
@@ -106,7 +108,7 @@ class FamilyComposition:
             self.step = 0.0
             return
         if covers.others:
-            estimate = functools.partial(_estimate, instances=instances, delta=reference_delta)
+            estimate = functools.partial(estimated_epsilon, instances=instances, delta=reference_delta)
             groups = [members(entry) for entry in covers.likeliest(instances, estimate)]
             every = _distinct([pair for group in groups for pair in group])
             # What is better by far would only ask for a finer grid.
@@ -119,6 +121,9 @@ class FamilyComposition:
         self._loose = _LOOSE + 2.0 * relative_width
         self._any_mix: AnyMix | None = None
         self._best_attained: tuple[float, float, int] | None = None
+        self._narrow = step is None and relative_width <= _SHARP
+        made = branches_of(pairs)
+        self._every_mix = Mixes([(made, instances)], [(made, lower_pairs, instances)])
         self._groups, self._every, self._attained = groups, every, lower_pairs
         self._bounds = Concentration(every, lower_pairs, instances)
         self._step_given, self._reference = step is not None, reference_delta
@@ -254,7 +259,7 @@ class FamilyComposition:
         rough = self._mixes_bound(ends, attained)
         if rough is not None and rough.epsilon(delta) <= attained * (1.0 + gap):
             return rough.epsilon(delta)
-        blocks, gap = self._partition(tilt, tilt * attained, gap)
+        blocks, gap = self._blocks(tilt, tilt * attained, gap)
         level = self._raised(
             attained * (1.0 + gap),
             blocks,
@@ -279,7 +284,7 @@ class FamilyComposition:
         whole = whole if rough is None else min(whole, rough.delta(epsilon))
         if whole <= attained * (1.0 + self._mix_gap):
             return whole
-        blocks, gap = self._partition(max(end.tilt_at(epsilon) for end in ends), 1.0, self._mix_gap)
+        blocks, gap = self._blocks(max(end.tilt_at(epsilon) for end in ends), 1.0, self._mix_gap)
         level = self._raised(
             attained * (1.0 + gap),
             blocks,
@@ -287,6 +292,24 @@ class FamilyComposition:
             lambda mix: mix.delta(epsilon).upper,
         )
         return min(level, whole)
+
+    def _blocks(self, tilt: float, scale: float, gap: float) -> tuple[list[Block], float]:
+        exponents = [grid.moments.at(tilt)[0] for grid in (*self._ends, self._supremum)]
+        return few_blocks(self.instances, exponents, scale, gap)
+
+    def _raised(
+        self,
+        level: float,
+        blocks: list[Block],
+        exceeds: Callable[[Composition, float], bool],
+        reached: Callable[[Composition], float],
+    ) -> float:
+        return level_above(
+            level,
+            blocks,
+            lambda block, level: exceeds(self._mix(*block), level),
+            lambda block: reached(self._mix(*block)) * (1.0 + self._mix_gap),
+        )
 
     def _improved(self) -> AnyMix | None:
         """Return the bound from single pairs, made where accuracy is wanted; None where it has nothing to go by."""
@@ -297,49 +320,6 @@ class FamilyComposition:
                 self._any_mix = AnyMix(self._singles(), self._attained[worst], self.instances, **at)
         return self._any_mix
 
-    def _partition(self, tilt: float, scale: float, gap: float) -> tuple[list[tuple[int, int]], float]:
-        """Cut [0, instances] into few blocks, each of which an estimate puts within the gap; or a larger gap that does.
-
-        To first order epsilon grows by the growth of the logarithm of the moment generating function over the tilt, and
-        ln(delta) by that growth itself: a block may exceed the worse end by `scale` times the gap.
-        """
-        first, second, supremum = (grid.moments.at(tilt)[0] for grid in (*self._ends, self._supremum))
-        while True:
-            budget = self.instances * max(first, second) + 0.8 * scale * gap
-            blocks, low = list[tuple[int, int]](), 0
-            while low < self.instances and len(blocks) <= _MOST_BLOCKS:
-                room = budget - low * first - (self.instances - low) * second
-                growth = max(supremum - second, 1e-300)
-                high = low + int(min(max(room / growth, 1.0), self.instances - low))
-                blocks.append((low, high))
-                low = high
-            if low == self.instances:
-                return blocks, gap
-            gap *= 2.0
-
-    def _raised(
-        self,
-        level: float,
-        blocks: list[tuple[int, int]],
-        exceeds: Callable[[Composition, float], bool],
-        reached: Callable[[Composition], float],
-    ) -> float:
-        """Return a level that no mix in the blocks exceeds: the given one, or just above what single mixes reached.
-
-        A block of mixes does not exceed the level if its dominating composition does not. One that may is halved, down
-        to two neighbours, which are looked at themselves.
-        """
-        while blocks:
-            low, high = blocks.pop()
-            if high - low <= 1:
-                for mix in (self._mix(low, low), self._mix(high, high)):
-                    if exceeds(mix, level):
-                        level = max(level, reached(mix) * (1.0 + self._mix_gap))
-            elif exceeds(self._mix(low, high), level):
-                middle = (low + high) // 2
-                blocks += [(middle, high), (low, middle)]
-        return level
-
     def delta(self, epsilon: float) -> Interval:
         """Return the largest hockey-stick divergence over every mix of the pairs, as a proved interval."""
         if self._single is not None:
@@ -347,7 +327,16 @@ class FamilyComposition:
         upper, lower = self.delta_upper(epsilon), self._bounds.infinite
         if not self._hopeless() or epsilon < 0.0:
             lower = self._answer(self._reference, lambda: max(c.delta(epsilon).lower for c in self._lower()))
-        return Interval.proved(lower, upper)
+        found = Interval.proved(lower, upper)
+        if not self._narrow or epsilon < 0.0 or self._hopeless():
+            return found
+        return narrowed(
+            found,
+            lambda found: found.upper > (1.0 + _LOOSE_DELTA) * found.lower,
+            functools.partial(self._every_mix.delta_above, epsilon, quick=True),
+            functools.partial(self._every_mix.delta_below, epsilon),
+            functools.partial(self._every_mix.delta_above, epsilon, quick=False),
+        )
 
     def delta_upper(self, epsilon: float) -> float:
         """Return only the upper bound of `delta`, for which nothing need be attained."""
@@ -367,35 +356,44 @@ class FamilyComposition:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._bounds.infinite > delta:
             return Interval(math.inf, math.inf)
-        upper, lower = self.epsilon_upper(delta), self._bounds.epsilon_lower(delta)
+        found = self._within(delta, None, mixes=True)
+        lower = max(found.lower, self._bounds.epsilon_lower(delta))
         if not self._hopeless():
             lower = max(lower, self._lower_epsilon(delta)[0])
-        return Interval.proved(lower, upper)
+        return Interval.proved(lower, found.upper)
 
     def epsilon_upper(self, delta: float, *, decide: float | None = None) -> float:
         """Return only the upper bound of `epsilon`; with `decide`, stop once it is known to be above that or not."""
         if self._single is not None:
             return self._single.epsilon_upper(delta)
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        return self._within(delta, decide, mixes=False).upper
+
+    def _within(self, delta: float, decide: float | None, *, mixes: bool) -> Interval:
+        """Return an interval of epsilon: its lower end is 0 where the upper one is good enough."""
         rough = self._bounds.epsilon_upper(delta)
         if rough == math.inf or self._hopeless() or (decide is not None and rough <= decide):
-            return rough
+            return Interval(0.0, rough)
         found = min(rough, self._answer(delta, lambda: self._worst_epsilon(delta, decide)))
-        sharp = self._singles is None or self._hopeless() or (decide is not None and found <= decide)
-        improved = None if sharp or found <= (1.0 + self._loose) * self._lower_epsilon(delta)[0] else self._improved()
-        return found if improved is None else min(found, improved.epsilon(delta))
+        if not self._narrow or self._hopeless() or (decide is not None and found <= decide):
+            return Interval(0.0, found)
+        above = functools.partial(self._every_mix.epsilon_above, delta)
+        few = functools.partial(above, quick=True), functools.partial(self._along_a_line, delta)
+        steps = (
+            *(few if self.instances <= _MOST_RECURRED else few[::-1]),
+            functools.partial(self._every_mix.epsilon_below, delta),
+            functools.partial(above, quick=False),
+        )
+        return narrowed(
+            Interval.proved(self._lower_epsilon(delta)[0], found),
+            lambda found: found.upper > (1.0 + self._loose) * found.lower,
+            # Searches ask often, and the recursion takes up to a second.
+            *(steps if mixes else few[1:]),
+        )
 
-
-def _estimate(pair: PrivacyLossDistribution, instances: int, delta: float) -> float:
-    """Return about the epsilon of many instances of one pair."""
-    pair = pair.trimmed(_CUT * delta / instances)
-    if instances > _VERY_MANY:  # the approximation at a saddle point is as good as can be, and costs no transform
-        return total_loss([(pair, instances)]).saddle_point(delta)[0]
-    try:
-        step = choose_step(pair, instances, relative_width=1e-4, reference_delta=delta, most_length=_ESTIMATE_LENGTH)
-        return Composition([(connect_the_dots(pair, step), instances)]).epsilon_upper(delta)
-    except CapacityError:
-        return math.inf
+    def _along_a_line(self, delta: float, found: Interval) -> Interval:
+        improved = self._improved()
+        return found if improved is None else Interval.proved(found.lower, min(found.upper, improved.epsilon(delta)))
 
 
 def _distinct(pairs: Sequence[PrivacyLossDistribution]) -> list[PrivacyLossDistribution]:

@@ -20,7 +20,8 @@ __all__ = ["Values", "counted_excess"]
 
 Floats = NDArray[np.float64]
 
-_MOST_COUNTS = 2**16
+_FEW_COUNTS, _MOST_COUNTS, _MOST_ENTRIES = 2**16, 2**19, 2**20
+"""So many counts are summed in any case; more of three values or more, where a contour needs as many nodes for each."""
 _TAIL = 1e-80
 _MOST_RARE = 2**13
 """More copies than this that take another value than the likeliest are not counted."""
@@ -60,6 +61,11 @@ def _counts(start: int, stop: int, parts: int) -> NDArray[np.int64]:
     return np.asarray(rows[rows.sum(axis=1) >= start])
 
 
+def _too_many(stop: int, parts: int) -> bool:
+    ways = math.comb(stop + parts, parts)
+    return ways > _FEW_COUNTS and (parts < 3 or ways > _MOST_COUNTS or ways * parts > _MOST_ENTRIES)
+
+
 def counted_excess(variable: Values, copies: int) -> Interval | None:
     """Return `E[(Z_1 + ... + Z_n)+]` for n independent copies, or None if too many counts would have to be summed.
 
@@ -84,10 +90,10 @@ def counted_excess(variable: Values, copies: int) -> Interval | None:
     if parts == 0 and variable.complete:
         only, off = copies * float(values[base]), copies * float(offs[base])
         return Interval(max(only - off, 0.0) * (1.0 - 4.0 * UNIT), max(only + off, 0.0) * (1.0 + 4.0 * UNIT))
-    if parts == 0 or reach > _MOST_RARE or math.comb(reach + parts, parts) > _MOST_COUNTS:
+    if parts == 0 or reach > _MOST_RARE or _too_many(reach, parts):
         return None
     law = laws.binomial(copies, min(chance, 1.0), _TAIL)
-    if law.stop > _MOST_RARE or math.comb(law.stop + parts, parts) > _MOST_COUNTS:
+    if law.stop > _MOST_RARE or _too_many(law.stop, parts):
         return None
     # Relative: what is left for a rare 0 has the absolute error of all the weights.
     slip = (variable.weight_error + 8.0 * UNIT) * (1.0 / rest if rest > 0.0 and base != values.size - 1 else 2.0)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,16 @@ Floats = NDArray[np.float64]
 
 _MOST_USERS = 2**52
 _FARTHEST = 100.0
+_FAR = 36.0
+"""In deviations of the loss: beyond, a normal one leaves less than 1e-280."""
 _MANY, _WIDE, _LITTLE = 16, 0.02, 1e-280
 """An expectation over so many reports is bounded on a grid, too, if it is so wide and not next to nothing.
 
 Fewer have ratios that are nearly as large as the largest: then little is to be gained.
 """
+_LARGEST = 700.0
+_SHARE = 1e-3
+"""Of delta: less than this is no guide to how far the crossing is."""
 _ROOT2 = math.sqrt(2.0)
 
 
@@ -133,7 +138,7 @@ class HiddenReport:
         return self._answers[epsilon]
 
     def _delta(self, epsilon: float) -> Interval:
-        if epsilon > 700.0:
+        if epsilon > _LARGEST:
             return Interval(0.0, 1.0)
         power = math.exp(epsilon)
         beyond = self.missing + self.seen * (1.0 + self.error) + (1.0 + power) * self.replaced
@@ -141,7 +146,11 @@ class HiddenReport:
         found = self._told(power)
         if self.users > 1 and found.upper > 0.0:
             hidden = self._hidden(power, found)
-            found = Interval.proved(max(found.lower, hidden.lower), min(found.upper, hidden.upper))
+            upper, far = min(found.upper, hidden.upper), _FAR * math.sqrt(self._spread / self.users)
+            if hidden.upper >= found.upper and 0.0 < far < epsilon:
+                # Out of reach, as next to nothing is left: what is left before is no less, and may be in reach.
+                upper = min(upper, self._hidden(math.exp(far), self._told(math.exp(far))).upper)
+            found = Interval.proved(max(found.lower, hidden.lower), upper)
         lower = (found.lower + below) * (1.0 - 4.0 * UNIT)
         upper = (found.upper + beyond) * (1.0 + 8.0 * UNIT) + SUBNORMAL
         return Interval.proved(min(lower, 1.0), min(upper, 1.0))
@@ -199,6 +208,11 @@ class HiddenReport:
         if guess is None:
             excess = bisected(lambda epsilon: _normal(deviation, epsilon) <= delta, 0.0, _FARTHEST, relative=1e-6)
             guess = excess[1]
+        if self.seen == self.replaced == 0.0 and self._told(1.0).upper > delta:
+            edge = bisected(lambda point: self._told(math.exp(point)).upper == 0.0, 0.0, _LARGEST, relative=1e-15)[1]
+            if guess > edge:
+                # A normal law is no guide to few users.
+                return self._crossing_near(edge, delta, profile, above=above)
 
         def slope(epsilon: float) -> float:
             # -d ln H / d eps of a normal loss; nothing is lost if it underflows.
@@ -206,6 +220,31 @@ class HiddenReport:
             return max(tail / max(_normal(deviation, epsilon), 1e-300), 1.0)
 
         return crossing(profile, delta, guess, slope=slope, above=above, scale=1e-3 * min(deviation, 1.0))
+
+    def _crossing_near(self, edge: float, delta: float, profile: Callable[[float], float], *, above: bool) -> float:
+        """Return the crossing where what one report tells, not the crowd, decides: next to the largest loss, as a rule.
+
+        There the divergence is about a share of what the report tells if it is known to be hers, which falls to 0 at
+        `edge`, and that share hardly moves. So the search is for the logarithm of that.
+        """
+        most = self._told(1.0).upper
+
+        @cache
+        def epsilon(fallen: float) -> float:
+            level = most * math.exp(-fallen)
+            return bisected(lambda point: self._told(math.exp(point)).upper <= level, 0.0, edge, relative=1e-15)[1]
+
+        guess, least = math.log(most / delta), _SHARE * delta
+        found = crossing(
+            lambda fallen: max(profile(epsilon(fallen)), least),
+            delta,
+            guess,
+            slope=lambda _: 1.0,
+            above=above,
+            scale=1.0,
+            relative=1e-8,
+        )
+        return epsilon(found) if 0.0 < found < math.inf else found
 
 
 def _normal(deviation: float, epsilon: float) -> float:

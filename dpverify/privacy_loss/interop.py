@@ -1,6 +1,6 @@
 """To and from dp-accounting: its PrivacyLossDistribution, and an event and accountant for shuffle protocols.
 
-Needs the optional dependency `dp-accounting` (`pip install 'dpverify[accounting]'`).
+Needs the optional dependency `dp-accounting` (`pip install '.[accounting]'`).
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ _TILT_STEP = 0.02
 _TILT_STEPS = 13
 """Golden sections of the tilts that are looked at, to about such a multiple."""
 _FULL_WIDTH = 1e-4
-_NEARLY_FULL = 0.9
-"""From this share of T^2 in m on, charging all coordinates in full may be sharper: the smaller bound is taken."""
+_NEARLY_FULL, _OF_FEW, _FEW = 0.9, 0.25, 8
+"""From these shares of T^2 in m on, charging all coordinates in full may be sharper, with more than few or few of them:
+the smaller bound is taken."""
 _LEAST_DEVIATION = 1e-100
 _LEAST_SQUARE = 1e-100
 """No smaller T^2 is computed with: squares of the changes would leave the floats, and more change only reveals more."""
@@ -88,6 +89,8 @@ class JointChange:
         it is trivial.
     reference_delta : float
         Where accuracy is wanted: what is far less likely is cut, and charged.
+    guess : bool
+        Whether upper ends need only be about right, within a few per cent, for searches: they then prove nothing.
     """
 
     def __init__(
@@ -97,13 +100,14 @@ class JointChange:
         *,
         attained: Sequence[PrivacyLossDistribution] = (),
         reference_delta: float = 1e-6,
+        guess: bool = False,
     ) -> None:
         if not pairs:
             raise ValueError("pairs is empty, but must hold at least one distribution.")
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._attained = AttainedChange(attained, change, reference_delta)
         self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
-        self._grid = ChangeGrid(change, -math.log(reference_delta))
+        self._grid = ChangeGrid(change, -math.log(reference_delta), guess=guess)
         cut = _CUT * reference_delta / change.coordinates
         covering = pairs if isinstance(pairs, Covers) else Covers(pairs, ())
         groups = [members(entry) for entry in sharpest(covering, self._grid, reference_delta, cut)]
@@ -127,7 +131,7 @@ class JointChange:
         self._known: dict[float, Floats] = {}
         # Of both laws, in total variation: the sum of all changes.
         self._distance = math.sqrt(change.squared_change * m) * (1.0 + 8.0 * UNIT)
-        self._every, self._pairs, self._reference = [pair for group in groups for pair in group], pairs, reference_delta
+        self._attained_in_full, self._pairs, self._reference = attained, pairs, reference_delta
 
     def _in_full(self, question: Callable[[FamilyComposition], float]) -> float:
         """Return an upper bound that all coordinates in full have, or inf where they are far more than T^2.
@@ -135,11 +139,14 @@ class JointChange:
         Or where that takes a larger grid than fits, or squares that leave the floats: it is there only to be smaller.
         """
         m = self.change.coordinates
-        if self.change.squared_change < _NEARLY_FULL * m or self.deviation < _LEAST_DEVIATION:
+        share = _NEARLY_FULL if m > _FEW else _OF_FEW
+        if self.change.squared_change < share * m or self.deviation < _LEAST_DEVIATION:
             return math.inf
         accuracy = {"relative_width": _FULL_WIDTH, "reference_delta": self._reference}
+        # The first pair is the end of the family; another piece of a cover may be above what a sharper cover bounds.
+        attained = self._attained_in_full or members(self._pairs[0])[:1]
         try:
-            return question(FamilyComposition(self._pairs, m, attained=self._every, **accuracy))
+            return question(FamilyComposition(self._pairs, m, attained=attained, **accuracy))
         except CapacityError:
             return math.inf
 
@@ -184,7 +191,8 @@ class JointChange:
     def _atoms(self) -> list[dict[int, list[LossAtoms]]]:
         """The same without losses so rare that they fade."""
         # In proportion to what moves cost that are mixed from this one: so it adds up.
-        least = np.append(self._grid.sizes[0], self._grid.sizes[:-1]) ** 2
+        sizes = self._grid.sizes
+        least = (sizes if self._grid.guess else np.append(sizes[0], sizes[:-1])) ** 2
         return [
             {
                 level: [atoms.faded(self._fades * float(cost) / self.change.squared_change) for atoms in each]
@@ -347,7 +355,7 @@ class JointChange:
             listed += self._faded
         apart = self._distance + max(-math.expm1(min(epsilon, 0.0)), 0.0)
         upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
-        return min(upper, self._in_full(lambda full: full.delta_upper(epsilon)))
+        return min(upper, self._in_full(lambda full: full.delta(epsilon).upper))
 
     def epsilon_upper(self, delta: float, *, decide: float = 0.0) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
@@ -358,7 +366,7 @@ class JointChange:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._distance <= delta:
             return 0.0
-        otherwise = self._in_full(lambda full: full.epsilon_upper(delta))
+        otherwise = self._in_full(lambda full: full.epsilon(delta).upper)
         if delta <= self._infinite * (1.0 + 8.0 * UNIT):
             return otherwise
         left = (delta - self.left_out) * (1.0 - 8.0 * UNIT)

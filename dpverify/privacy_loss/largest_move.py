@@ -10,6 +10,12 @@ None of these costs more than the largest. With `E e^(theta loss) <= M` for all 
 theta^theta / (1+theta)^(1+theta)`, as that is the most that `e^(-theta u) (1 - e^-u)` is for u > 0. Exchanging before
 and after makes a change of the same cost: for y < 0 `H_y = 1 - e^y + e^y H'_(-y)`, H' bounded likewise. That is far
 less than 1, and sharp where R is small. Where it is not, the bound on all changes no move of which costs more is taken.
+
+**The bound need not fall as x grows**: for y < 0 that on H'_(-y) grows with y, and `1 - e^y (1 - H'_(-y))` may. The
+divergence falls. So where a bisection finds the bound to be at most delta at some x, the *divergence* is at most delta
+at x and at every x' > x: `LargestMove.epsilon` looks for any such x, part by part, and takes the largest. Nothing rests
+on what the bound does elsewhere. A part that an earlier x suits is left there, which the truth alone justifies, and an
+upper end that is taken unasked is one that `among` proves.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class ListedReports:
     def branch(self, first: int, unsure: int, *, up: bool) -> Branch:
         """Return one direction of a cell."""
         pair = self.pair(first, unsure)
-        return Branch(pair.up if up else pair.down, functools.partial(self._parts, first, unsure, up))
+        parts = functools.partial(self._parts, first, unsure, up)
+        return Branch(pair.up if up else pair.down, parts, attained=unsure == 0)
 
     def _parts(self, first: int, unsure: int, up: bool) -> Sequence[Branch]:
         width = -(-(unsure + 1) // _PARTS)

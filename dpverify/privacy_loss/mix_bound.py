@@ -35,6 +35,10 @@ class MixBound:
     """`H_x <= max over k of (e^(log_sums_k - tilt x) + G(k)) + the terms + rest`, for no or one rare loss and more.
 
     G is None where such sets are among the terms.
+
+    What is computed for k and for each term is at most 1. That takes nothing away: where one of these exponentials is
+    above 1 so is the maximum, and where a term is so is the sum; what is left of either is 1 at least, which no
+    divergence exceeds. Where none is above 1 nothing is cut.
     """
 
     tilt: float

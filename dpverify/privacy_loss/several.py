@@ -17,8 +17,8 @@ the datasets of different instances have nothing to do with each other.
 
 from __future__ import annotations
 
+import functools
 import itertools
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from dpverify.privacy_loss.contour_composition import ContourComposition
 from dpverify.privacy_loss.covers import Covers, Entry, members
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.mixes import Mixes, Step, branches_of, narrowed
 from dpverify.privacy_loss.saddle import LossMoments
 from dpverify.privacy_loss.step import least_step, step_for
 from dpverify.privacy_loss.together import AnyOf, Together
@@ -44,6 +45,10 @@ _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _NARROW = 3e-4
 """An interval that is relatively no wider needs no other bound."""
+_FEW_LAWS = 24
+"""More than so many are not mixed by the recursion, which would take each user's datasets of every day."""
+_LOOSE_DELTA = 3e-3
+"""And so one of delta."""
 _MOST_LENGTH = 2**16
 _MOST_BYTES = 2**27
 
@@ -82,7 +87,7 @@ class SeveralLaws:
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         total = sum(counts)
         cut = self._cut = _CUT * reference_delta / total
-        self._entries = families
+        self._entries, self._attained_all = families, attained
         self._attained = [[pair.trimmed(cut) for pair in pairs] for pairs in attained]
         parts = [
             ((pairs or members(family[0]))[0], count)
@@ -137,6 +142,17 @@ class SeveralLaws:
     def attained(self, counts: Sequence[int]) -> list[tuple[PrivacyLossDistribution, int]]:
         """Return the pairs that are attained at once in so many instances of each, where one is known."""
         return [(pairs[0], count) for pairs, count in zip(self._attained, counts, strict=True) if pairs and count]
+
+    def mixes(self, upper: Sequence[int], lower: Sequence[int]) -> Mixes:
+        """Return all mixes of so many instances of each, from above, and those that are attained of so many."""
+        made = [branches_of(entries) for entries in self._entries]
+        # What is tied attains one pair in all instances, and not another one in another family of the same users.
+        attained = [
+            one if isinstance(entries, Covers) and entries.tied else every
+            for entries, one, every in zip(self._entries, self._attained, self._attained_all, strict=True)
+        ]
+        below = zip(made, attained, lower, strict=True)
+        return Mixes(list(zip(made, upper, strict=True)), list(below))
 
     def coarser(self) -> None:
         """Put everything on a grid of four times the step."""
@@ -269,7 +285,14 @@ class SeveralComposition:
                 min(each.delta(epsilon).upper for each in upper),
             )
         )
-        return self._narrowed(found, lambda curve: curve.delta(epsilon))
+        return self._narrowed(
+            found,
+            _LOOSE_DELTA,
+            lambda found: Interval.proved(found.lower, min(found.upper, self._together.delta(epsilon).upper)),
+            functools.partial(self._mixes.delta_above, epsilon, quick=True),
+            functools.partial(self._mixes.delta_below, epsilon),
+            functools.partial(self._mixes.delta_above, epsilon, quick=False),
+        )
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
@@ -279,15 +302,27 @@ class SeveralComposition:
                 min(each.epsilon_upper(delta) for each in upper),
             )
         )
-        return self._narrowed(found, lambda curve: curve.epsilon(delta))
+        return self._narrowed(
+            found,
+            _NARROW,
+            lambda found: Interval.proved(found.lower, min(found.upper, self._together.epsilon(delta).upper)),
+            functools.partial(self._mixes.epsilon_above, delta, quick=True),
+            functools.partial(self._mixes.epsilon_below, delta),
+            functools.partial(self._mixes.epsilon_above, delta, quick=False),
+        )
 
     @cached_property
     def _together(self) -> Together:
         """The bound from single pairs in all instances."""
         return Together(self._laws.parts(self._counts[0]), (), self._laws.reference_delta)
 
-    def _narrowed(self, found: Interval, ask: Callable[[Together], Interval]) -> Interval:
-        """Return an answer with that bound's upper end, where all instances are met and it may be less."""
-        if not self._all or not _NARROW * found.upper < found.width < math.inf:
+    @cached_property
+    def _mixes(self) -> Mixes:
+        return self._laws.mixes(*self._counts)
+
+    def _narrowed(self, found: Interval, enough: float, *steps: Step) -> Interval:
+        """Return an answer narrowed by other bounds, where all instances are met; of many laws by the first of them."""
+        if not self._all:
             return found
-        return Interval.proved(found.lower, min(found.upper, ask(self._together).upper))
+        few = sum(count > 0 for count in self._counts[0]) <= _FEW_LAWS
+        return narrowed(found, lambda found: enough * found.upper < found.width, *(steps if few else steps[:1]))

@@ -141,7 +141,11 @@ class Composition:
                 known.tilt == 0.0 and epsilon <= known.mean
             ):
                 return known
-        made = self._transform(self._total.tilt_at(epsilon))
+        tilt = self._total.tilt_at(epsilon)
+        for known in self._tilted:  # beyond the reach of any tilt: next to the largest total of the common losses
+            if known.tilt == tilt:
+                return known
+        made = self._transform(tilt)
         self._tilted = [made, *self._tilted[:3]]
         return made
 

@@ -19,11 +19,16 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["TwoValuedCurve", "composed_delta", "composed_epsilon"]
 
-_BITS = 192
-_TRUNCATION = flint.arb(2) ** -128
-"""Where a binomial tail is cut, relative to the part that was summed; the cut enters the ball."""
+_BITS, _GUARD = 192, 64
+"""Of all balls, behind what a small eps0 cancels; a binomial tail is cut, relative to the part that was summed, so many
+bits before: the cut enters the ball."""
 _MOST_TERMS = 2e5
 """How many terms of a binomial tail are added up at most: a second's work over all tails that an answer takes."""
+
+
+def _bits(epsilon0: float) -> int:
+    """Return the working precision: both sides' tails differ by no more than about eps0, relatively."""
+    return _BITS + max(0, -math.frexp(epsilon0)[1])
 
 
 def _lower_tail(trials: int, most: int, odds: flint.arb) -> flint.arb:
@@ -35,22 +40,23 @@ def _lower_tail(trials: int, most: int, odds: flint.arb) -> flint.arb:
     log_choose = flint.arb(trials + 1).lgamma() - flint.arb(most + 1).lgamma() - flint.arb(trials - most + 1).lgamma()
     term: flint.arb = (log_choose + most * odds.log() - trials * odds.log1p()).exp()
     total = term
-    inverse = 1 / odds
+    inverse, cut = 1 / odds, flint.arb(2) ** (_GUARD - flint.ctx.prec)
     for successes in range(most, 0, -1):
         ratio = inverse * successes / (trials - successes + 1)
         term *= ratio
         total += term
         # Below the mean the ratios fall with `successes`, so that a geometric series bounds all that is left.
-        if successes % 32 == 0 and term * ratio < total * _TRUNCATION * (1 - ratio):
+        if successes % 32 == 0 and term * ratio < total * cut * (1 - ratio):
             return total + (term * ratio / (1 - ratio)).union(0)
     return total
 
 
 def _tails(epsilon0: float, mechanisms: int, most: int) -> tuple[flint.arb, flint.arb]:
     """Return the masses, under the two sides of m-fold randomized response, of at most `most` lies."""
-    # A tail that starts next to its mean is summed over about 13 standard deviations: e^(-13^2/2) is 2^-128 and less.
+    # A tail that starts next to its mean is summed over d standard deviations where e^(-d^2/2) is cut: 13 for 2^-128.
+    deviations = math.sqrt(2.0 * math.log(2.0) * (_bits(epsilon0) - _GUARD))
     spread = math.sqrt(mechanisms) / (1.0 + math.exp(min(epsilon0, 700.0) / 2.0))
-    if min(13.0 * 2.0 * spread, most) > _MOST_TERMS:
+    if min(deviations * 2.0 * spread, most) > _MOST_TERMS:
         raise CapacityError(
             f"{mechanisms} mechanisms at epsilon0={epsilon0:.4g} are too many to add up their binomial tails."
         )
@@ -67,7 +73,7 @@ def composed_delta(epsilon0: float, mechanisms: int, epsilon: Fraction) -> flint
     most = math.ceil((mechanisms - epsilon / Fraction(epsilon0)) / 2) - 1
     if most < 0:
         return flint.arb(0)
-    with arb_context(_BITS) as ctx:
+    with arb_context(_bits(epsilon0)) as ctx:
         first, second = _tails(epsilon0, mechanisms, most)
         return flint.arb(first - ctx.exp(epsilon) * second)
 
@@ -85,7 +91,7 @@ def composed_epsilon(epsilon0: float, mechanisms: int, delta: float) -> flint.ar
     mean, deviation = mechanisms / (1 + math.exp(min(epsilon0, 700.0))), math.sqrt(mechanisms) / 2
     quantile = math.sqrt(-2 * math.log(delta)) if delta > 0 else mechanisms
     lies = largest_integer(enough, int(mean - quantile * deviation), 0, mechanisms // 2 + 1)
-    with arb_context(_BITS) as ctx:
+    with arb_context(_bits(epsilon0)) as ctx:
         right, left = ctx.convert(kink(lies)), ctx.convert(kink(lies + 1))
         # Between two kinks the divergence is A - e^epsilon B.
         first, second = _tails(epsilon0, mechanisms, lies)

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import counted, rounded_down, rounded_up, unrounded
+from dpverify.digits import counted, rounded_down, rounded_up, typed, unrounded
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def amplified_table(found: Amplified) -> RenderableType:
         reasons += [value] if isinstance(value, str) else []
     of = ", ".join(f"{name} = {value:g}" for name, value in found.parameters.items())
     rounds = f"{found.rounds:,} rounds, " if found.rounds > 1 else ""
-    title = f"{found.randomizer}, {of}, n = {counted(found.users, 'user')}, {rounds}delta = {unrounded(found.delta)}"
+    title = f"{found.randomizer}, {of}, n = {counted(found.users, 'user')}, {rounds}delta = {typed(found.delta)}"
     legend = (
         f"The upper end holds for {found.covered}; the lower end is attained by a mechanism and a dataset. All n users "
         "follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
@@ -94,6 +94,6 @@ def inverse_table(result: dict[str, Any]) -> RenderableType:
     table.add_row("of one report", rounded_down(ends["lower"], _DIGITS), _up(ends["upper"]))
     title = (
         f"{result['randomizer']}, n = {counted(result['users'], 'user')}, for epsilon = {unrounded(result['epsilon'])} "
-        f"at delta = {unrounded(result['delta'])}"
+        f"at delta = {typed(result['delta'])}"
     )
     return Group(Text(title, style="bold"), table)

@@ -52,7 +52,7 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
         *(Text(f"Found: {result.check}: {result.evidence}.") for result in found),
         *(Text(f"Diagnosis: {sentence.removesuffix('.')}.") for sentence in report.diagnosis),
         table,
-        Text(f"p: adjusted for all tests (Holm); false alarms have probability {report.level:g} at most.{weak}"),
+        Text(f"p: adjusted for all tests; false alarms have probability {report.level:g} at most.{weak}"),
         *_limits(report, every),
     )
 

@@ -55,9 +55,9 @@ def budget_table(budgets: InstanceBudgets) -> RenderableType:
             table.add_row(row.composition, "-", "-")
             lines.append(f"{row.composition}: {row.error}")
             continue
-        table.add_row(
-            row.composition, *(rounded_down(Fraction(share), _DIGITS) for share in (row.epsilon0, row.delta0))
-        )
+        shares = (row.epsilon0_limit, row.epsilon0), (row.delta0_limit, row.delta0)
+        numbers = (Fraction(value) if limit is None else limit for limit, value in shares)
+        table.add_row(row.composition, *(rounded_down(number, _DIGITS) for number in numbers))
         if row.parameters is not None:
             shown = ", ".join(
                 f"{name}={value if isinstance(value, str) else unrounded(value)}"

@@ -64,10 +64,9 @@ def errata_page(theorems: Sequence[Mapping[str, Any]]) -> str:
         _GENERATED.format("errata"),
         _filled(
             f"What is wrong or misleading in the documents, {len(wrong)} items: first what concerns privacy, and what "
-            "fails before what holds under a condition that is not stated. *Proof wrong* is said where a step of a "
-            "printed proof is false and what it was to prove is not refuted, *code differs* where the authors' program "
-            "does something else than the text, or is all there is. Every figure was computed; each item says by what, "
-            "and how to compute it again. Cite keys are those of [references.md](references.md)."
+            "fails before what holds under a condition that is not stated. When an entry has which verdict, one rule "
+            "for all says: [ledger.md](ledger.md#the-rule). Every figure was computed; each item says by what, and how "
+            "to compute it again. Cite keys are those of [references.md](references.md)."
         ),
     ]
     for concern, title in _SECTIONS.items():
@@ -77,7 +76,11 @@ def errata_page(theorems: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def coverage_page(theorems: Sequence[Mapping[str, Any]], statements: Sequence[tuple[str, str, str, str]]) -> str:
+def coverage_page(
+    theorems: Sequence[Mapping[str, Any]],
+    statements: Sequence[tuple[str, str, str, str]],
+    rule: tuple[str, Mapping[str, str]],
+) -> str:
     """Return how many entries there are by document and verdict, and what each numbered statement came to.
 
     Parameters
@@ -86,6 +89,8 @@ def coverage_page(theorems: Sequence[Mapping[str, Any]], statements: Sequence[tu
         The entries of the ledger.
     statements : sequence of (str, str, str, str)
         Document, item, its number elsewhere, and its entries with their verdicts, or why there is none.
+    rule : (str, dict)
+        How a claim is read, and what each verdict means.
     """
     counts = Counter((entry["source"].split(",")[0].split()[0], entry["verdict"]) for entry in theorems)
     documents = sorted(
@@ -108,6 +113,11 @@ def coverage_page(theorems: Sequence[Mapping[str, Any]], statements: Sequence[tu
     for document in documents:
         row = [counts[document, verdict] for verdict in shown]
         lines.append(f"| {document} | {' | '.join(str(n) if n else '' for n in row)} | {sum(row)} |")
+    lines += ["", "## The rule", "", _filled(rule[0]), ""]
+    lines += [
+        textwrap.fill(f"- *{verdict}*: {means};", 120, subsequent_indent="  ") for verdict, means in rule[1].items()
+    ]
+    lines[-1] = lines[-1][:-1] + "."
     lines += ["", "## Numbered statements", "", "| document | statement | elsewhere | entries |", "|---|---|---|---|"]
     lines += [f"| {' | '.join(row)} |" for row in statements]
     return "\n".join(lines) + "\n"

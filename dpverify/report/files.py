@@ -46,8 +46,9 @@ def check_path(path: Path, name: str, endings: Collection[str] = (), read: Itera
         if path.exists() and any(other.exists() and path.samefile(other) for other in read):
             raise ValueError(f"{said} must be another file than those that are read, which it would replace.")
         folder = path.resolve().parent
-    except OSError as error:  # such as a name that is too long
-        raise ValueError(f"{said} must be a file that can be written: {error.strerror}.") from None
+    except (OSError, RuntimeError) as error:  # such as a name that is too long, or links that lead to each other
+        reason = getattr(error, "strerror", error)
+        raise ValueError(f"{said} must be a file that can be written: {reason}.") from None
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -74,10 +75,14 @@ def replaced(path: Path) -> Iterator[str]:
     os.close(handle)
     try:
         yield name
-        # mkstemp makes a private file; this one has the permissions that any new file has.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
+        # mkstemp makes a private file; this one has the permissions of what it replaces, or that any new file has.
+        try:
+            mode = path.stat().st_mode & 0o777
+        except FileNotFoundError:
+            umask = os.umask(0)
+            os.umask(umask)
+            mode = 0o666 & ~umask
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)

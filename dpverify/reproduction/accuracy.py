@@ -17,17 +17,37 @@ from dpverify.claims.registry import claims_of
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.planning.plan import plan
+from dpverify.reproduction.embeddings import Embeddings
 from dpverify.reproduction.experiment import Setting
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import FourierPairs, GaussianFeatures, LinearMap, LSQFamily, RandomSigns
 
-__all__ = ["DELTA", "KERNELS", "Way", "accuracies", "central", "family_of", "planned", "squared_change"]
+__all__ = [
+    "DELTA",
+    "KERNELS",
+    "SOURCES",
+    "Way",
+    "above_chance",
+    "accuracies",
+    "central",
+    "differences",
+    "family_of",
+    "planned",
+    "squared_change",
+]
 
 DELTA = "1e-6"
 """As the source has it for its larger data sets."""
 KERNELS = ("Gaussian", "IP")
+SOURCES = {
+    "DBPedia-14": (560_000, 768, 14, "1e-6"),
+    "AG News": (120_000, 768, 4, "1e-6"),
+    "SST2": (67_300, 768, 2, "1e-5"),
+    "CIFAR-10": (50_000, 6_144, 10, "1e-5"),
+}
+"""The data of wagner2025, section 4: users, dimension, classes and delta."""
 
 
 class Way(StrEnum):
@@ -58,6 +78,24 @@ def family_of(kernel: str, dimension: int, way: Way) -> tuple[LSQFamily, int]:
         limit = min(2.0 / math.sqrt(dimension), 1.0)
         return unbiased(LinearMap(dimension, "haar", limit, radius=1.0)), 1
     return RandomSigns(dimension), dimension
+
+
+def differences(data: Embeddings, *names: str) -> str:
+    """Return how data, users, dimension and delta differ from the source's, in a sentence; from all without names."""
+    theirs = "; ".join(
+        f"{name}, n = {n:,}, d = {d:,}, {classes} classes, delta = {delta}"
+        for name, (n, d, classes, delta) in SOURCES.items()
+        if name in (names or SOURCES)
+    )
+    ours = f"{data.name}, n = {len(data.train[0]):,}, d = {data.dimension}, {data.classes} classes, delta = {DELTA}"
+    return f"In the source: {theirs}. Here: {ours}."
+
+
+def above_chance(data: Embeddings, accuracy: float | None) -> bool:
+    """Return whether an accuracy is above that of the largest class of the held-out points by 3 standard errors."""
+    labels = data.test[1]
+    chance = float(np.bincount(labels).max()) / len(labels)
+    return accuracy is not None and accuracy > chance + 3.0 * math.sqrt(chance * (1.0 - chance) / len(labels))
 
 
 @functools.cache

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.reproduction.accuracy import DELTA, KERNELS, Way, accuracies, central, planned
+from dpverify.reproduction.accuracy import (
+    DELTA,
+    KERNELS,
+    SOURCES,
+    Way,
+    above_chance,
+    accuracies,
+    central,
+    differences,
+    planned,
+)
 from dpverify.reproduction.experiment import Experiment, Finding, Panel, Reproduction, Row, Setting
 
 __all__ = ["EXPERIMENTS"]
@@ -72,12 +82,18 @@ def _references(setting: Setting, epsilons: Sequence[str], label_epsilon: float 
 
 
 def _value(rows: Sequence[Row], **wanted: Any) -> list[float]:
-    """Return the accuracies of the rows that match, by rising epsilon; chance where there is no row to compare."""
+    """Return the accuracies of the rows that match, by rising epsilon; 0, below chance, where there are none."""
     return [
         row["accuracy"] if row["accuracy"] is not None else 0.0
         for row in rows
         if all(row[key] == value for key, value in wanted.items())
     ]
+
+
+def _telling(setting: Setting, *columns: Sequence[float]) -> list[tuple[float, ...]]:
+    """Return the settings in which at least one of the accuracies compared is above chance: the others tell nothing."""
+    rows = zip(*columns, strict=True)
+    return [row for row in rows if any(above_chance(setting.data, value) for value in row)]
 
 
 def _budgets(label_epsilon: float, setting: Setting, name: str, source: str, what: str) -> Reproduction:
@@ -90,12 +106,14 @@ def _budgets(label_epsilon: float, setting: Setting, name: str, source: str, wha
     findings = [
         Finding(
             "without privacy the inner product kernel outperforms the Gaussian kernel",
-            free["IP"] > free["Gaussian"],
+            free["IP"] > free["Gaussian"] if _telling(setting, *([value] for value in free.values())) else None,
             f"{free['IP']:.3f} against {free['Gaussian']:.3f}",
         ),
         Finding(
             "central DP closely matches the accuracy without privacy already at small epsilon",
-            all(curator[kernel] > free[kernel] - 0.03 for kernel in KERNELS),
+            all(curator[kernel] > free[kernel] - 0.03 for kernel in KERNELS)
+            if all(above_chance(setting.data, free[kernel]) for kernel in KERNELS)
+            else None,
             f"at epsilon {least:g}: "
             + ", ".join(f"{kernel} {curator[kernel]:.3f} of {free[kernel]:.3f}" for kernel in KERNELS),
         ),
@@ -105,24 +123,17 @@ def _budgets(label_epsilon: float, setting: Setting, name: str, source: str, wha
         findings.append(
             Finding(
                 f"with randomized response and a small budget the Gaussian kernel is ahead ({way} parameters)",
-                gaussian > inner,
+                gaussian > inner if _telling(setting, [gaussian], [inner]) else None,
                 f"at epsilon {least:g}: Gaussian {gaussian:.3f}, inner product {inner:.3f}",
             )
         )
-        better = [
-            noisy >= response - 0.02
-            for kernel in KERNELS
-            for noisy, response in zip(
-                _value(rows, kernel=kernel, bitsum="3nb", accounting=way.value),
-                _value(rows, kernel=kernel, bitsum="rr", accounting=way.value),
-                strict=True,
-            )
-        ]
+        three, response = (_value(rows, bitsum=bitsum, accounting=way.value) for bitsum in ("3nb", "rr"))
+        better = [noisy >= other - 0.02 for noisy, other in _telling(setting, three, response)]
         findings.append(
             Finding(
                 f"3NB is at least as accurate as randomized response ({way} parameters)",
-                all(better),
-                f"{sum(better)} of {len(better)} settings",
+                all(better) if better else None,
+                f"{sum(better)} of {len(better)} settings; both at chance in {len(three) - len(better)}",
             )
         )
     shown = [row for row in rows if row["bitsum"] in ("rr", "no privacy, joint features")]
@@ -139,7 +150,8 @@ def _budgets(label_epsilon: float, setting: Setting, name: str, source: str, wha
         )
         for kernel in KERNELS
     )
-    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, _NOTES)
+    notes = (*_NOTES, differences(setting.data))
+    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, notes)
 
 
 def _local(setting: Setting, name: str, source: str, what: str) -> Reproduction:
@@ -149,20 +161,16 @@ def _local(setting: Setting, name: str, source: str, what: str) -> Reproduction:
     )
     findings = []
     for way in Way:
-        gains = [
-            shuffled - local
-            for kernel in KERNELS
-            for shuffled, local in zip(
-                _value(rows, kernel=kernel, bitsum="rr", accounting=way.value),
-                _value(rows, kernel=kernel, bitsum="local-rr"),
-                strict=True,
-            )
-        ]
+        shuffled, local = _value(rows, bitsum="rr", accounting=way.value), _value(rows, bitsum="local-rr")
+        gains = [ours - theirs for ours, theirs in _telling(setting, shuffled, local)]
+        rest = f"both at chance in {len(shuffled) - len(gains)} of {len(shuffled)} settings"
         findings.append(
             Finding(
                 f"shuffled DP attains considerably higher accuracy than local DP ({way} parameters)",
-                float(np.mean(gains)) > 0.05,
-                f"by {np.mean(gains):.3f} on average, from {min(gains):.3f} to {max(gains):.3f}",
+                float(np.mean(gains)) > 0.05 if gains else None,
+                f"by {np.mean(gains):.3f} on average, from {min(gains):.3f} to {max(gains):.3f}; {rest}"
+                if gains
+                else rest,
             )
         )
     panels = tuple(
@@ -182,27 +190,30 @@ def _local(setting: Setting, name: str, source: str, what: str) -> Reproduction:
         )
         for kernel in KERNELS
     )
-    notes = (*_NOTES, "Local DP composes randomized response by its exact law, as nothing is published for it.")
+    by_law = "Local DP composes randomized response by its exact law, as nothing is published for it."
+    notes = (*_NOTES, by_law, differences(setting.data))
     return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, notes)
 
 
-def _labels(setting: Setting, name: str, source: str, what: str) -> Reproduction:
+def _labels(data: str, setting: Setting, name: str, source: str, what: str) -> Reproduction:
     label_epsilons = (None, 5.0, 1.0) if setting.quick else (None, 7.0, 5.0, 3.0, 1.0)
     epsilons = ("2",) if setting.quick else ("2", "4.5", "7")
     bitsums = ("rr",) if setting.quick else ("rr", "3nb")
     rows = [row for label_epsilon in label_epsilons for row in _private(setting, bitsums, Way, epsilons, label_epsilon)]
     findings = []
     for way in Way:
-        clear, five, one = (
+        columns = [
             _value(rows, accounting=way.value, label_epsilon=float("inf") if value is None else value)
             for value in (None, 5.0, 1.0)
-        )
-        drop, fall = (float(np.mean(np.subtract(clear, other))) for other in (five, one))
+        ]
+        told = _telling(setting, *columns)
+        rest = f"at chance in {len(columns[0]) - len(told)} of {len(columns[0])} settings"
+        drop, fall = (float(np.mean([row[0] - row[place] for row in told] or [0.0])) for place in (1, 2))
         findings.append(
             Finding(
                 f"accuracy hardly changes from labels in the clear to a label budget of 5 ({way} parameters)",
-                drop < 0.03,
-                f"{drop:.3f} lower on average; at a label budget of 1 {fall:.3f} lower",
+                drop < 0.03 if told else None,
+                f"{drop:.3f} lower on average; at a label budget of 1 {fall:.3f} lower; {rest}" if told else rest,
             )
         )
     panels = tuple(
@@ -224,7 +235,8 @@ def _labels(setting: Setting, name: str, source: str, what: str) -> Reproduction
         )
         for kernel in KERNELS
     )
-    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, _NOTES)
+    notes = (*_NOTES, differences(setting.data, data))
+    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, notes)
 
 
 def _made() -> Iterable[Experiment]:
@@ -238,8 +250,8 @@ def _made() -> Iterable[Experiment]:
     yield Experiment(name, source, what, functools.partial(_local, name=name, source=source, what=what))
     for number in (2, 3, 4, 5):
         name, source = f"wagner2025-table-{number}", f"wagner2025, Table {number}"
-        what = "accuracy by label budget"
-        yield Experiment(name, source, what, functools.partial(_labels, name=name, source=source, what=what))
+        what, data = "accuracy by label budget", list(SOURCES)[number - 2]
+        yield Experiment(name, source, what, functools.partial(_labels, data, name=name, source=source, what=what))
 
 
 EXPERIMENTS = tuple(_made())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.claims.bitsum import claims_of
-from dpverify.reproduction.accuracy import DELTA, Way, planned
+from dpverify.reproduction.accuracy import DELTA, Way, differences, planned
 from dpverify.reproduction.experiment import Experiment, Finding, Panel, Reproduction, Row, Setting
 
 __all__ = ["EXPERIMENTS"]
@@ -66,6 +66,7 @@ def _messages(setting: Setting) -> Reproduction:
     notes = (
         f"delta = {DELTA}, {dimension} bits per user, a class of {users} users, half of the bits ones.",
         "As published, Pure composes by the pure theorem, which needs far more noise; 3NB has the constant c = 0.2.",
+        differences(setting.data),
     )
     return Reproduction(_NAME, _SOURCE, _WHAT, setting.data.name, tuple(rows), tuple(findings), panels, notes)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dpverify.reproduction.accuracy import DELTA, KERNELS, Way, family_of, planned
+from dpverify.reproduction.accuracy import DELTA, KERNELS, Way, differences, family_of, planned
 from dpverify.reproduction.experiment import Experiment, Finding, Reproduction, Row, Setting
 from protocols.classifier import HighestDensityClassifier
 from protocols.decoding import decode_classes
@@ -67,6 +67,7 @@ def _decoded(epsilon: str, setting: Setting, name: str, source: str, what: str) 
         "smallest class.",
         "Words are those of the vocabulary that was given; without one, held-out points stand in for them, named by "
         "their class.",
+        differences(data, "DBPedia-14", "AG News", "SST2"),
     )
     return Reproduction(name, source, what, data.name, tuple(rows), tuple(findings), (), notes)
 

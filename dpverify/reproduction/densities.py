@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpverify.reproduction.accuracy import DELTA, Way, family_of, planned
+from dpverify.reproduction.accuracy import DELTA, Way, differences, family_of, planned
 from dpverify.reproduction.experiment import Experiment, Finding, Panel, Reproduction, Row, Setting
 from protocols.kde import KernelDensityProtocol
 
@@ -60,7 +60,10 @@ def _errors(setting: Setting) -> Reproduction:
               "ε (nats)", "RMSE of a density", "xy")
         for way in (Way.PUBLISHED, Way.JOINT)
     )  # fmt: skip
-    notes = (f"delta = {DELTA}, all {len(points):,} users together, {len(queries)} held-out queries.",)
+    notes = (
+        f"delta = {DELTA}, all {len(points):,} users together, {len(queries)} held-out queries.",
+        differences(setting.data),
+    )
     return Reproduction(_NAME, _SOURCE, _WHAT, setting.data.name, tuple(rows), tuple(findings), panels, notes)
 
 

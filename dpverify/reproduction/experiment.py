@@ -54,18 +54,19 @@ class Finding:
     ----------
     statement : str
         What the source states.
-    holds : bool
-        Whether these rows agree.
+    holds : bool, optional
+        Whether these rows agree; None where they cannot tell, as accuracies at chance cannot.
     evidence : str
         The figures that say so.
     """
 
     statement: str
-    holds: bool
+    holds: bool | None
     evidence: str
 
     def __str__(self) -> str:
-        return f"{'Holds here' if self.holds else 'Does not hold here'}: {self.statement} ({self.evidence})."
+        said = {True: "Holds here", False: "Does not hold here", None: "Cannot be told here"}[self.holds]
+        return f"{said}: {self.statement} ({self.evidence})."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -88,8 +88,18 @@ _WAYS = ("published", "exact", "exact, 1e-6")
 _NOTES = (
     "published and exact: delta = 0.5, as in the source, at which almost nothing is promised; exact, 1e-6: delta 1e-6.",
     "error leaves out that only sampled coordinates are seen, as the source does; with_sampling is the whole error of "
-    "the mean. The source's data (ECG) are replaced: coordinates of unit vectors x, as (1 + x) / 2.",
+    "the mean.",
 )
+
+
+def _notes(setting: Setting) -> tuple[str, ...]:
+    return (
+        *_NOTES,
+        "In the source: the ECG Heartbeat data, n = 50,000, d = 100, k = 3, t = 1, (0.95, 0.5), or one of them varied. "
+        f"Here: the same n, d, k, t, epsilon and delta, with values (1 + x) / 2 of {setting.data.name}: "
+        f"{len(setting.data.points):,} unit vectors x, counted as n users, whose {setting.data.dimension} coordinates "
+        "are repeated up to d.",
+    )
 
 
 def _panel(rows: Sequence[Row], name: str, label: str, title: str, log: str) -> Panel:
@@ -117,7 +127,7 @@ def _best(setting: Setting, name: str, source: str, what: str) -> Reproduction:
         _panel(rows, "t", "coordinates reported, t", "Figure 1 (a)", "y"),
         _panel(rows, "k", "levels, k", "Figure 1 (b)", "y"),
     )
-    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, _NOTES)
+    return Reproduction(name, source, what, setting.data.name, tuple(rows), tuple(findings), panels, _notes(setting))
 
 
 def _powers(varied: Sequence[tuple[str, str, str, Sequence[Any], float]]) -> Callable[..., Reproduction]:
@@ -139,7 +149,7 @@ def _powers(varied: Sequence[tuple[str, str, str, Sequence[Any], float]]) -> Cal
                 )  # fmt: skip
             panels.append(_panel([row for row in rows if row["value"] in chosen], key, label, title, "xy"))
         found = tuple(findings)
-        return Reproduction(name, source, what, setting.data.name, tuple(rows), found, tuple(panels), _NOTES)
+        return Reproduction(name, source, what, setting.data.name, tuple(rows), found, tuple(panels), _notes(setting))
 
     return run
 

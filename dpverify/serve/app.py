@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpverify.digits import json_plain
 from dpverify.serve.ahead import Move, ahead, opening
@@ -43,6 +44,10 @@ _ASKED_BY = b"x-dpverify"
 """A header that no other origin's page can send without being asked whether it may, and no one answers that."""
 _MOST_PAGES = 16
 """So many pages are answered at a time."""
+_MOST_CONNECTIONS = 48
+"""Where there are more, the one that has kept us waiting for its request the longest is closed."""
+_PATIENCE = 5.0
+"""Seconds that a whole request may take to arrive, which uvicorn waits for without end."""
 _EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 """Of no text: plotly adds an empty style sheet, and rules to that by script."""
 _HEADERS = {
@@ -257,11 +262,41 @@ def run(port: int, ready: Callable[[str], None]) -> None:
             server_header=False,
             ws="none",
             lifespan="off",
-            limit_concurrency=64,
+            limit_concurrency=_MOST_CONNECTIONS + 16,
             timeout_graceful_shutdown=1,
+            http=_Connection,
         )
         with suppress(KeyboardInterrupt):  # that is how one ends it
             asyncio.run(_served(_Server(config, desk), listener, planner, lambda: ready(f"http://{HOST}:{port}/")))
+
+
+class _Connection(H11Protocol):
+    """Closes connections on which no request comes: many of them would leave no place for others."""
+
+    waiting_since: float
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        self._look()
+        idle = [one for one in self.connections if isinstance(one, _Connection) and one is not self and one.waits]
+        if len(self.connections) > _MOST_CONNECTIONS and idle:
+            min(idle, key=lambda one: one.waiting_since).transport.close()
+
+    @property
+    def waits(self) -> bool:
+        """Whether no request is being answered, and the connection is open."""
+        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
+
+    def on_response_complete(self) -> None:
+        self.waiting_since = self.loop.time()
+        super().on_response_complete()
+
+    def _look(self) -> None:
+        if self.waits and self.loop.time() - self.waiting_since >= _PATIENCE:
+            self.transport.close()
+        elif not self.transport.is_closing():
+            self.loop.call_later(_PATIENCE / 4.0, self._look)
 
 
 class _Server(uvicorn.Server):

@@ -29,6 +29,7 @@ _KEPT = 4096
 """So many answers are remembered."""
 _HOPS = 4
 """So many turns of the loop bring an answer to who asked, and the question that follows from it back here."""
+_DIED = (False, "The process that computed this has died, perhaps for want of memory.", False)
 _PRELOADED = ["dpverify.serve.desk"]
 
 _Answer = TypeVar("_Answer")
@@ -285,7 +286,16 @@ class _Worker:
             process.kill()
 
     def call(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any, bool]:
-        """Return whether it was answered, the answer or the reason, and whether to remember it."""
+        """Return whether it was answered, the answer or the reason, and whether to remember it.
+
+        A process that dies, as where the system ends one for want of memory, is asked again once.
+        """
+        return self._called(seconds, function, arguments) or self._called(seconds, function, arguments) or _DIED
+
+    def _called(
+        self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> tuple[bool, Any, bool] | None:
+        """Return the answer, or None if the process has died."""
         try:
             self.start()
             assert self._pipe is not None
@@ -299,7 +309,7 @@ class _Worker:
             if self.ending:
                 raise _Killed from None
             self._end()
-            return False, "The process that computed this has died, perhaps for want of memory.", False
+            return None
         finally:
             if self.ending:
                 self._end()

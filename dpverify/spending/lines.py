@@ -20,6 +20,11 @@ from typing import Any
 
 import filelock
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 from protocols.validation import check_file
 
 __all__ = ["DamagedFileError", "Lines", "TornLineError", "locked", "repair"]
@@ -49,10 +54,13 @@ class Lines:
         In the order in which they were added.
     head : str
         The hash of the last one, and of all before it.
+    size : int
+        Of the file, in bytes.
     """
 
     records: tuple[dict[str, Any], ...]
     head: str
+    size: int
 
     @classmethod
     def read(cls, path: Path) -> Lines:
@@ -75,10 +83,16 @@ class Lines:
         return found
 
     def append(self, path: Path, record: Mapping[str, Any]) -> Lines:
-        """Add a record to the file that this was read from, under the same lock, and return what it says then."""
+        """Add a record to the file that this was read from, under the same lock, and return what it says then.
+
+        Raises
+        ------
+        OSError
+            If somebody has written there since it was read, as after the lock was deleted, or it cannot be written.
+        """
         line, head = _line(self.head, record)
-        _write(path, line)
-        return Lines((*self.records, dict(record)), head)
+        _write(path, line, self.size)
+        return Lines((*self.records, dict(record)), head, self.size + len(line))
 
 
 @contextmanager
@@ -89,10 +103,16 @@ def locked(path: Path) -> Iterator[None]:
 
     Raises
     ------
+    ValueError
+        If its folder does not exist, or something else leads to another place under the lock's name.
     OSError
         If another holds it for a minute, or no lock can be made there.
     """
     lock = f"{os.path.realpath(path)}.lock"
+    if not os.path.isdir(os.path.dirname(lock)):
+        raise ValueError(f"path={str(path)!r} must be in a folder that exists.")
+    if os.path.islink(lock):
+        raise ValueError(f"path={str(path)!r} must have a lock of its own beside it, but {lock!r} is a link.")
     with open(lock, "ab"):  # a folder that cannot be written to is said at once, and not waited for
         pass
     try:
@@ -125,7 +145,7 @@ def create(path: Path, record: Mapping[str, Any]) -> Lines:
         part.unlink(missing_ok=True)
         raise
     _keep_name(path)
-    return Lines((dict(record),), head)
+    return Lines((dict(record),), head, len(line))
 
 
 def repair(path: Path) -> str:
@@ -175,7 +195,7 @@ def _checked(path: Path, whole: bytes) -> Lines:
         head = known[1]
     if not records:
         raise DamagedFileError(f"path={str(path)!r} is damaged: it holds no record.")
-    return Lines(tuple(records), head)
+    return Lines(tuple(records), head, len(whole))
 
 
 def _line(previous: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
@@ -186,9 +206,13 @@ def _line(previous: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
     return (json.dumps(entry, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n").encode(), head
 
 
-def _write(path: Path, line: bytes) -> None:
+def _write(path: Path, line: bytes, size: int) -> None:
     file = os.open(path, _APPEND)
     try:
+        if fcntl is not None:  # elsewhere a lock that is held cannot be deleted
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file).st_size != size:
+            raise OSError(None, "another process has written to it, so its lock was taken away; try again", str(path))
         if (names := os.fstat(file).st_nlink) > 1:
             raise ValueError(
                 f"path={str(path)!r} must be the only name of its file, but it has {names} (hard links): a lock beside "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -51,6 +52,9 @@ class AuditResult:
         Set by `decide` over the whole family; `undecided` before.
     weight : float
         Positive: the share of the level that this test has, next to the others' weights.
+    level : float, optional
+        A fixed part of the family's level, at which the figures of the evidence are stated and the test is decided: so
+        that the two agree. Where omitted, by Holm's method with the others, at what the fixed parts leave.
     details : mapping
         More figures, as plain JSON values.
     """
@@ -64,11 +68,14 @@ class AuditResult:
     power: float | None = None
     verdict: Verdict = Verdict.UNDECIDED
     weight: float = 1.0
+    level: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_probability("p_value", self.p_value)
         check_real("weight", self.weight, low=0.0, low_open=True)
+        if self.level is not None:
+            check_real("level", self.level, low=0.0, high=1.0, low_open=True, high_open=True)
         check_integer("trials", self.trials, low=0)
         if self.power is not None:
             check_probability("power", self.power)
@@ -113,7 +120,10 @@ def holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.fl
 
 
 def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95) -> tuple[AuditResult, ...]:
-    """Return the results with their verdicts: at most `level` of false alarms over all of them together, by Holm.
+    """Return the results with their verdicts: at most `level` of false alarms over all of them together.
+
+    Tests with a level of their own are decided at it, the others by Holm's method at the rest: a union bound of the
+    two. In `details` stands `adjusted_p_value`, the least level of the family that refutes the test.
 
     Parameters
     ----------
@@ -124,16 +134,26 @@ def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95)
     power : float
         A test that refutes nothing is `consistent` if its power against its fault is at least this, else `undecided`.
         A test without a stated power counts as `undecided`.
+
+    Raises
+    ------
+    ValueError
+        If the tests' own levels leave nothing to the others.
     """
     check_probability("level", level)
     check_probability("power", power)
-    adjusted = holm([result.p_value for result in results], [result.weight for result in results])
+    shared = [result for result in results if result.level is None]
+    left = level - math.fsum(result.level for result in results if result.level is not None)
+    if left < (0.0 if shared else -1e-12) or (shared and left == 0.0):
+        raise ValueError(f"level={level!r} must be above the sum of the results' own levels, {level - left!r}.")
+    by_holm = iter(holm([result.p_value for result in shared], [result.weight for result in shared]).tolist())
     decided = []
-    for result, p_value in zip(results, adjusted, strict=True):
+    for result in results:
+        p_value, own = (next(by_holm), left) if result.level is None else (result.p_value, result.level)
         sharp = result.power is not None and result.power >= power
         quiet = Verdict.CONSISTENT if sharp else Verdict.UNDECIDED
-        verdict = Verdict.VIOLATES if p_value <= level else quiet
-        details = {**result.details, "adjusted_p_value": float(p_value)}
+        verdict = Verdict.VIOLATES if p_value <= own else quiet
+        details = {**result.details, "adjusted_p_value": min(1.0, p_value * level / own)}
         decided.append(replace(result, verdict=verdict, details=details))
     return tuple(decided)
 

@@ -25,11 +25,14 @@ def _counts(successes: ArrayLike, trials: int) -> NDArray[np.float64]:
     return counts.astype(np.float64)
 
 
-def _level(level: float) -> float:
-    return check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+def _level(level: ArrayLike) -> NDArray[np.float64]:
+    levels = np.asarray(level, dtype=np.float64)
+    for each in levels.ravel().tolist():
+        check_real("level", each, low=0.0, high=1.0, low_open=True, high_open=True)
+    return levels
 
 
-def lower_limit(successes: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+def lower_limit(successes: ArrayLike, trials: int, level: ArrayLike) -> NDArray[np.float64]:
     """Return the largest p with `P(Bin(trials, p) >= successes) <= level`: above the truth with probability <= level.
 
     Parameters
@@ -38,21 +41,21 @@ def lower_limit(successes: ArrayLike, trials: int, level: float) -> NDArray[np.f
         In [0, trials].
     trials : int
         At least 1.
-    level : float
-        The error probability, in (0, 1).
+    level : array_like
+        The error probability, in (0, 1), of each.
     """
-    counts, level = _counts(successes, trials), _level(level)
-    limit = special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, level)
+    counts, levels = _counts(successes, trials), _level(level)
+    limit = special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, levels)
     return np.where(counts == 0, 0.0, limit * (1.0 - _ROUNDING))
 
 
-def upper_limit(successes: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+def upper_limit(successes: ArrayLike, trials: int, level: ArrayLike) -> NDArray[np.float64]:
     """Return the smallest p with `P(Bin(trials, p) <= successes) <= level`: below the truth with probability <= level.
 
     The parameters are those of `lower_limit`.
     """
-    counts, level = _counts(successes, trials), _level(level)
-    limit = special.betainccinv(counts + 1.0, np.maximum(trials - counts, 1.0), level)
+    counts, levels = _counts(successes, trials), _level(level)
+    limit = special.betainccinv(counts + 1.0, np.maximum(trials - counts, 1.0), levels)
     return np.where(counts == trials, 1.0, np.minimum(1.0, limit * (1.0 + _ROUNDING)))
 
 
@@ -61,7 +64,8 @@ def clopper_pearson(successes: ArrayLike, trials: int, level: float) -> tuple[ND
 
     The parameters are those of `lower_limit`.
     """
-    return lower_limit(successes, trials, _level(level) / 2.0), upper_limit(successes, trials, level / 2.0)
+    half = _level(level) / 2.0
+    return lower_limit(successes, trials, half), upper_limit(successes, trials, half)
 
 
 def simultaneous_intervals(
@@ -83,7 +87,7 @@ def simultaneous_intervals(
     each = np.full(events, 1.0 / max(1, events)) if shares is None else np.asarray(shares, dtype=np.float64)
     if each.shape != (events,) or (each <= 0).any() or abs(float(each.sum()) - 1.0) > 1e-12:
         raise ValueError(f"shares must be {events} positive numbers with sum 1.")
-    limits = [clopper_pearson(counts[..., k], trials, _level(level) * float(each[k])) for k in range(events)]
+    limits = [clopper_pearson(counts[..., k], trials, level * float(each[k])) for k in range(events)]
     if not limits:
         return clopper_pearson(counts, trials, level)
     low, high = (np.stack(side, axis=-1) for side in zip(*limits, strict=True))

@@ -40,11 +40,14 @@ class NamedScore:
         See `dpverify.statistics.events.Score`.
     fitted : bool
         Whether it has been fitted to the training outputs: on these it shows more than on others.
+    plain : bool
+        Whether it is a number of the output itself, or a fixed sum of its numbers, of any size.
     """
 
     name: str
     of: Score
     fitted: bool = True
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def learned_scores(
     """
     numbers = list(numeric_aspects(first, second))
     scores = [
-        NamedScore(f"tails of {aspect.name}", aspect.of, aspect.fitted)  # type: ignore[arg-type]
+        NamedScore(f"tails of {aspect.name}", aspect.of, aspect.fitted, True)  # type: ignore[arg-type]
         for aspect in (*numbers, *lowest_bits(first, second))
     ]
     for aspect in [*numbers[:8], *numbers[max(8, len(numbers) - 2) :]]:

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from dpverify.digits import rounded, rounded_down, unrounded
 from dpverify.statistics.events import EventCounts, Events
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.intervals import lower_limit, upper_limit
 from dpverify.statistics.power import event_power, faulty_event, smallest_detectable_epsilon
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["LowerCurve", "claim_p_value", "counted_privacy", "lower_curve", "privacy_test"]
+__all__ = ["LowerCurve", "claim_p_value", "counted_privacy", "lower_curve", "privacy_test", "shown_against"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,31 @@ def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: floa
     likely, other, trials = events.counts(first, second)
     each = level / (2 * events.distinct)
     return LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
+
+
+def shown_against(lower: float, epsilon: float, delta: float, level: float, *, refuted: bool) -> tuple[float, str]:
+    """Return a lower end and its sentence, neither of which contradicts whether the claim is refuted.
+
+    The p-value and the lower end are one statement, that the limits of an event refute a claim, solved for the level
+    and for epsilon. So they agree but for rounding, which is taken out here: that more than epsilon is shown follows
+    from the p-value. As many digits are printed as tell the two apart.
+
+    Parameters
+    ----------
+    lower : float
+        Of the limits at `level`.
+    epsilon, delta : float
+        The claim.
+    level : float
+        At which the claim is tested.
+    refuted : bool
+        Whether the p-value is at most `level`.
+    """
+    lower = max(lower, epsilon) if refuted else min(lower, epsilon)
+    pairs = ((rounded_down(lower, digits), rounded(epsilon, digits)) for digits in range(4, 18))
+    told = (pair for pair in pairs if not refuted or float(pair[0]) > float(pair[1]))
+    least, claimed = next(told, (unrounded(lower), unrounded(epsilon)))
+    return lower, f"epsilon >= {least} at delta {delta:.3g} with confidence {1.0 - level:.4g}, claimed {claimed}"
 
 
 def claim_p_value(
@@ -181,7 +207,7 @@ def counted_privacy(
     claims : sequence of (epsilon, delta)
         One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
     level : float
-        At which the lower bound and the power are stated.
+        Of the lower bound, the power and the verdict: the part of the family's level that this test has.
     fault_epsilon : float, optional
         The true epsilon, at the delta of the first claim, that the stated power refers to; 10 % above the claim when
         omitted.
@@ -192,9 +218,12 @@ def counted_privacy(
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
     events, likely, other, trials = counts.events, counts.likely, counts.other, counts.trials
     count = events.distinct
-    values = np.array([claim_p_value(likely, other, trials, *claim) for claim in claims])
+    values = [min(1.0, count * float(claim_p_value(likely, other, trials, *claim).min())) for claim in claims]
+    p_value = min(values)
     each = level / (2 * count)
     curve = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
+    worst = claims[values.index(p_value)]
+    lower, shown = shown_against(curve.epsilon(worst[1]), *worst, level, refuted=p_value <= level)
     epsilon, delta = claims[0]
     fault = 1.1 * epsilon if fault_epsilon is None else fault_epsilon
     smallest = min(
@@ -203,17 +232,17 @@ def counted_privacy(
     )
     return AuditResult(
         check,
-        min(1.0, count * float(values.min())),
+        p_value,
         trials,
         f"Clopper-Pearson limits of {count} distinct events, union bound; exact level",
-        f"epsilon >= {curve.epsilon(delta):.4g} at delta {delta:.3g} with confidence {1 - level:.4g}, "
-        f"claimed {epsilon:.4g}",
-        fault=f"epsilon {fault:.4g} at delta {delta:.3g}",
+        shown,
+        fault=f"an event of epsilon {fault:.4g} at delta {delta:.3g}",
         power=_best_power(events, fault, epsilon, delta, trials, level / count),
+        level=level,
         details={
-            "epsilon_lower": curve.epsilon(delta),
-            "epsilon_claimed": epsilon,
-            "delta": delta,
+            "epsilon_lower": lower,
+            "epsilon_claimed": worst[0],
+            "delta": worst[1],
             "smallest_detectable_epsilon": smallest if math.isfinite(smallest) else None,
             "detection_power": power,
         },

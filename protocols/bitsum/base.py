@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_bits, check_generator, check_integer, check_participants
+from protocols.validation import check_bits, check_generator, check_integer, check_participants, check_present
 
 __all__ = ["BitsumProtocol"]
 
@@ -86,13 +86,13 @@ class BitsumProtocol(ABC):
 
         Raises
         ------
-        TypeError
-            If the class does not say what is `divided`.
         ValueError
-            If `users` is below 1, or a share is out of its parameter's range.
+            If the class does not say what is `divided`, `users` is below 1, or a share is out of its parameter's range.
         """
         if self.divided is None:
-            raise TypeError(f"{type(self).__name__}.divided must name the parameters that are divided among the users.")
+            raise ValueError(
+                f"{type(self).__name__}.divided must name the parameters that are divided among the users."
+            )
         ratio = Fraction(check_integer("users", users, low=1), self.users)
         shares = {name: rounded(Fraction(getattr(self, name)) * ratio) for name in self.divided}
         return replace(self, users=users, **shares)
@@ -182,7 +182,10 @@ class BitsumProtocol(ABC):
         outside = (counts < 0) | (counts > taking_part)
         if outside.any():
             raise ValueError(f"ones={counts[outside].flat[0]} must be in [0, {taking_part}].")
-        return self._sample_view(counts.astype(np.int64), taking_part, check_generator("rng", rng))
+        view = self._sample_view(counts.astype(np.int64), taking_part, check_generator("rng", rng))
+        if self.alphabet and view.shape != (shape := (*counts.shape, len(self.alphabet))):
+            raise ValueError(f"{type(self).__name__}._sample_view returns shape {view.shape}, but must return {shape}.")
+        return view
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
         """Return the counts per symbol of a sequence of messages, shape (len(alphabet),).
@@ -199,8 +202,24 @@ class BitsumProtocol(ABC):
             raise ValueError(f"symbols contains {strange}, but must only hold the symbols {self.alphabet}.")
         return counts
 
-    def run(self, bits: ArrayLike, rng: np.random.Generator) -> float:
-        """Run randomizer, shuffler and analyzer once, message by message, and return the estimate."""
+    def run(self, bits: ArrayLike, rng: np.random.Generator, *, participants: int | None = None) -> float:
+        """Run randomizer, shuffler and analyzer once, message by message, and return the estimate.
+
+        Parameters
+        ----------
+        bits : array_like of {0, 1}, shape (users,) or (participants,)
+            One bit per user.
+        rng : numpy.random.Generator
+            All randomness.
+        participants : int, optional
+            How many users take part, where others stay away; all when omitted.
+
+        Raises
+        ------
+        ValueError
+            If there is another number of bits.
+        """
+        check_present("bits", np.size(bits), self.users, participants)
         return float(self.analyze(self.view(shuffle(self.randomize(bits, rng), rng))))
 
 

@@ -14,7 +14,7 @@ from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import negative_binomial
 from protocols.shuffler import UserMessages
-from protocols.validation import check_real
+from protocols.validation import check_present, check_real
 
 __all__ = [
     "CentralDiscreteGaussian",
@@ -76,8 +76,9 @@ class CentralSum(BitsumProtocol):
         """Raise TypeError: there are no messages to count, and the curator's view is drawn by `sample_view`."""
         raise TypeError(f"{type(self).__name__} has no messages: a trusted curator holds the bits; use sample_view.")
 
-    def run(self, bits: ArrayLike, rng: np.random.Generator) -> float:
+    def run(self, bits: ArrayLike, rng: np.random.Generator, *, participants: int | None = None) -> float:
         """Return the noisy sum of the bits."""
+        check_present("bits", np.size(bits), self.users, participants)
         checked = self._check_bits(bits)
         return float(self.analyze(self.sample_view(checked.sum(), rng, participants=checked.size)))
 

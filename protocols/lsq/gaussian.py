@@ -26,7 +26,8 @@ class GaussianKernel(LSQFamily):
         check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x, y) / self.bandwidth)))
+        with np.errstate(over="ignore"):  # the kernel is 0 there
+            return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x, y) / self.bandwidth)))
 
     def _phases(self, instances: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return the checked I, the frequencies and the offsets."""

@@ -21,11 +21,11 @@ _MOST_BITS, _MOST_HASHES = 10**7, 64
 """Far more than any use: what is exact and quick for these need not be for more."""
 
 
-def canonical(name: str, value: object) -> str:
+def canonical(name: str, value: object, *, shown: bool = True) -> str:
     """Return a string in Unicode's normal form C: texts that look alike, composed or decomposed, are one value.
 
     Without it "é" as one code point and as two would be two values, and would be counted apart. Nothing else is
-    folded: case and spaces count.
+    folded: case and spaces count. A message shows the value unless it is private.
 
     Raises
     ------
@@ -34,13 +34,12 @@ def canonical(name: str, value: object) -> str:
     ValueError
         If it holds a lone surrogate, which is no text.
     """
+    said = f"{name}={value!r}" if shown else name
     if not isinstance(value, str):
-        raise TypeError(f"{name}={value!r} must be a string.")
+        raise TypeError(f"{said} must be a string.")
     text = unicodedata.normalize("NFC", value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{name}={value!r} must be text that UTF-8 can encode, without lone surrogates.") from None
+    if text.encode("utf-8", "ignore").decode() != text:  # no error of Python's, which would hold the text
+        raise ValueError(f"{said} must be text that UTF-8 can encode, without lone surrogates.")
     return text
 
 

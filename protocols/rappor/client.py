@@ -6,6 +6,7 @@ probability is the float's exact binary value. The mechanism is that of erlingss
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,8 @@ __all__ = ["RapporClient"]
 class RapporClient:
     """One user's client. It remembers the permanent response to every value, so `state` must be kept and restored.
 
-    A client that forgets draws new permanent responses, and her reports can be averaged.
+    A client that forgets draws new permanent responses, and her reports can be averaged. So does one whose state is
+    put back to an earlier one: keep the state before the report leaves the device.
 
     Parameters
     ----------
@@ -39,8 +41,8 @@ class RapporClient:
 
     Notes
     -----
-    Permanent responses are kept by value, in the clear: whoever reads the device's memory reads the values. Times and
-    the number of reports are not hidden either.
+    Permanent responses are kept by value, in the clear: who reads the device's memory, or `state`, reads the values. No
+    error shows one. Times and the number of reports are not hidden either. Threads may share a client.
 
     Examples
     --------
@@ -56,8 +58,8 @@ class RapporClient:
         self.mechanism, self._entropy = mechanism, system_entropy() if entropy is None else entropy
         drawn = self._entropy.randrange(mechanism.cohorts) if cohort is None else cohort
         self.cohort = check_integer("cohort", drawn, low=0, high=mechanism.cohorts - 1)
-        self._kept: dict[str, str] = {}
-        self._sent: dict[str, int] = {}
+        self._kept: dict[str, tuple[str, int]] = {}
+        self._lock = threading.Lock()
 
     def report(self, value: str) -> str:
         """Return one report on a value, as a text of zeros and ones, `mechanism.bits` long.
@@ -71,19 +73,17 @@ class RapporClient:
         RuntimeError
             If `mechanism.reports` reports on it have been sent.
         """
-        text = canonical("value", value)
-        sent = self._sent.get(text, 0)
-        if sent >= self.mechanism.reports:
-            raise RuntimeError(
-                f"value={value!r} has been reported {sent} times, which is all that reports={self.mechanism.reports!r} "
-                "allows."
-            )
-        if text not in self._kept:
-            self._kept[text] = self._permanent(text)
-        # Counted before it is sent: a report that is lost was paid for.
-        self._sent[text] = sent + 1
+        text = canonical("value", value, shown=False)
+        with self._lock:
+            permanent, sent = self._kept.get(text, ("", 0))
+            if sent >= self.mechanism.reports:
+                raise RuntimeError(
+                    f"value has been reported {sent} times, which is all that reports={self.mechanism.reports} allows."
+                )
+            # Counted before it is sent: a report that is lost was paid for.
+            self._kept[text] = permanent, _ = permanent or self._permanent(text), sent + 1
         one, zero = Fraction(self.mechanism.q), Fraction(self.mechanism.p)
-        return "".join(str(int(self._draw(one if kept == "1" else zero))) for kept in self._kept[text])
+        return "".join(str(int(self._draw(one if kept == "1" else zero))) for kept in permanent)
 
     def _permanent(self, text: str) -> str:
         filled = set(self.mechanism.filter.positions([text])[0, self.cohort].tolist())
@@ -94,8 +94,14 @@ class RapporClient:
         return bernoulli(probability, self._entropy)
 
     def state(self) -> dict[str, Any]:
-        """Return what must be remembered, as plain JSON values."""
-        return {"cohort": self.cohort, "permanent": dict(self._kept), "sent": dict(self._sent)}
+        """Return what must be remembered, as plain JSON values: **private**, as the values are in it."""
+        with self._lock:
+            kept = dict(self._kept)
+        return {
+            "cohort": self.cohort,
+            "permanent": {text: permanent for text, (permanent, _) in kept.items()},
+            "sent": {text: sent for text, (_, sent) in kept.items()},
+        }
 
     @classmethod
     def restored(cls, mechanism: Rappor, state: Mapping[str, Any], *, entropy: Entropy | None = None) -> RapporClient:
@@ -107,16 +113,15 @@ class RapporClient:
             If the state is none of a client with these parameters.
         """
         if not isinstance(state, Mapping) or not {"cohort", "permanent", "sent"} <= state.keys():
-            raise ValueError(f"state={state!r} must be what `state()` returned.")
+            raise ValueError("state must be what `state()` returned.")
         client = cls(mechanism, state["cohort"], entropy=entropy)
-        for text, kept in state["permanent"].items():
+        permanent, sent = state["permanent"], state["sent"]
+        if not isinstance(permanent, Mapping) or not isinstance(sent, Mapping) or permanent.keys() != sent.keys():
+            raise ValueError("state must have the same values in 'permanent' as in 'sent'.")
+        for text, kept in permanent.items():
+            if canonical("a value of state", text, shown=False) != text:
+                raise ValueError("a value of state must be in Unicode's normal form C.")
             if not isinstance(kept, str) or len(kept) != mechanism.bits or not set(kept) <= {"0", "1"}:
-                raise ValueError(
-                    f"state['permanent'][{text!r}]={kept!r} must be a text of {mechanism.bits} zeros and ones."
-                )
-            client._kept[canonical("state['permanent']", text)] = kept
-        for text, sent in state["sent"].items():
-            if text not in client._kept:
-                raise ValueError(f"state['sent'][{text!r}]={sent!r} must belong to a value with a permanent response.")
-            client._sent[text] = check_integer(f"state['sent'][{text!r}]", sent, low=0)
+                raise ValueError(f"each of state['permanent'] must be a text of {mechanism.bits} zeros and ones.")
+            client._kept[text] = kept, check_integer("each of state['sent']", sent[text], low=1)
         return client

@@ -43,7 +43,8 @@ class UserLevelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `selection(users, candidates)` returns the selection for so many users and hypotheses: a `HadamardSelection`
         (local model), an `ExponentialSelection` (central model), a `Selection` (shuffle model).
     random_state : int, numpy.random.Generator or None
-        The private randomness of users and selection; None takes it from the operating system.
+        The private randomness of users and selection: numpy's PCG64, which is not cryptographic, as this is a
+        simulation; None takes its seed from the operating system.
     public_random_state : int, numpy.random.Generator or None
         The public randomness that all users share. It must not depend on their data.
 

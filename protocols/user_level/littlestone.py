@@ -1,13 +1,15 @@
 """A stable learner for a class of finite Littlestone dimension d, as Theorem 35 of ghazi2021 needs: from its own proof.
 
 The learner of that paper's main part is not among our sources. This one has the same parts: a learner that finds one
-hypothesis with a probability that depends on d alone (bun2020, by tournaments of the standard optimal algorithm), run
-on many parts of a user's sample; and shared randomness, which makes all users settle on one of the frequent ones. Here
-that is a threshold for frequencies: a uniform one is seldom near any of the few that are large.
+hypothesis with a probability that depends on d alone (by tournaments of the standard optimal algorithm, as in bun2020,
+but with another guess of the labels), run on many parts of a user's sample; and shared randomness, which makes all
+users settle on one of the frequent ones. Here that is a threshold for frequencies: a uniform one is seldom near any of
+the few that are large.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,7 +20,7 @@ from protocols.user_level.representations import Representation, Table
 from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
 from protocols.validation import check_generator, check_integer, check_real
 
-__all__ = ["FrequentHypotheses", "FrequentLearner", "VersionSpaces"]
+__all__ = ["FrequentHypotheses", "FrequentLearner", "VersionSpaces", "examples_of_run"]
 
 _MOST_SPACES = 2**15
 
@@ -88,6 +90,48 @@ class VersionSpaces:
         """Return the row of `table` that the algorithm predicts from a space, from another one if that is empty."""
         return self._rows[space or fallback or self.full]
 
+    def tournament(self, first: int, second: int, asked: list[int], truth: NDArray[np.uint8]) -> int:
+        """Return what is left of the one of two spaces that is mistaken at a point whose label is known; 0 if neither.
+
+        Parameters
+        ----------
+        first, second : int
+            What two entrants have left; `second` may be 0, of one that lost a tournament of its own.
+        asked : list of int
+            The points that the second asked labels of. If the first predicts them all, and both spaces predict
+            something else, the first point at which they do is added.
+        truth : ndarray of 0 and 1, shape (domain,)
+            The label of every point.
+        """
+        own = self.table[self._rows[first]]
+        mistaken = next((point for point in asked if own[point] != truth[point]), None)
+        if mistaken is not None:
+            return self.after(first, mistaken, int(truth[mistaken]))
+        point = self._differ(first, second)
+        if point is None:
+            return 0
+        asked.append(point)
+        return self.after(first if own[point] != truth[point] else second, point, int(truth[point]))
+
+    def guesses(self, first: int, second: int, asked: Sequence[int]) -> list[int]:
+        """Return every space that may win a `tournament`, where the second had the first's predictions for labels.
+
+        If the first is right about all points that the second asked for, so was the second told, and one of both is
+        mistaken where they differ; if not, then there is a first point in `asked` at which it is mistaken.
+        """
+        own = self.table[self._rows[first]]
+        made = {self.after(first, point, 1 - int(own[point])) for point in asked}
+        point = self._differ(first, second)
+        if point is not None:
+            made |= {self.after(first, point, 1 - int(own[point])), self.after(second, point, int(own[point]))}
+        return sorted(made - {0})
+
+    def _differ(self, first: int, second: int) -> int | None:
+        """Return the first point at which two spaces predict otherwise; None if there is none, or one is empty."""
+        if not first or not second or self._rows[first] == self._rows[second]:
+            return None
+        return int(np.flatnonzero(self.table[self._rows[first]] != self.table[self._rows[second]])[0])
+
 
 @dataclass(frozen=True, eq=False)
 class FrequentHypotheses(PublicLearner):
@@ -104,7 +148,7 @@ class FrequentHypotheses(PublicLearner):
     rounds : ndarray of int64, shape (runs,)
         How many tournaments, one within the other, each run has: in [0, d].
     seeds : ndarray of int64, shape (runs,)
-        Of the coins that tournaments guess labels with.
+        Of the dice by which runs guess who wins.
     """
 
     spaces: VersionSpaces
@@ -124,21 +168,19 @@ class FrequentHypotheses(PublicLearner):
         Raises
         ------
         ValueError
-            If there are fewer examples than `batch` for each run, or one is out of range.
+            If there are fewer examples than `examples_of_run` for each run, or one is out of range.
         """
         at, given = check_examples(points, labels, self.table.shape[1])
-        runs = self.rounds.size
-        if at.size < runs * self.batch:
-            raise ValueError(
-                f"points has shape {at.shape}, but must hold {self.batch} examples or more for each of {runs} runs."
-            )
+        runs, least = self.rounds.size, examples_of_run(self.spaces.dimension, self.batch)
         own = at.size // runs
+        if own < least:
+            raise ValueError(f"points has shape {at.shape}, but must hold {least} or more for each of {runs} runs.")
         found = np.zeros(len(self.table))
         for run in range(runs):
             part = slice(run * own, (run + 1) * own)
             examples = list(zip(at[part].tolist(), given[part].tolist(), strict=True))
-            coins = np.random.default_rng(int(self.seeds[run]))
-            found[_Run(self, examples, coins).predicted(int(self.rounds[run]))] += 1.0
+            dice = np.random.default_rng(int(self.seeds[run]))
+            found[_Run(self, examples, dice).predicted(int(self.rounds[run]))] += 1.0
         return found / runs
 
     def chosen(self, frequencies: NDArray[np.float64]) -> int:
@@ -150,50 +192,51 @@ class FrequentHypotheses(PublicLearner):
         return self.chosen(self.frequencies(points, labels))
 
 
-class _ExamplesSpentError(Exception):
-    """A run has too few examples left for another batch."""
+def examples_of_run(dimension: int, batch: int) -> int:
+    """Return (2^(d+1) - 1) n: two batches for each of the 2^d - 1 tournaments of a run, and its last one."""
+    return batch * ((2 << check_integer("dimension", dimension, low=0)) - 1)
 
 
 class _Run:
     """One run, on its part of the examples, which are used up."""
 
-    def __init__(self, public: FrequentHypotheses, examples: list[tuple[int, int]], coins: np.random.Generator) -> None:
+    def __init__(self, public: FrequentHypotheses, examples: list[tuple[int, int]], dice: np.random.Generator) -> None:
         self._spaces, self._batch = public.spaces, public.batch
-        self._examples, self._coins = examples, coins
+        self._examples, self._dice = examples, dice
 
     def predicted(self, rounds: int) -> int:
-        """Return what a winner of so many tournaments and a last batch predict; the batch alone if they do not end."""
-        last = self._taken()
-        try:
-            space = self._winner(rounds) & last
-        except _ExamplesSpentError:
-            space = last
-        return self._spaces.predicts(space, last)
+        """Return what a winner of so many tournaments and a last batch predict; the batch alone if there is none."""
+        last = self._batch_space()
+        return self._spaces.predicts(self._guessed(rounds) & last, last)
 
-    def _taken(self) -> int:
-        if len(self._examples) < self._batch:
-            raise _ExamplesSpentError
+    def _batch_space(self) -> int:
         space = self._spaces.full
         for _ in range(self._batch):
             space = self._spaces.after(space, *self._examples.pop())
         return space
 
-    def _winner(self, rounds: int) -> int:
+    def _guessed(self, rounds: int) -> int:
+        """Return the winner by guessed labels; 0 if there is none."""
         if rounds == 0:
             return self._spaces.full
-        while True:
-            pair = []
-            for _ in range(2):
-                space, batch = self._winner(rounds - 1), self._taken()
-                pair.append((space & batch, self._spaces.predicts(space & batch, batch)))
-            (first, one), (second, other) = pair
-            if one == other:
-                continue
-            # A mistake of whichever predicts otherwise than a coin, at the first point that they disagree on.
-            point = int(np.flatnonzero(self._spaces.table[one] != self._spaces.table[other])[0])
-            label = int(self._coins.integers(2))
-            wrong = first if self._spaces.table[one][point] != label else second
-            return self._spaces.after(wrong, point, label)
+        first = self._guessed(rounds - 1) & self._batch_space()
+        if not first:
+            return 0
+        asked: list[int] = []
+        second = self._told(rounds - 1, self._spaces.table[self._spaces.predicts(first, first)], asked)
+        made = self._spaces.guesses(first, second & self._batch_space(), asked)
+        return made[int(self._dice.integers(len(made)))] if made else 0
+
+    def _told(self, rounds: int, truth: NDArray[np.uint8], asked: list[int]) -> int:
+        """Return the winner by told labels, 0 if there is none, and add the points that are asked for to `asked`."""
+        if rounds == 0:
+            return self._spaces.full
+        first = self._told(rounds - 1, truth, asked) & self._batch_space()
+        own: list[int] = []
+        second = self._told(rounds - 1, truth, own) & self._batch_space()
+        space = self._spaces.tournament(first, second, own, truth) if first else 0
+        asked += own
+        return space
 
 
 @dataclass(frozen=True)
@@ -205,21 +248,21 @@ class FrequentLearner(StableLearner):
     representation : Representation
         The class, of which `concepts` are learned. Its Littlestone dimension d decides how stable the learner is.
     share : float
-        eta, in (0, 1): the threshold is uniform in [eta / 2, eta]. `dpverify.claims.user_level.littlestone` says which
+        eta, in (0, 1]: the threshold is uniform in [eta / 2, eta]. `dpverify.claims.user_level.littlestone` says which
         frequency some hypothesis has.
     batch, runs : int
-        n and t, each at least 1: a user needs n t examples at least, and (8^(d+1) / 3 + 1) n t for all tournaments.
+        n and t, each at least 1: a user needs (2^(d+1) - 1) n t examples.
     """
 
     representation: Representation
-    share: float = field(metadata={"within": "(0, 1)"})
+    share: float = field(metadata={"within": "(0, 1]"})
     batch: int = field(metadata={"within": "[1, inf)"})
     runs: int = field(metadata={"within": "[1, inf)"})
 
     def __post_init__(self) -> None:
         if not isinstance(self.representation, Representation):
             raise TypeError(f"representation={self.representation!r} must be a Representation.")
-        check_real("share", self.share, low=0.0, high=1.0, low_open=True, high_open=True)
+        check_real("share", self.share, low=0.0, high=1.0, low_open=True)
         check_integer("batch", self.batch, low=1)
         check_integer("runs", self.runs, low=1)
 
@@ -229,7 +272,7 @@ class FrequentLearner(StableLearner):
         return VersionSpaces(self.representation.concepts)
 
     def drawn(self, rng: np.random.Generator) -> FrequentHypotheses:
-        """Draw the threshold, and for each run its rounds and the seed of its coins."""
+        """Draw the threshold, and for each run its rounds and the seed of its dice."""
         threshold = self.share * (1.0 - 0.5 * check_generator("rng", rng).random())
         rounds = rng.integers(0, self.spaces.dimension + 1, self.runs)
         return FrequentHypotheses(self.spaces, self.batch, threshold, rounds, rng.integers(0, 1 << 63, self.runs))

@@ -17,6 +17,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.target import TargetError
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Budget
+from dpverify.laws.discrete import NoLawError
 from dpverify.planning.account import account
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import (
@@ -115,7 +116,7 @@ def test_pure_claims_and_local_protocols_have_exact_rows() -> None:
     refuted = audit_bitsum(laplace, Budget(0.4, 0), trials=100)
     assert refuted.violations[0].check == "privacy of the parameters"
     first_without_alarm(lambda seed: audit_bitsum(LocalRandomizedResponse(20, 0.25), trials=100, seed=seed))
-    with pytest.raises(TypeError, match="no discrete law"):
+    with pytest.raises(NoLawError, match="no discrete law"):
         audit_bitsum(CentralGaussian(20, 1.0), trials=100)
 
 

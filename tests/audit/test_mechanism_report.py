@@ -20,9 +20,10 @@ REPORT = MechanismReport(
     1_000,
     7,
     delta=1e-3,
-    epsilon_lower=0.91,
-    epsilon_upper=1.04,
-    least_mass=2e-4,
+    epsilon_lower=0.91003,
+    epsilon_upper=1.0499,
+    delta_upper=0.002331,
+    least_mass=0.0,
     confidence=0.99,
     renyi_lower={2.0: 0.25},
 )
@@ -34,20 +35,34 @@ REPORT = MechanismReport(
         (
             Verdict.CONSISTENT,
             {},
-            "Consistent: no event tried shows more than epsilon 1.04 at delta 0.001, some shows at least 0.91 "
-            "(confidence 0.99). Events rarer than 0.0002, or not tried, may show more.",
+            "Consistent: no event tried shows more than epsilon 1.05 at delta 0.001, or delta 0.00234 at epsilon 1; "
+            "some shows at least epsilon 0.91 at delta 0.001 (confidence 0.99). Events not tried may show more.",
+        ),
+        (
+            Verdict.CONSISTENT,
+            {"delta": 0.0, "least_mass": 2e-4, "delta_upper": 1.0},
+            "Consistent: no event tried shows more than epsilon 1.05 at delta 0; some shows at least epsilon 0.91 at "
+            "delta 0 (confidence 0.99). Events rarer than 0.0002, or not tried, may show more.",
         ),
         (
             Verdict.UNDECIDED,
-            {"epsilon_lower": 0.0, "epsilon_upper": math.inf},
-            "Undecided: no event was frequent enough to show more at delta 0.001, none shows any (confidence 0.99), "
-            "which does not exclude the fault that was asked for with 1,000 trials.",
+            {"epsilon_lower": 0.0, "epsilon_upper": math.inf, "delta_upper": 1.0},
+            "Undecided: nothing is excluded; none shows any (confidence 0.99), which is too little for a pass, "
+            "with 1,000 trials.",
+        ),
+        (
+            # What was excluded is so of the events that count alone, and few trials pass nothing even so.
+            Verdict.UNDECIDED,
+            {"delta": 0.0, "epsilon_lower": 0.0, "epsilon_upper": 0.65, "least_mass": 0.7},
+            "Undecided: no event tried shows more than epsilon 0.65 at delta 0, or delta 0.00234 at epsilon 1; none "
+            "shows any (confidence 0.99), which is too little for a pass, with 1,000 trials. Events rarer than 0.7, or "
+            "not tried, may show more.",
         ),
         (
             Verdict.UNDECIDED,
             {"claim": None},
-            "Undecided: nothing is claimed; no event tried shows more than epsilon 1.04 at delta 0.001, some shows at "
-            "least 0.91 (confidence 0.99).",
+            "Undecided: nothing is claimed; no event tried shows more than epsilon 1.05 at delta 0.001; some shows at "
+            "least epsilon 0.91 at delta 0.001 (confidence 0.99). Events not tried may show more.",
         ),
         (Verdict.VIOLATES, {}, "Violates: privacy: seen (at most 0.01 false alarms per audit)."),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,25 @@ def test_different_outputs_have_different_rows() -> None:
         assert [entry for entry in repeated if entry not in ([1], (1,))] == []
 
 
+def test_shapes_nests_and_masks_are_part_of_an_output() -> None:
+    # As many numbers of one kind, in one order: flattened, all of a group would be the same row.
+    groups: list[list[Any]] = [
+        [np.zeros(6), np.zeros((2, 3)), np.zeros((3, 2)), [[0.0] * 3] * 2, [[0.0] * 2] * 3, [(0.0,) * 3] * 2],
+        [np.zeros(0), [[]], [[], []], np.zeros((2, 0))],
+        [[np.zeros(1), np.zeros(1)], [np.zeros(1), np.zeros(1, int)], [np.zeros(1, int), np.zeros(1)]],
+        [[[1, 2.5]], [[1.0, 2.5]]],
+        [np.ma.array([1, 2], mask=mask) for mask in ([0, 0], [0, 1], [1, 0])],
+    ]
+    for group in groups:
+        rows = [row_of(output, len(leaves_of(group[0])[1])) for output in group]
+        assert len(set(rows)) == len(group), group
+    matrices = np.arange(12.0).reshape(2, 2, 3)
+    batch = RowTarget.of(Target(lambda x, rng, trials: matrices, batch=True), 6)(NONE, RNG, 2, "trials")
+    assert [row.tobytes() for row in batch] == [row_of(matrix, 6) for matrix in matrices]
+    with pytest.raises(TargetError, match="of type longdouble"):  # a float would cut it
+        row_of(np.ones(1, dtype=np.longdouble), 1)
+
+
 def test_an_output_has_one_row_in_whatever_company() -> None:
     alone = [row_of(output) for output in DIFFERENT]
 
@@ -112,3 +132,30 @@ def test_other_things_are_refused() -> None:
         row_of(lambda: 0)
     with pytest.raises(TargetError, match="1 outputs came of 2 runs"):
         RowTarget.of(Target(lambda x, rng, trials: [0], batch=True), 1)(NONE, RNG, 2, "trials")
+
+
+@pytest.mark.parametrize("resolution", [1e-6, 0.5, 4.0])
+def test_parts_are_rounded_and_their_kinds_are_not(resolution: float) -> None:
+    def read(output: object) -> tuple[bytes, list[float]]:
+        return leaves_of(output, resolution)
+
+    tiny = resolution / 8
+    for made in (
+        lambda x: {"a": x, x: 1},
+        lambda x: (x, "b"),
+        lambda x: {x, 64.0},
+        lambda x: [np.array([x, math.nan])],
+        lambda x: np.array([x, None]),
+        lambda x: complex(x, 1),
+        lambda x: (np.float64(x), x),
+    ):
+        assert read(made(8.0)) == read(made(8.0 + tiny)) != read(made(8.0 + 2 * resolution))
+    assert read((1, "a")) != read((1.0, "a"))
+    assert read((True, "a")) != read((False, "a"))
+    # Shapes and lengths are no numbers of an output, and integers of more than 53 bits are not cut.
+    assert read(np.zeros((2, 3))) != read(np.zeros((3, 2)))
+    assert read(np.empty((2, 3), dtype=object)) != read(np.empty((3, 2), dtype=object))
+    big = 2**60
+    for made in (lambda k: [k, "a"], lambda k: np.array([k]), lambda k: np.array([k, "a"], dtype=object)):
+        assert (read(made(big)) == read(made(big + 1))) == (resolution > 1.0)
+        assert read(made(big)) != read(made(big + 8))

@@ -15,13 +15,13 @@ from dpverify.certificates.pairs import (
 
 
 def test_known_values():
-    assert hockey_stick(RandomizedResponsePair(30_000, "0.01"), 0).lower == pytest.approx(2.26797e-2, rel=1e-5)
+    assert hockey_stick(RandomizedResponsePair(30_000, "0.01", 0), 0).lower == pytest.approx(2.26797e-2, rel=1e-5)
     middle = RandomizedResponsePair(2_000, "0.01", 1_000)
-    assert hockey_stick(middle, 0).lower > hockey_stick(RandomizedResponsePair(2_000, "0.01"), 0).upper
+    assert hockey_stick(middle, 0).lower > hockey_stick(RandomizedResponsePair(2_000, "0.01", 0), 0).upper
 
 
 def test_a_huge_instance_is_enclosed_to_many_digits():
-    result = hockey_stick(RandomizedResponsePair(10**9, "0.1"), "0.001", digits=60)
+    result = hockey_stick(RandomizedResponsePair(10**9, "0.1", 0), "0.001", digits=60)
     assert result.digits == 60
     assert result.text.startswith("[6.4992592016372")
 

@@ -88,6 +88,30 @@ def test_randomized_response(users, p, ones, epsilon, direction):
 
 
 @BOTH
+@pytest.mark.parametrize("users", [1, 2, 7, 13])
+def test_without_ones_randomized_response_is_at_its_worst_dataset(users, direction):
+    # In fractions; the largest is at neither end.
+    p, factor = Fraction(1, 4), Fraction(math.exp(0.3))
+    found = []
+    for ones in range(users):
+        one, zero = (fractions_of([1 - p] * ones + [p] * (users - 1 - ones) + [own]) for own in (1 - p, p))
+        first, second = (one, zero) if direction is UP else (zero, one)
+        found.append(sum(max(a - factor * b, 0) for a, b in zip(first, second, strict=True)))
+    worst = hockey_stick(RandomizedResponsePair(users, p), 0.3, direction)
+    assert worst.lower == pytest.approx(float(max(found)), rel=1e-12)
+    if users > 2:
+        ends = [hockey_stick(RandomizedResponsePair(users, p, m), 0.3, direction).upper for m in (0, users - 1)]
+        assert worst.lower > max(ends)
+
+
+def fractions_of(bits):
+    law = [Fraction(1)]
+    for one in bits:
+        law = [a * (1 - one) + b * one for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    return law
+
+
+@BOTH
 @EPSILONS
 @pytest.mark.parametrize(("r", "p"), [("0.5", "0.4"), ("1", "0.6"), ("2.5", "0.5"), ("9", "0.3")])
 def test_negative_binomial(r, p, epsilon, direction):
@@ -209,6 +233,7 @@ def test_flipping_every_bit_swaps_the_directions(users, p, epsilon, direction):
         (lambda: RandomizedResponsePair(10, 0.5), r"p=0.5 must be .* \(0, 0.5\)"),
         (lambda: RandomizedResponsePair(10, 0.1, 10), r"ones=10 must be"),
         (lambda: RandomizedResponsePair(10**6, 0.1, 10), r"users=1000000 must be"),
+        (lambda: RandomizedResponsePair(513, 0.1), r"users=513 must be at most 512 unless ones is given"),
         (lambda: NegativeBinomialPair(0, 0.5), r"shape=0 must be"),
         (lambda: ThreeNBPair(0.5, 1, 1), r"flood_p=1 must be"),
         (lambda: DiscreteLaplacePair("x"), r"rate='x' must be"),

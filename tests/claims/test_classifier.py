@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 
 from dpverify.changes import Full
-from dpverify.claims.classifier import Change, ClassifierClaims, classifier_guarantee, counts_reveal
+from dpverify.claims.base import MoreUsers
+from dpverify.claims.classifier import (
+    Change,
+    ClassifierClaims,
+    _possible,
+    _PromisedCurve,
+    classifier_guarantee,
+    counts_reveal,
+)
 from dpverify.claims.kde.privacy import KernelDensityClaims
+from dpverify.claims.registry import claims_of
 from dpverify.claims.theorem import Verdict
 from dpverify.claims.theorems.classifier import CLASSIFIER
-from dpverify.guarantee import Adjacency, Guarantee, Side, ThreatModel
+from dpverify.guarantee import Adjacency, CapacityError, Guarantee, InfeasibleBudgetError, Interval, Side, ThreatModel
 from dpverify.planning.account import account
-from protocols.bitsum import BitsumProtocol, CentralGaussian, RandomizedResponse
+from protocols.bitsum import BitsumProtocol, CentralGaussian, Poisson, RandomizedResponse
 from protocols.bitsum.exact import ExactSum
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
@@ -144,42 +153,94 @@ def fitted(label_epsilon: float | None, bitsum: Callable[[int], BitsumProtocol])
     return made.fit(points, labels)
 
 
+def label_alone(classes: int, label_epsilon: float, delta: float) -> float:
+    """The epsilon of a reported label."""
+    return math.log(math.exp(label_epsilon) - delta * (math.exp(label_epsilon) + classes - 1))
+
+
 @pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
-def test_account_is_the_corollary_for_the_worst_class(threat_model: ThreatModel) -> None:
-    model = fitted(2.0, lambda users: RandomizedResponse(users, 0.3))
+def test_account_is_the_corollary_for_the_worst_class_that_could_be(threat_model: ThreatModel) -> None:
+    # Below 20 users all bits are coins; else sizes from 20 and from 40 on have their parameters.
+    flips = {0: 0.499, 1: 0.3, 2: 0.2}
+    model = fitted(2.0, lambda users: RandomizedResponse(users, flips[min(users // 20, 2)]))
+    assert model.reported_counts_.max() < 40
     at = {"threat_model": threat_model, "relative_width": 1e-4}
     found = account(model, delta=1e-3, **at)
-    classes = [account(made, delta=1e-3, relative_width=1e-4) for made in model.class_protocols()]
+    classes = [account(model.class_protocol(size), delta=1e-3, relative_width=1e-4) for size in (1, 20, 40)]
     worst = max(classes, key=lambda made: made.epsilon.upper)
+    assert worst is classes[2]
     whole = classifier_guarantee(worst.guarantee, 2.0, threat_model, Change.POINT_AND_LABEL)
     assert found.guarantee.epsilon == whole.epsilon == found.epsilon.upper
     assert found.guarantee.threat_model is threat_model
-    assert found.epsilon.lower == max(made.epsilon.lower for made in classes)
-    # The fewest users hide least.
-    assert worst.users == model.reported_counts_.min() == found.parameters["smallest_class"]["users"]
-    assert sum(made.users for made in classes) == 60
+    seen = threat_model is ThreatModel.COMMUNICATION
+    assert found.epsilon.lower == pytest.approx(label_alone(3, 2.0, 1e-3) if seen else 0.0)
+    assert found.parameters["smallest_class"]["users"] == model.reported_counts_.min()
     json.dumps(found.to_dict())
     whole_curve = ClassifierClaims().curve(model, Full(1), threat_model, reference_delta=1e-2)
-    curves = [
-        KernelDensityClaims().curve(made, Full(1), ThreatModel.COMMUNICATION, reference_delta=1e-2)
-        for made in model.class_protocols()
-    ]
+    of_worst = KernelDensityClaims().curve(
+        model.class_protocol(40), Full(1), ThreatModel.COMMUNICATION, reference_delta=1e-2
+    )
     for epsilon in (1.0, 2.5, 3.5):
-        expected = max(curve.delta(max(epsilon - 2.0, 0.0)).upper for curve in curves)
-        found_delta = whole_curve.delta(epsilon).upper
-        assert found_delta == (1.0 if epsilon < 2.0 else pytest.approx(expected, rel=1e-9))
+        found_delta = whole_curve.delta(epsilon)
+        expected = 1.0 if epsilon < 2.0 else of_worst.delta(epsilon - 2.0).upper
+        assert found_delta.upper == pytest.approx(expected, rel=1e-9)
+        assert found_delta.lower == pytest.approx(counts_reveal(epsilon, 2.0, 3) if seen else 0.0)
         # Whatever it was made for, a curve is above what is true of a class.
-        least = max(curve.delta(max(epsilon - 2.0, 0.0)).lower for curve in curves)
+        least = of_worst.delta(max(epsilon - 2.0, 0.0)).lower
         assert least <= account(model, epsilon=epsilon, **at).delta.upper
-    assert account(model, delta=0, **at).epsilon.upper == pytest.approx(2.0 + 4.0 * math.log(7.0 / 3.0))
+    assert account(model, delta=0, **at).epsilon.upper == pytest.approx(2.0 + 4.0 * math.log(0.8 / 0.2))
+
+
+@pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
+def test_account_holds_for_all_small_datasets(threat_model: ThreatModel) -> None:
+    """All three were reported to be of one class; a class of one would have had the same parameters, and less noise."""
+    model = HighestDensityClassifier(
+        "inner-product", instances=1, bitsum=lambda users: RandomizedResponse(users, FLIP),
+        label_epsilon=LABEL_EPSILON, classes=[0, 1], empty_class="never", random_state=4,
+    ).fit(np.ones((3, 1)), [0, 0, 0])  # fmt: skip
+    assert model.reported_counts_.tolist() == [3]
+    for epsilon in (0.5, 1.0, 1.5, 2.0, 2.3):
+        found = account(model, epsilon=epsilon, threat_model=threat_model).delta
+        assert found.lower - 1e-12 <= worst(3, threat_model, Change.POINT_AND_LABEL, epsilon) <= found.upper + 1e-12
+    # What the class that occurred gives, moved by the label's epsilon, would not do.
+    only = account(model.class_protocol(3), epsilon=1.0).delta
+    if threat_model is ThreatModel.COMMUNICATION:
+        assert worst(3, threat_model, Change.POINT_AND_LABEL, 1.0 + LABEL_EPSILON) > only.upper + 1e-3
 
 
 def test_labels_in_the_clear_cost_everything() -> None:
     model = fitted(None, lambda users: RandomizedResponse(users, 0.3))
-    found = account(model, delta=1e-3)
-    assert found.epsilon.upper == math.inf
-    assert 0.0 < found.epsilon.lower < 10.0
-    assert account(model, epsilon=50).delta.upper == 1.0
+    assert account(model, delta=1e-3).epsilon == Interval(math.inf, math.inf)
+    assert account(model, epsilon=50).delta == Interval(1.0, 1.0)
+
+
+def test_a_single_class_is_its_density() -> None:
+    model = HighestDensityClassifier(
+        instances=2, bitsum=lambda users: RandomizedResponse(users, 0.3), label_epsilon=1.0, random_state=0
+    ).fit(np.ones((9, 2)), [1] * 9)
+    (only,) = model.class_protocols()
+    assert account(model, delta=1e-3).epsilon == account(only, delta=1e-3).epsilon
+    assert account(model, delta=0).epsilon == account(only, delta=0).epsilon
+
+
+def test_sizes_that_have_no_parameters_send_nothing() -> None:
+    def bitsum(users: int) -> BitsumProtocol:
+        if users < 15:
+            raise InfeasibleBudgetError("too few")
+        return RandomizedResponse(users, 0.3)
+
+    model = fitted(2.0, bitsum)
+    least = account(model.class_protocol(15), delta=1e-3, relative_width=1e-4).epsilon.upper
+    assert account(model, delta=1e-3, relative_width=1e-4).epsilon.upper == pytest.approx(least + 2.0)
+
+
+def test_too_many_kinds_of_classes_are_refused() -> None:
+    model = HighestDensityClassifier(
+        instances=2, bitsum=lambda users: Poisson(users, 1.0 + users), label_epsilon=1.0, classes=[0, 1],
+        random_state=0,
+    ).fit(np.ones((300, 2)), np.arange(300) % 2)  # fmt: skip
+    with pytest.raises(CapacityError, match=r"have over 256 different parameters"):
+        account(model, delta=1e-3)
 
 
 def test_what_a_classifier_needs_for_an_account() -> None:
@@ -202,7 +263,25 @@ def test_what_one_point_can_change_is_charged_and_said() -> None:
         family, bitsum=lambda users: RandomizedResponse(users, FLIP), label_epsilon=LABEL_EPSILON, random_state=0
     ).fit(points, labels)
     found = account(learned, delta=1e-4)
-    smallest = int(learned.reported_counts_.min())
-    in_full = account(RandomizedResponse(smallest, FLIP), instances=6, delta=1e-4).epsilon.upper
+    in_full = account(RandomizedResponse(1, FLIP), instances=6, delta=1e-4).epsilon.upper
     assert LABEL_EPSILON < found.epsilon.upper < LABEL_EPSILON + 0.75 * in_full
     assert "replacing one point moves the 6 bits' probabilities by squares that add up to 1.5625" in found.notes[0]
+
+
+@pytest.mark.parametrize(("epsilon0", "delta0"), [(1.0, 0.2), (0.1, 0.01), (3.0, 1e-6)])
+def test_a_promise_covers_the_worst_mechanism_that_keeps_it(epsilon0: float, delta0: float) -> None:
+    """One that fails with delta0, and else flips a bit: exactly, at every other epsilon."""
+    promised = _PromisedCurve(guarantee(epsilon0, delta0))
+    for epsilon in (0.0, 0.3 * epsilon0, 0.9 * epsilon0, epsilon0, 2.0 * epsilon0):
+        flipped = max(math.exp(epsilon0) - math.exp(epsilon), 0.0) / (1.0 + math.exp(epsilon0))
+        exact = delta0 + (1.0 - delta0) * flipped
+        assert exact - 1e-15 <= promised.delta(epsilon).upper <= exact + delta0
+    assert promised.epsilon(delta0).upper == epsilon0
+    assert promised.epsilon(0.99 * delta0).upper == math.inf
+
+
+def test_without_a_proof_more_users_are_not_taken_to_be_as_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted(2.0, lambda users: RandomizedResponse(users, 0.3))
+    assert [made.users for made in _possible(model)] == [1]
+    monkeypatch.setattr(type(claims_of(model.class_protocol(1).bitsum)), "more_users", MoreUsers.UNKNOWN)
+    assert [made.users for made in _possible(model)] == list(range(1, 61))

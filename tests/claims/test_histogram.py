@@ -125,7 +125,7 @@ def test_formulas_refuse_what_they_do_not_cover() -> None:
 
 @pytest.mark.parametrize(("shape", "p", "above"), [(1, 0.5, 1), (3, 0.7, 5), (10, 0.2, 0)])
 def test_identity_counts_failures_not_trials(shape: int, p: float, above: int) -> None:
-    assert {t.name: t.verdict for t in CLAIMS.theorems}["ghazi2021-corollary-40-identity"] is Verdict.FAILS
+    assert {t.name: t.verdict for t in CLAIMS.theorems}["ghazi2021-corollary-40-identity"] is Verdict.PROOF_WRONG
     left = stats.nbinom.sf(above, shape, 1.0 - p)
     assert left == pytest.approx(stats.binom.cdf(shape - 1, above + shape, 1.0 - p), rel=1e-12)
     printed = stats.binom.cdf(shape - 1, above, 1.0 - p)

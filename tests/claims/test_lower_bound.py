@@ -76,9 +76,13 @@ def test_the_squared_error_is_above_the_bound() -> None:
 
 def test_theorem_9_2_is_of_pure_epsilon_up_to_one() -> None:
     (theorem,) = LOWER_BOUND
-    assert theorem.failed_hypotheses(epsilon=1.0, delta=0.0) == ()
+    assert theorem.failed_hypotheses(epsilon=1.0, delta=0.0, probability=0.99) == ()
     for epsilon, delta in ((1.1, 0.0), (1.0, 1e-9), (0.0, 0.0)):
-        assert [h.name for h in theorem.failed_hypotheses(epsilon=epsilon, delta=delta)] == ["pure-and-at-most-one"]
+        failed = theorem.failed_hypotheses(epsilon=epsilon, delta=delta, probability=0.99)
+        assert [h.name for h in failed] == ["pure-and-at-most-one"]
+    assert [h.name for h in theorem.failed_hypotheses(epsilon=1.0, delta=0.0, probability=1.0)] == [
+        "constant-probability"
+    ]
     # Item 2 of its proof: given the transcript a bit has a probability in [1/4, 3/4].
     assert 1.0 / (1.0 + math.e) > 0.25
 

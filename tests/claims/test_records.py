@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpverify.claims.buckets import under_estimating
 from dpverify.claims.records import protocol_of, record_of
+from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum import NegativeBinomial, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
+from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.lsq import GaussianFeatures
+from protocols.lsq.linear import LinearMap
 from protocols.vector_sum import VectorSum
 
 
@@ -29,6 +35,26 @@ from protocols.vector_sum import VectorSum
 )
 def test_what_was_written_is_read_back(protocol: Any) -> None:
     assert protocol_of(json.loads(json.dumps(record_of(protocol)))) == protocol
+
+
+def test_a_density_of_a_deterministic_family_is_written_down_and_no_other() -> None:
+    bitsum, rng = RandomizedResponse(900, 0.1), np.random.default_rng(3)
+    for family in (LinearMap(5, limit=0.7, rows=6, seed=4), LinearMap(4, limit=1.0)):
+        record = json.loads(json.dumps(record_of(KernelDensityProtocol(bitsum, family.sample(1, rng)))))
+        again = protocol_of(record)
+        assert again.bitsum == bitsum
+        assert again.features.family == family
+        assert record_of(again) == record
+    drawn = KernelDensityProtocol(bitsum, GaussianFeatures(2).sample(3, rng))
+    with pytest.raises(ValueError, match=r"^features of kde must be of a deterministic family to be written down, and"):
+        record_of(drawn)
+
+
+def test_a_ledger_takes_a_density(tmp_path: Path) -> None:
+    bitsum, family = RandomizedResponse(900, 0.1), LinearMap(5, limit=0.7, rows=6)
+    ledger = PrivacyLedger.create(tmp_path / "spent", ("9", "1e-6"))
+    ledger.spend(KernelDensityProtocol(bitsum, family.sample(1, np.random.default_rng())), 1)
+    assert "linear-map" in (tmp_path / "spent").read_text()
 
 
 def test_texts_are_read_as_what_each_parameter_is() -> None:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dpverify.claims.theorem import Evidence, Kind, Method, Theorem, Verdict
+from dpverify.claims.theorem import RULE, Evidence, Kind, Method, Theorem, Verdict
 from dpverify.formulas import Hypothesis
 
 SMALL = Hypothesis("small", "epsilon < 1.", lambda epsilon: epsilon < 1)
@@ -78,12 +78,35 @@ def test_a_source_is_a_document_and_an_item(theorem: Theorem) -> None:
         (Verdict.FAILS, Kind.LEMMA, (COMPUTED, COUNTED), ""),
         (Verdict.OPEN, Kind.LEMMA, (), ""),
         (Verdict.CODE_DIFFERS, Kind.LEMMA, (), "Nothing that backs it can be run."),
+        (Verdict.HOLDS_WITH_CONDITION, Kind.LEMMA, (COMPUTED,), "What holds needs a proof."),
+        (
+            Verdict.HOLDS_WITH_CONDITION,
+            Kind.LEMMA,
+            (PROVED, COUNTED),
+            "The condition must be one of the hypotheses, and say that it is not stated.",
+        ),
     ],
 )
 def test_no_verdict_is_stronger_than_its_evidence(
     theorem: Theorem, verdict: Verdict, kind: Kind, evidence: tuple[Evidence, ...], why: str
 ) -> None:
     assert dataclasses.replace(theorem, verdict=verdict, kind=kind, checked_by=evidence).unbacked() == why
+
+
+def test_what_is_printed_decides(theorem: Theorem) -> None:
+    added = dataclasses.replace(SMALL, statement="epsilon < 1 (not stated).")
+    proved = dataclasses.replace(theorem, hypotheses=(added,), checked_by=(PROVED, COUNTED))
+    assert proved.unbacked() == ""
+    for verdict in (Verdict.HOLDS, Verdict.CHECKED):
+        assert dataclasses.replace(proved, verdict=verdict).unbacked().startswith("What needs a condition that is not")
+    failing = dataclasses.replace(proved, verdict=Verdict.FAILS)
+    assert failing.unbacked() == ""
+    step = dataclasses.replace(failing, source="a2000, proof of Lemma 1")
+    assert step.unbacked() == "A step of a proof that is false is called so."
+
+
+def test_the_rule_has_every_verdict() -> None:
+    assert RULE.keys() == set(Verdict)
 
 
 def test_a_finding_is_not_changed(theorem: Theorem) -> None:

@@ -60,6 +60,22 @@ def test_every_pair_prints_the_librarys_enclosure(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("words", "dataset"),
+    [
+        (("rr", "--users", "9", "--flip-probability", "0.1"), "the largest of all datasets"),
+        (("rr", "--users", "9", "--flip-probability", "0.1", "--ones", "0"), "if 0 of the 8 others hold a 1"),
+        (("local-rr", "--flip-probability", "0.1"), "a report alone"),
+        (("pure", "--p", "0.9", "--flood-shape", "9", "--flood-p", "0.9"), "if all others hold 0"),
+        (("gaussian", "--sigma", "2"), "whatever others hold"),
+    ],
+)
+def test_the_dataset_is_named(words: tuple[str, ...], dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
+    line = run(capsys, "certify", *words, "--epsilon", "0.3")
+    assert f"up, {dataset} (15 digits certified)" in line
+    assert json.loads(run(capsys, "certify", *words, "--epsilon", "0.3", "--json"))["dataset"] == dataset
+
+
 def test_certified_digits_are_those_of_the_closed_form(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(
         run(capsys, "certify", "gaussian", "--sigma", "70", "--epsilon", "0.05", "--digits", "40", "--json")
@@ -76,6 +92,7 @@ def test_certified_digits_are_those_of_the_closed_form(capsys: pytest.CaptureFix
     [
         (["rr", "--users", "0", "--flip-probability", "0.1"], "--users='0'"),
         (["rr", "--users", "5000", "--flip-probability", "0.1", "--ones", "1"], "--users=5000"),
+        (["rr", "--users", "5000", "--flip-probability", "0.1"], "--users=5000 must be at most 512 unless ones"),
         (["rr", "--users", "9", "--flip-probability", "0.5"], "--flip-probability='0.5'"),
         (["nb", "--shape", "nan", "--p", "0.5"], "--shape='nan'"),
         (["3nb", "--p", "1", "--flood-shape", "2", "--flood-p", "0.5"], "--p='1'"),

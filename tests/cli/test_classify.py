@@ -33,7 +33,7 @@ def test_learn_and_predict(data: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(words) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "2 classes, d = 4, inner-product" in shown
-    assert re.search(r"Privacy: \(0\.9\d+, 1e-06\)-DP where a user's point is replaced, \(5\.9\d+, 1e-06\)-DP", shown)
+    assert re.search(r"Privacy: \(1, 1e-06\)-DP where a user's point is replaced, \(6, 1e-06\)-DP", shown)
     assert re.search(r"Accuracy: (0\.9\d+|1\.000) on \d+ rows that took no part", shown)
     assert main(["predict", model, str(data), "--labels", "y"]) == 0
     found = capsys.readouterr()

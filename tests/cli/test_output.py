@@ -14,8 +14,11 @@ import pytest
 from matplotlib.figure import Figure
 from rich.table import Table
 
+from dpverify import cli
 from dpverify.cli.output import console, print_result, show, write_figure
 from dpverify.report.tables import WIDTH
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def wide() -> Table:
@@ -102,3 +105,27 @@ def test_a_closed_pipe_is_no_violation() -> None:
     done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: Broken pipe.\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+def test_a_closed_output_and_one_of_few_letters_are_no_faults(tmp_path: Path) -> None:
+    spend = "spend --label '日本 ½' spent poisson --users 100 --mean 900 --instances 1"
+    python = f"{sys.executable} -m dpverify"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"}
+    script = f"{python} spent spent --new --epsilon 1 --delta 1e-8 && {python} {spend}; {python} ledger >&-; echo $?"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, cwd=tmp_path, env=environment, check=True)
+    assert done.stderr == b"The output cannot be written: it is closed.\n"
+    assert "\\u65e5\\u672c ½" in done.stdout.decode("latin-1")
+    assert done.stdout.endswith(b"\n2\n")
+
+
+def test_what_is_typed_is_repeated_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    # The nearest float to 1e-8 is above it, so the engine computes with the one before.
+    words = ["--users", "9", "--delta", "1e-8"]
+    asked = [["plan", "--epsilon", "9", "--instances", "1", "--bitsum", "poisson"], ["amplify", "--epsilon0", "1"]]
+    for command in [*asked, ["amplify", "--epsilon", "0.5"]]:
+        for form in ([], ["--json"]):
+            assert cli.main([*command, *words, *form]) == 0
+            assert "1e-08" in (shown := capsys.readouterr().out)
+            assert '"delta": 9.99' not in shown
+            assert "elta = 9.99" not in shown

@@ -149,13 +149,79 @@ print(claims_named("Own-Identity").protocol is OwnIdentity)
     assert done.stdout.split()[2] == "True"
 
 
+def test_what_cannot_be_right_is_refused(site: Path) -> None:
+    """Laws that contradict each other, and names of what is not there, were false violations, or faults."""
+    code = """
+import math
+import sys
+import coins
+import numpy as np
+from coins import *
+from dpverify.audit.bitsum import audit_bitsum
+from dpverify.planning.account import account
+
+def told(action):
+    try:
+        action()
+    except ValueError as error:
+        print(error)
+
+def told_of(field, **attributes):
+    told(lambda: type("Slip", (TossesClaims,), {"protocol": type("Slip", (Tosses,), attributes), **field}))
+
+told_of({"name": "slip"}, alphabet=(5, 5))
+told_of({"name": "slip"}, divided=("coin",))
+told_of({"name": "slip", "more_private_towards": {"coin": math.inf}})
+protocol, real = Tosses(9, 2), dict(vars(TossesClaims))
+
+def audited(**methods):
+    for name in ("_view", "_readable", "_counts"):
+        if name in vars(TossesClaims):
+            delattr(TossesClaims, name)
+    for name, method in {"_view": real["_view"], **methods}.items():
+        setattr(TossesClaims, name, method)
+    told(lambda: print(audit_bitsum(protocol, trials=300).verdict.value))
+
+def one_column(self, protocol, ones, participants):
+    return views.one_count(views.total(point_mass(ones), binomial(protocol.coins * participants, 0.5)))
+
+def mirrored(self, protocol, ones, participants):
+    law = views.total(point_mass(ones), binomial(protocol.coins * participants, 0.5))
+    return views.rows(law, lambda x: np.stack([x, 0 * x], axis=-1))
+
+audited(_view=one_column)
+audited(_readable=mirrored)
+audited(_counts=lambda self, *given: {"count of -2": real["_view"](self, *given).image(lambda rows: rows[:, 1])})
+audited()
+Tosses._sample_view = lambda self, ones, participants, rng: ones[..., None]
+told(lambda: protocol.sample_view([4, 5], np.random.default_rng(1)))
+Tosses.divided = None
+told(lambda: account(protocol, delta=1e-3, honest=4))
+"""
+    done = run(site, "-c", code)
+    assert done.returncode == 0, done.stderr
+    twice, apart = "the claims tosses state two laws of the", "which are {} apart in total variation."
+    assert done.stdout.splitlines() == [
+        "alphabet=(5, 5) of slip must be a tuple of distinct integers.",
+        "divided of slip names 'coin', but must name parameters: users, coins.",
+        "more_private_towards of slip names 'coin', but must name parameters: users, coins.",
+        "the claims about Tosses state views of shape (19, 1), but must state a column for each of the symbols "
+        "(-2, 5).",
+        f"{twice} estimate at 0 ones of 9 users: that of _view and another, {apart.format(1)}",
+        f"{twice} count of -2 at 1 ones of 9 users: that of _view and another, {apart.format(0.19)}",
+        "undecided",
+        "Tosses._sample_view returns shape (2, 1), but must return (2, 2).",
+        "Tosses.divided must name the parameters that are divided among the users.",
+    ]
+
+
 def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
     _, listed, _ = shell.run("account", "--help")
     assert "tosses" in listed
     assert "truth" in listed
     _, shown, _ = shell.run("account", "tosses", "--help")
     assert "--coins" in shown
-    assert "Coins that each user tosses." in shown
+    assert "Coins that each user tosses, each time." in shown
     words = ["account", "tosses", "--users", "9", "--coins", "0", "--delta", "1e-3"]
     status, _, refused = shell.run(*words)
     assert status == 2
@@ -175,8 +241,7 @@ def test_the_page_that_adds_it_shows_what_runs_here(shell: Shell) -> None:
     installed.read(PLUGIN / "entry_points.txt")
     assert entries["project"]["entry-points"] == {name: dict(installed[name]) for name in installed.sections()}
     (commands,) = (code for language, code in shown if language == "sh")
-    statuses = {words[1]: shell.run(*words[1:])[0] for words in map(shlex.split, commands.splitlines())}
-    assert statuses == {"plan": 0, "account": 0, "audit": 0}
+    assert [shell.run(*words[1:])[::2] for words in map(shlex.split, commands.splitlines())] == 4 * [(0, "")]
 
 
 @pytest.mark.parametrize("group", ["account", "audit"])

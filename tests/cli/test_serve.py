@@ -42,4 +42,4 @@ def test_without_its_libraries_it_names_what_to_install(
     for name in [name for name in sys.modules if name.partition(".")[0] == missing]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    assert refused(capsys) == f"The page needs {missing}: pip install 'dpverify[serve]'.\n"
+    assert refused(capsys) == f"The page needs {missing}: pip install '.[serve]' in the folder of dpverify's source.\n"

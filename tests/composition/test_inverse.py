@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from typing import Any
 
+import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,3 +80,35 @@ def test_a_split_that_the_theorem_cannot_use_is_refused() -> None:
         per_instance_budget(Budget(1, "1e-6"), 3, theorem=BASIC, delta_split=0.5)
     with pytest.raises(InfeasibleBudgetError, match=r"leaves no positive float epsilon0"):
         per_instance_budget(Budget(5e-324, 0), 3, theorem=BASIC)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "instances"),
+    [("1.695e-222", "7.5e-132", 400), ("1e-100", "1e-100", 10), ("1e-74", "1e-80", 400), ("3e-290", "1e-289", 3)],
+)
+def test_optimal_composition_of_tiny_budgets_is_as_large_as_the_sum_over_all_lies_allows(
+    epsilon: str, delta: str, instances: int
+) -> None:
+    budget = Budget(epsilon, delta)
+    found = per_instance_budget(budget, instances, theorem=OPTIMAL)
+    assert found.composed()[0] <= budget.exact_epsilon
+    assert found.composed()[1] <= budget.exact_delta
+    assert found.epsilon0 >= per_instance_budget(budget, instances, theorem=BASIC).epsilon0 * (1 - 1e-15)
+    with mp.workdps(700):
+
+        def slack(epsilon0: Any) -> Any:
+            lies = range(instances + 1)
+            gains = (mp.exp((instances - n) * epsilon0) - mp.exp(mp.mpf(epsilon) + n * epsilon0) for n in lies)
+            terms = (mp.binomial(instances, n) * max(gain, mp.mpf(0)) for n, gain in zip(lies, gains, strict=True))
+            return mp.fsum(terms) / (1 + mp.exp(epsilon0)) ** instances
+
+        assert (
+            slack(mp.mpf(found.epsilon0)) <= found.delta_slack < slack(mp.mpf(found.epsilon0) * (1 + mp.mpf("1e-12")))
+        )
+
+
+@pytest.mark.parametrize("theorem", [OPTIMAL, ADVANCED])
+def test_all_of_delta_as_slack_is_no_more_than_delta(theorem: CompositionTheorem) -> None:
+    # Rounded up once more, and then for print, 3e-6 was stated as 3.01e-6.
+    found = per_instance_budget(("1", "3e-6"), 10, theorem=theorem, delta_split=1)
+    assert found.composed()[1] == found.delta_slack <= Fraction("3e-6")

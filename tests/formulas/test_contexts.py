@@ -71,3 +71,8 @@ def test_nudging_where_nothing_is_accepted_is_an_error() -> None:
     assert nudged(lambda value: True, 0.3, 1.0) == 0.3
     with pytest.raises(ArithmeticError, match=r"no float from 0\.5 towards 0\.4"):
         nudged(lambda value: False, 0.5, 0.4)
+    tried: list[float] = []
+    with pytest.raises(ArithmeticError, match="is accepted"):
+        # Neither is the end passed where a step times the distance leaves the floats.
+        nudged(lambda value: bool(tried.append(value)), 1e-222, 0.0)
+    assert min(tried) >= 0.0

@@ -43,9 +43,12 @@ def test_what_is_cut_off_is_charged() -> None:
 
 
 def test_differences_are_read_from_the_counts() -> None:
-    counts = views.by_sign(np.arange(-3, 4))
-    assert (counts[:, 0] - counts[:, 1]).tolist() == list(range(-3, 4))
-    assert (counts >= 0).all()
+    for alphabet in ((1, -1), (-1, 1)):
+        counts = views.by_sign(np.arange(-3, 4), alphabet)
+        assert (counts @ alphabet).tolist() == list(range(-3, 4))
+        assert (counts >= 0).all()
+    with pytest.raises(ValueError, match=r"^alphabet=\(5, -2\) must hold the symbols 1 and -1 for views"):
+        views.by_sign(np.arange(3), (5, -2))
 
 
 def test_no_noise_is_a_constant() -> None:

@@ -7,8 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.density import PrivateDensity
 from tests.learning.points import blobs
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
 
 def test_they_add_up_in_any_order() -> None:
@@ -43,8 +47,43 @@ def test_what_does_not_fit_together_is_refused() -> None:
     ):
         model = PrivateDensityClassifier(**{"classes": [0, 1, 2], "bits": 32, **change})
         with pytest.raises(ValueError, match=message):
-            sums + model.partial_sums(X, y)
+            sums + model.partial_sums(X, y, part=5)
     with pytest.raises(ValueError, match=r"^part=4 is in both partial sums, but each part of the users counts once\.$"):
         sums + sums
+    with pytest.raises(ValueError, match=r"^parts=frozenset\(\) must have the number of at least 1 part"):
+        dataclasses.replace(sums, parts=frozenset())
     with pytest.raises(ValueError, match=r"^partial sums have names="):
         sums + dataclasses.replace(sums, names=("a", "b", "c", "d"))
+
+
+@pytest.mark.parametrize("seed", [None, 0, np.random.default_rng(0)])
+def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
+    """Also where nothing else tells parts apart: a worker that is tried again counts the same users anew."""
+    X, y = blobs(40, 2, 3, 0)
+    model = PrivateDensityClassifier(classes=[0, 1], bits=8, random_state=seed)
+    first, lost, again = (model.partial_sums(X[:20], y[:20], part=part) for part in (0, 1, 1))
+    for twice in ([first, first], [first, lost, again], [lost, first, first]):
+        with pytest.raises(ValueError, match=r"^part=\d is in both partial sums, but each part"):
+            model.fit_sums(twice)
+    assert model.fit_sums([first, again]).reported_counts_.sum() == 40
+    density = PrivateDensity(bits=8, random_state=seed)
+    part = density.partial_sums(X, part=3)
+    with pytest.raises(ValueError, match=r"^part=3 is in both"):
+        density.fit_sums([part, part])
+    for made in (lambda: model.partial_sums(X, y, part=None), lambda: density.partial_sums(X, part=None)):
+        with pytest.raises(TypeError, match=r"^part=None must be an integer"):
+            made()
+
+
+def test_sums_keep_the_note_of_their_seed() -> None:
+    X, y = blobs(60, 2, 3, 0)
+    settings = {"classes": [0, 1], "bits": 8}
+    seeded = PrivateDensityClassifier(**settings, random_state=0)
+    fresh = PrivateDensityClassifier(**settings)
+    parts = [seeded.partial_sums(X[:30], y[:30], part=0), fresh.partial_sums(X[30:], y[30:], part=1)]
+    assert FIXED_SEED in fresh.fit_sums(parts).guarantee_.notes
+    assert FIXED_SEED in fresh.fit_sums(parts[0]).guarantee_.notes
+    assert FIXED_SEED not in fresh.fit_sums(parts[1]).guarantee_.notes
+    assert FIXED_SEED in seeded.fit_sums(parts[1]).guarantee_.notes
+    sums = PrivateDensity(bits=8, random_state=np.random.default_rng(0)).partial_sums(X, part=0)
+    assert FIXED_SEED in PrivateDensity(bits=8).fit_sums(sums).guarantee_.notes

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
 from dpverify.planning.amplify import RANDOMIZERS, Amplified, amplify, largest_epsilon0
-from dpverify.privacy_loss.amplification import pure, randomized_response, reports
+from dpverify.privacy_loss.amplification import pure, randomized_response, reports, variation_ratio
+from dpverify.privacy_loss.hidden_report import HiddenReport
 from protocols.bitsum import RandomizedResponse
 
 
@@ -115,6 +116,44 @@ def test_many_classes_cost_no_more_than_few() -> None:
         listed = reports(randomized_response(1.0, classes), 5).delta(0.2)
         assert (found.lower, found.upper) == pytest.approx((listed.lower, listed.upper), rel=1e-9)
     assert amplify("k-rr", users=10_000, delta=1e-6, epsilon0=4.0, classes=10**12).epsilon.upper < 0.01
+
+
+def test_the_inverse_is_as_good_as_the_forward_account() -> None:
+    # Far in the tail the expectation is out of reach: what is left before is a bound there, too.
+    assert amplify("k-rr", users=180_000, delta=1e-8, epsilon0=2.0, classes=10_000).curve.delta(0.5).upper < 1e-100
+    found = largest_epsilon0(0.5, users=180_000, delta=1e-8, randomizer="k-rr", classes=10_000)
+    assert amplify("k-rr", users=180_000, delta=1e-8, epsilon0=8.2, classes=10_000).epsilon.upper <= 0.5
+    assert found.lower >= 8.2
+    assert found.width <= 1e-4 * found.upper
+
+
+def test_the_inverse_for_two_classes_is_that_of_the_exact_law() -> None:
+    found = largest_epsilon0(1.0, users=50, delta=1e-3, randomizer="k-rr", classes=2)
+    assert found.width <= 1e-3 * found.upper
+    assert amplify("k-rr", users=50, delta=1e-3, epsilon0=found.lower, classes=2).epsilon.upper <= 1.0
+    assert amplify("k-rr", users=50, delta=1e-3, epsilon0=found.upper * 1.001, classes=2).epsilon.lower > 1.0
+
+
+@pytest.mark.parametrize("what", ["laplace", "variation ratio"])
+def test_what_few_users_tell_next_to_the_largest_loss_is_found_by_few_evaluations(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated, delta = [], HiddenReport._delta
+
+    def counted(report: HiddenReport, epsilon: float) -> Interval:
+        evaluated.append(epsilon)
+        return delta(report, epsilon)
+
+    monkeypatch.setattr(HiddenReport, "_delta", counted)
+    if what == "laplace":
+        found = amplify("laplace", users=3, epsilon0=4.0958, delta=3.8e-8).epsilon
+        assert len(evaluated) <= 40
+        assert 4.095795 < found.lower < found.upper <= 4.0958
+    else:
+        p = math.exp(8.0)
+        found = variation_ratio(p, (p - 1.0) / (p + 1.0), p, 10_000).epsilon(1e-6)
+        assert len(evaluated) <= 120
+        assert 7.9999 < found.lower < found.upper <= 8.00001
 
 
 def test_delta0_may_be_too_much() -> None:

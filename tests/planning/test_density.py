@@ -150,6 +150,12 @@ def test_bad_arguments() -> None:
     for arguments, more, message in (
         (("cosine", 3, ("1", "1e-6")), {}, r"^kernel='cosine' must be one of inner-product, gaussian"),
         (("gaussian", 0, ("1", "1e-6")), {}, r"^dimension=0 must be an integer"),
+        (
+            ("gaussian", 3, ("1", "1e-6")),
+            {"bandwidth": 1e300},
+            r"^bandwidth=1e\+300 must be .* in \[1e-100, 1e\+100\]\.$",
+        ),
+        (("gaussian", 3, ("1", "1e-6")), {"bandwidth": 1e-300}, r"^bandwidth=1e-300 must be .* in \[1e-100, 1e\+100\]"),
         (("inner-product", 3, ("1", "1e-6")), {"bandwidth": 2.0}, r"^bandwidth=2\.0 must be 1 for the inner product"),
         (("gaussian", 3, ("1", "1e-6")), {"bitsums": []}, r"^bitsums=\[\] must have at least one entry\.$"),
         (("gaussian", 3, ("1", "1e-6")), {"bitsums": ["xy"]}, r"^bitsum='xy' must be one of"),

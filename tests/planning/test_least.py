@@ -7,6 +7,7 @@ import math
 import pytest
 
 from dpverify.planning.comparison import FailedPlan
+from dpverify.planning.fronts import front
 from dpverify.planning.least import least_epsilon, least_messages, least_users
 from dpverify.planning.plan import PlanRow, plan
 
@@ -78,3 +79,12 @@ def test_more_of_anything_never_needs_more() -> None:
     assert found == sorted(found)
     assert found[2] == pytest.approx(5 * found[0], rel=0.05)
     assert math.isfinite(found[2])
+
+
+def test_a_margin_is_a_share_of_the_error_however_narrow_the_noise() -> None:
+    budget, options = ("6.452", "0.00283"), {"users": 341, "instances": 2, "honest_fraction": "0.5"}
+    near, far = (plan("3nb", budget, error_margin=margin, **options) for margin in (0.01, 0.1))  # type: ignore[arg-type]
+    assert far.bitsum_rmse / near.bitsum_rmse == pytest.approx(1.1 / 1.01, rel=1e-9)
+    for row in front(budget, bitsums=["3nb"], **options).rows:  # type: ignore[arg-type]
+        found = least_messages(budget, rmse=row.bitsum_rmse, bitsums=["3nb"], **options)  # type: ignore[arg-type]
+        assert found.best.least <= row.messages_per_user * (1 + 1e-5)

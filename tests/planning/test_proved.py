@@ -60,6 +60,31 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
 
 
 @pytest.mark.parametrize(
+    ("bitsum", "delta", "most", "rmse"), [("rr", "1e-10", 6, 5.91608), ("3nb", "1e-6", 18, 1.83390)]
+)
+def test_small_joint_changes_are_searched_with_guesses_and_proved(
+    bitsum: str, delta: str, most: int, rmse: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharp, asked = list[float](), JointChange.epsilon_upper
+
+    def counted(self: JointChange, delta: float, *, decide: float = 0.0) -> float:
+        found = asked(self, delta, decide=decide)
+        if not self._grid.guess:
+            sharp.append(found)
+        return found
+
+    monkeypatch.setattr(JointChange, "epsilon_upper", counted)
+    target = TargetEpsilon(L2Bounded(0.13, 16), Budget("1", delta), ThreatModel.COMMUNICATION)
+    protocol, epsilon = Search(BITSUM_CLAIMS[bitsum], 85_742, error_margin=None if bitsum == "rr" else 0.01).proved(
+        target
+    )
+    # The last one is the proof; a search by sharp bounds alone took 26 and 46, for this error.
+    assert sharp[-1] == epsilon <= 1.0
+    assert len(sharp) <= most
+    assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize(
     ("change", "nearly"), [(Full(7), Full(7)), (L2Bounded(0.9, 7), L2Bounded(0.9, 7)), (L2Bounded(3.9, 7), Full(3))]
 )
 def test_what_is_searched_with_roughly_is_no_more(change: Change, nearly: Change) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from protocols.vector_sum import VectorSum
 
 FULL = GaussianFeatures(2)
 """Points anywhere: all bits of some draw change fully."""
+
+BOTH_WAYS = list(itertools.product([False, True], repeat=2))
 
 
 def days(*users: int, p: float = 0.25) -> list[tuple[Any, int]]:
@@ -159,8 +162,26 @@ def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pyt
         first = account(days(200, 300, 250)[:runs], delta="1e-6").epsilon
         assert max(first.lower, end.lower) <= min(first.upper, end.upper)
         assert end.width < 0.02 * end.upper
-    with pytest.raises(ValueError, match=r"must be given, and above 0, for a curve over the days"):
+    with pytest.raises(ValueError, match=r"must be a delta above 0 for a curve over the days"):
         scheduled(days(200, 300), epsilon=1).cumulative()
+
+
+@pytest.mark.parametrize("rare", [1e-20, 1e-124, 1e-270])
+def test_a_day_of_next_to_no_flips_contains_the_truth(rare: float) -> None:
+    # What is left of its losses, trimmed, are gains alone: the window of epsilons was empty.
+    flips = [Fraction(0.1), Fraction(rare)]
+    masses = [math.prod(p if wrong else 1 - p for p, wrong in zip(flips, each, strict=True)) for each in BOTH_WAYS]
+    ratio = Fraction(math.exp(1.0))  # within 1e-15 of e
+    exact = sum(max(mass - ratio * other, Fraction(0)) for mass, other in zip(masses, reversed(masses), strict=True))
+    found = account([(RandomizedResponse(1, 0.1), 1), (RandomizedResponse(1, rare), 1)], epsilon=1).delta
+    assert found.lower <= exact * (1 + Fraction(1, 10**12))
+    assert exact <= found.upper * (1 + Fraction(1, 10**12))
+
+
+def test_a_curve_over_the_days_at_the_least_delta() -> None:
+    found = scheduled([(RandomizedResponse(2, 0.1), 1), (NegativeBinomial(2, 0.5, 0.2), 1)], delta=1e-320)
+    assert found.cumulative([1, 2])[-1] == (2, found.epsilon)
+    assert found.epsilons([1e-320])[0].lower <= found.epsilon.upper
 
 
 @pytest.mark.parametrize("delta", [1e-8, 1e-30, 1e-100])

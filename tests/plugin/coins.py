@@ -34,24 +34,27 @@ from protocols.shuffler import UserMessages
 
 @dataclass(frozen=True)
 class Tosses(BitsumProtocol):
-    """Every user tosses fair coins, and sends a message for each head and one more if her bit is 1."""
+    """Every user tosses coins twice: she sends 5 for each head and for a bit 1, and the decoy -2 for a head later."""
 
-    alphabet = (1,)
+    alphabet = (-2, 5)
+    divided = ()
 
-    coins: int = field(metadata={"within": "[1, inf)", "help": "Coins that each user tosses."})
+    coins: int = field(metadata={"within": "[1, inf)", "help": "Coins that each user tosses, each time."})
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
-        return messages_by_symbol({1: bits + rng.binomial(self.coins, 0.5, bits.size)})
+        heads, decoys = rng.binomial(self.coins, 0.5, (2, bits.size))
+        return messages_by_symbol({5: bits + heads, -2: decoys})
 
     def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[Any]:
-        return (ones + rng.binomial(self.coins * participants, 0.5, ones.shape))[..., np.newaxis]
+        heads, decoys = rng.binomial(self.coins * participants, 0.5, (2, *ones.shape))
+        return np.stack([decoys, ones + heads], axis=-1)
 
     def _analyze(self, view: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(view[..., 0] - self.coins * self.users / 2.0)
+        return np.asarray(view[..., 1] - self.coins * self.users / 2.0)
 
 
 class TossesClaims(BitsumClaims[Tosses]):
-    """What is true of it: the noise Bin(coins n, 1/2) is the same for every dataset, so one pair covers all."""
+    """What is true of it: the noise Bin(coins n, 1/2) is the same for every dataset, and decoys depend on nothing."""
 
     name = "tosses"
     protocol = Tosses
@@ -73,17 +76,18 @@ class TossesClaims(BitsumClaims[Tosses]):
         return math.sqrt(protocol.coins * protocol.users) / 2.0
 
     def messages_per_user(self, protocol: Tosses, fraction_of_ones: float = 1.0) -> float:
-        return fraction_of_ones + protocol.coins / 2.0
+        return fraction_of_ones + protocol.coins
 
     def messages_law(self, protocol: Tosses, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
-        return MessagesLaw((counted_bits(instances, fraction_of_ones), (1, binomial(instances * protocol.coins, 0.5))))
+        heads = binomial(2 * instances * protocol.coins, 0.5)
+        return MessagesLaw((counted_bits(instances, fraction_of_ones), (1, heads)))
 
     def messages_range(self, protocol: Tosses) -> tuple[int, float]:
-        return 0, protocol.coins + 1
+        return 0, 2 * protocol.coins + 1
 
-    def _readable(self, protocol: Tosses, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: Tosses, ones: int, participants: int) -> DiscreteLaw:
         noise = binomial(protocol.coins * participants, 0.5, views.TAIL)
-        return views.one_count(views.total(point_mass(ones), noise))
+        return views.two_counts(noise, views.total(point_mass(ones), noise), point_mass(0))
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Tosses:
         raise FormulaRangeError("No source states a number of coins: use method='exact'.")
@@ -97,7 +101,7 @@ class TossesClaims(BitsumClaims[Tosses]):
         coins = 1
         while composed_epsilon(self.pairs(Tosses(users, coins)).every, decide=True) > target:
             coins += 1
-            if max_messages_per_user is not None and coins / 2.0 + 1.0 > max_messages_per_user:
+            if max_messages_per_user is not None and coins + 1.0 > max_messages_per_user:
                 raise InfeasibleBudgetError(f"max_messages_per_user={max_messages_per_user!r} is too few for tosses.")
         return Tosses(users, coins)
 

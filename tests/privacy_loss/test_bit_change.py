@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -93,3 +95,28 @@ def test_an_error_of_the_losses_is_not_lost() -> None:
     slope = 0.25 / ((0.375 * math.exp(-0.5) + 0.625 * math.exp(0.5)) * (0.625 * math.exp(-0.5) + 0.375 * math.exp(0.5)))
     error = full.moved(Move.around(0.25, 0.0), finite=True)[1]
     assert slope * 1e-3 <= error <= 1.01 * slope * 1e-3
+
+
+@pytest.mark.parametrize("move", [Move.around(0.5, 0.0), Move.around(0.25, -0.25), Move.around(0.9, 0.05)])
+def test_differences_of_large_logarithms_are_charged_for_both(move: Move) -> None:
+    # Beyond e^700, and far below 0, a loss is the difference of two logarithms that are as large.
+    rng = np.random.default_rng(3)
+    for scale, most in ((40.0, 1e-13), (20_000.0, 1e-9)):
+        pair = PrivacyLossDistribution(np.sort(rng.uniform(-scale, scale, 400)), np.full(400, 1.0 / 400.0))
+        full = FullChange(replace(connect_the_dots(pair, scale / 50.0), loss_error=0.0))
+        losses, error = full._losses(move)
+        with mpmath.workdps(50):
+            grown = [mpmath.exp(mpmath.mpf(float(loss))) for loss in full.grid.losses]
+            exact = [
+                mpmath.log(move.after[0] + mpmath.mpf(move.after[1]) * ratio)
+                - mpmath.log(move.before[0] + mpmath.mpf(move.before[1]) * ratio)
+                for ratio in grown
+            ]
+            worst = max(abs(mpmath.mpf(float(loss)) - known) for loss, known in zip(losses, exact, strict=True))
+        assert worst <= error <= most
+
+
+def test_masses_of_the_other_law_are_off_by_more() -> None:
+    # True masses are up to 1/(1 - r) times those listed.
+    grid = connect_the_dots(approximate_dp(1.0, 0.0), 1.0)
+    assert FullChange(replace(grid, relative_error=0.4)).relative_error >= 1.0 / (1.0 - 0.4) - 1.0

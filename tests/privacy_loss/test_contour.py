@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -54,3 +55,27 @@ def test_any_spacing_and_smoothing_gives_a_bound(spacing: float, number: int, sm
     log_integral = contour.log_integral(log_moduli(1, contour))
     for epsilon in np.linspace(-3.0, LOSS, 32):
         assert divergence(1, float(epsilon)) <= math.exp(log_integral - epsilon)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e3, 1e9])
+def test_the_roundings_of_the_sum_are_charged(scale: float) -> None:
+    # Half of all sums are rounded downwards, and none of them may be returned.
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        contour = Contour(*np.exp(rng.uniform(-2.0, 4.0, 2)).tolist(), int(rng.integers(2, 9)), float(rng.random()))
+        logs = scale * rng.standard_normal(contour.count)
+        logs[0] = abs(logs).max()
+        with mpmath.workdps(60):
+            tilt, w, v = (mpmath.mpf(x) for x in (contour.tilt, contour.spacing, contour.smoothing))
+            terms = [
+                mpmath.exp(mpmath.mpf(float(log)) - logs[0] - v * (w * k) ** 2 / 2)
+                / mpmath.sqrt(((1 + tilt) ** 2 + (w * k) ** 2) * (tilt**2 + (w * k) ** 2))
+                * (w / mpmath.pi)
+                / (2 if k == 0 else 1)
+                for k, log in enumerate(logs)
+            ]
+            last = w * (contour.count - 1)
+            terms.append(mpmath.exp(-v * last**2 / 2) / (mpmath.pi * last))
+            exact = mpmath.log(mpmath.fsum(terms)) + mpmath.mpf(float(logs[0])) + v * tilt * (1 + tilt) / 2
+            bound = float(contour.log_integral(logs))
+            assert exact <= mpmath.mpf(bound) <= exact + 1e-10 * (1.0 + scale + abs(exact))

@@ -81,3 +81,23 @@ def test_rare_masses_near_the_end_of_the_float_range_are_bounded(first: int, sec
     found = floats(pair).delta(epsilon)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
+
+
+@pytest.mark.parametrize("error", [0.3, 0.6, 0.9])
+def test_errors_of_masses_are_errors_of_losses(error: float) -> None:
+    # Both masses of an outcome may be off by that, one upwards and the other downwards.
+    found = PrivacyLossDistribution.from_pmfs([0.5, 0.5], [0.25, 0.75], relative_error=error)
+    assert found.loss_error >= math.log((1.0 + error) / (1.0 - error))
+    # Of the other law's masses: what its own are off by, and what the losses are.
+    assert PrivacyLossDistribution(np.zeros(1), np.ones(1), relative_error=error).reference_error >= error
+    assert PrivacyLossDistribution(np.zeros(1), np.ones(1), loss_error=error).reference_error >= math.expm1(error)
+
+
+def test_atoms_of_one_loss_are_added_with_their_roundings_and_the_largest_loss_has_a_sign() -> None:
+    rng = np.random.default_rng(5)
+    masses = rng.dirichlet(np.ones(300))
+    found = PrivacyLossDistribution.from_atoms(np.full(300, -2.0), masses, 0.0, 0.0)
+    assert found.masses.size == 1
+    assert found.relative_error >= 299.0 * 2.0**-53
+    assert found.largest_loss == 2.0
+    assert PrivacyLossDistribution(np.array([-1.0, 3.0]), np.array([0.4, 0.6])).largest_loss == 3.0

@@ -170,3 +170,18 @@ def test_rare_large_losses_do_not_cost_gigabytes(monkeypatch: pytest.MonkeyPatch
     found = FamilyComposition(list(pair), 2, attained=pair, relative_width=3e-4).delta(12.68950099160048)
     assert asked
     assert 0.99923 < found.lower <= found.upper < 0.99924
+
+
+@pytest.mark.parametrize("worst", range(10))
+def test_no_half_of_a_block_is_left_unproved(worst: int) -> None:
+    # One mix is worse than all others, wherever it is; a block exceeds a level if any of its mixes does.
+    family = object.__new__(FamilyComposition)
+    family._mix_gap = 0.5
+    family._mix = lambda low, high: (low, high)  # type: ignore[method-assign, assignment, return-value]
+    found = family._raised(
+        1.0,
+        [(0, 4), (4, 9)],
+        lambda mix, level: mix[0] <= worst <= mix[1] and level < 8.0,  # type: ignore[index]
+        lambda mix: 8.0,
+    )
+    assert found == 12.0

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from dpverify.privacy_loss import few_counts
 from dpverify.privacy_loss.few_counts import Values, counted_excess
+from dpverify.privacy_loss.hidden_report import HiddenReport
+from dpverify.rounding import UNIT
 from tests.privacy_loss.test_excess import CASES, COPIES, exact
 
 
@@ -53,6 +57,21 @@ def test_a_rest_that_rounding_hides_is_charged() -> None:
     found = counted_excess(Values(weights, values, slip, np.zeros(2)), 2)
     assert found is not None
     assert exact([float(weights[0]) * (1.0 - slip), float(weights[1])], values.tolist(), 2) in found
+
+
+def test_three_rare_values_are_counted_where_a_contour_is_out_of_reach() -> None:
+    # Next to the largest loss of a report of three values among 10^4: the excess was [0, 286].
+    p, users = math.exp(8.0), 10_000
+    gap = 1e-8
+    alpha = (1.0 - gap) / (p + 1.0)
+    others, first = np.array([alpha, alpha, gap / p]), np.array([p * alpha, alpha, gap])
+    epsilon = 7.99997
+    found = HiddenReport(users, others, first, first[[1, 0, 2]], error=64.0 * UNIT).delta(epsilon)
+    # With the third value left out, which has a probability of 1e-8.
+    two = HiddenReport(users, others[:2], first[:2], first[[1, 0]], error=64.0 * UNIT).delta(epsilon)
+    assert found.lower > 1e-6
+    assert found.upper == pytest.approx(two.upper, rel=1e-4)
+    assert found.width <= 1e-6 * found.upper
 
 
 @pytest.mark.parametrize(("value", "excess"), [(0.5, 1.5), (-0.5, 0.0)])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
 from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from dpverify.privacy_loss import change_rates, joint_change
 from dpverify.privacy_loss.attained_change import composed
 from dpverify.privacy_loss.change_rates import looseness
@@ -405,3 +406,46 @@ def test_the_quick_bound_holds_for_full_changes(delta: float) -> None:
     pairs = poisson(60.0, 1e-25)
     full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
     assert JointChange(pairs, L2Bounded(2.0, 100), reference_delta=delta).epsilon_upper(delta, decide=1e3) >= full
+
+
+@pytest.mark.parametrize("kind", [L2Bounded, L2Ball])
+def test_what_fades_adds_up_over_all_moves(kind: type[L2Bounded], monkeypatch: pytest.MonkeyPatch) -> None:
+    # A move is a mixture of the corners of its cell, so the least that it may cost is what its larger corner goes by.
+    for name in ("_FADED_SHARE", "_MOST_FADED"):
+        monkeypatch.setattr(joint_change, name, 0.5)
+    pairs = list(binomial_randomized_response(300, 0.05, 1e-42))
+    joint = JointChange(pairs, kind(4.0, 40), reference_delta=0.9)
+    sizes = joint._grid.sizes
+    allowed = joint._fades / 4.0 * np.append(sizes[0], sizes[:-1]) ** 2
+    lost = [
+        max(
+            math.fsum(np.exp(before.log_masses)) - math.fsum(np.exp(after.log_masses))
+            for level in whole
+            for before, after in zip(whole[level], faded[level], strict=True)
+        )
+        for whole, faded in zip(joint._moved[0], joint._atoms, strict=True)
+    ]
+    assert (np.array(lost) <= allowed * (1.0 + 1e-9) + 1e-14).all()
+    # Nearly all that is allowed is lost somewhere, so that no more is.
+    assert (np.array(lost) > 0.97 * allowed).any()
+
+
+def test_what_all_bits_in_full_have_contradicts_no_cover() -> None:
+    # The pieces of randomized response's cover are above the pairs that bound all of it in full.
+    protocol, delta = RandomizedResponse(41, 0.21465635194333965), 0.009016416530871556
+    joint = account(protocol, instances=2, squared_change=2, delta=delta).epsilon
+    full = account(protocol, instances=2, delta=delta).epsilon
+    assert full.lower <= joint.upper <= full.upper * 1.0002
+    assert plan("rr", (full.upper, delta), users=41, instances=2, squared_change=2).protocol.users == 41
+
+
+@pytest.mark.parametrize(
+    ("users", "flip_probability", "instances", "squared_change", "delta"),
+    [(13, 0.13508634985179911, 2, 1.5, 0.2722775), (138, 0.066, 1, 0.75, 7.8e-4)],
+)
+def test_few_bits_are_charged_in_full_where_that_is_less(
+    users: int, flip_probability: float, instances: int, squared_change: float, delta: float
+) -> None:
+    protocol = RandomizedResponse(users, flip_probability)
+    joint = account(protocol, instances=instances, squared_change=squared_change, delta=delta).epsilon
+    assert joint.upper <= account(protocol, instances=instances, delta=delta).epsilon.upper * 1.0002

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -230,3 +231,26 @@ def test_the_epsilon_of_the_rest_is_where_its_divergence_is() -> None:
         epsilon = rest.epsilon(1.0, math.log(divergence))
         assert float(rest.divergence(rest.lines(1.0), np.array([epsilon]))[0]) <= divergence * (1.0 + 1e-9)
         assert float(rest.divergence(rest.lines(1.0), np.array([0.999 * epsilon]))[0]) > divergence
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_bound_that_rises_again_is_bisected_to_an_epsilon_that_suits(seed: int) -> None:
+    # The truth is e^-x for each part, times its size; what bounds it has bumps anywhere.
+    rng = np.random.default_rng(seed)
+    sizes, phases, heights = rng.uniform(0.2, 1.0, 4), rng.uniform(0.0, 6.0, 4), rng.uniform(0.0, 2.0, 4)
+    large = object.__new__(LargestMove)
+    least = [math.log(size / 0.05) for size in sizes]
+    most = [truth + extra for truth, extra in zip(least, rng.uniform(0.0, 3.0, 4), strict=True)]
+    large._parts = [_Part(place, most[place]) for place in range(4)]  # type: ignore[misc]
+    large._mean = lambda part, x: (  # type: ignore[assignment,method-assign,misc]
+        sizes[part.place] * math.exp(-x) * (1.0 + heights[part.place] * math.sin(7.0 * x + phases[part.place]) ** 2)
+    )
+    found = large.epsilon(0.05, 0.0, lambda cost: cost)
+    assert max(least) <= found <= max(most)
+
+
+class _Part(NamedTuple):
+    """A part whose bound by all lesser moves is an epsilon as it is."""
+
+    place: int
+    most: float

@@ -54,3 +54,14 @@ def test_digits_that_large_logarithms_lose_are_charged(size: float) -> None:
     found = float(MixBound(1.0, np.array([size - 1.0]), None, [], 0.0).common(size, 0.0)[0])
     assert found >= math.exp(-1.0) * (1.0 + 8.0 * size * 2.0**-53)
     assert Term(1.0, size - 1.0, 0.0).log_delta(size) >= -1.0 + 8.0 * size * 2.0**-53
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_exponential_that_is_cut_to_1_hides_no_pair(seed: int) -> None:
+    # The pair with the largest sum before it is cut is not the one with the most after it: both are at least 1.
+    rng = np.random.default_rng(seed)
+    sums, common = rng.normal(0.0, 1.0, 5), rng.exponential(0.3, 5)
+    rare = [[LossAtoms.of(np.array([9.0]), np.array([mass]))] for mass in common]
+    found = MixBound(1.0, sums, OneRare.of(rare, 1, 1e-9, others(0.0), [(1.0, 9.0)]), [], 0.0).common(0.0, 0.0)
+    uncut = np.exp(sums) + found - np.exp(np.minimum(sums, 0.0))
+    assert min(float(uncut.max()), 1.0) <= float(found.max()) * (1.0 + 1e-12)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.mixture import bit_probability_change, erased, mixed_losses
 from dpverify.privacy_loss.pairs import Directions, approximate_dp, mixed_reports, negative_binomial, three_nb
 from dpverify.privacy_loss.product import product
 from dpverify.privacy_loss.transform import Composition
@@ -108,3 +108,11 @@ def test_nothing_erased_changes_nothing() -> None:
 def test_all_erased_reveals_nothing() -> None:
     for direction in erased(negative_binomial(3.0, 0.4), 1.0):
         assert direction.delta(0.0).upper <= 1e-13
+
+
+@pytest.mark.parametrize("error", [1e-3, 0.5, 3.0])
+def test_an_error_of_a_loss_grows_with_the_mixture_of_larger_ones(error: float) -> None:
+    for loss in (-6.0, -1.0, 2.0):
+        found = mixed_losses(np.array([loss]), error, 0.75, 0.25)
+        ends = [math.log(0.75 + 0.25 * math.exp(loss + shift)) for shift in (0.0, error)]
+        assert ends[1] - ends[0] <= found.slope * error <= error

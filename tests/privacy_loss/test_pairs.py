@@ -44,7 +44,7 @@ def test_negative_binomial(shape: float, p: float, epsilon: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 10_000), st.floats(1e-3, 0.499), EPSILONS)
 def test_binomial_randomized_response(users: int, p: float, epsilon: float) -> None:
-    check(pairs.binomial_randomized_response(users, p), RandomizedResponsePair(users, p), epsilon)
+    check(pairs.binomial_randomized_response(users, p), RandomizedResponsePair(users, p, 0), epsilon)
 
 
 @settings(max_examples=40, deadline=None)
@@ -94,7 +94,7 @@ def test_a_billion_users_are_as_easy() -> None:
     up, _ = pairs.binomial_randomized_response(10**9, 0.1)
     assert up.losses.size < 5e5
     found = up.delta(1e-4)
-    enclosure = hockey_stick(RandomizedResponsePair(10**9, 0.1), 1e-4, Direction.UP)
+    enclosure = hockey_stick(RandomizedResponsePair(10**9, 0.1, 0), 1e-4, Direction.UP)
     assert found.lower <= enclosure.upper
     assert enclosure.lower <= found.upper
     assert found.width <= 1e-7 * found.upper

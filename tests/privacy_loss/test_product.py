@@ -103,3 +103,15 @@ def test_the_listed_product_has_all_errors_of_both(epsilon: float) -> None:
     assert both.missing_mass >= 0.02
     assert both.relative_error >= 0.0404
     assert both.loss_error >= 0.06
+
+
+def test_errors_of_either_factor_are_errors_of_the_product() -> None:
+    grids = [
+        connect_the_dots(PrivacyLossDistribution(np.array([-0.5, 0.5]), np.array([0.4, 0.6]), **errors), 0.1)
+        for errors in ({}, {"relative_error": 0.1, "loss_error": 0.2, "missing_mass": 0.01})
+    ]
+    for both in (product(*grids), product(*grids[::-1])):
+        assert both.relative_error >= grids[1].relative_error >= 0.1
+        assert both.loss_error >= 0.2
+        assert both.missing_mass >= 0.01
+    assert product(grids[1], grids[1]).relative_error >= 0.21

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -241,3 +242,18 @@ def test_a_coarser_bound_of_a_sum_is_not_below_it() -> None:
     sums = Sums(Contour(0.7, 0.2, 60, 1e-3), 5, Classes((0.01,), 0.0))
     for one, above in zip(members, sums.above([Branch(one) for one in members]), strict=True):
         assert sums.of(one) <= above
+
+
+def test_rare_losses_of_any_branch_are_as_large_as_those_of_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    def atoms(*losses: float) -> LossAtoms:
+        return LossAtoms(np.array(losses), np.zeros(len(losses)))
+
+    # Of each pair the common losses, and two classes of rare ones; by number.
+    made = {0: [atoms(0.1), atoms(2.0, 3.0), atoms(7.0)], 1: [atoms(0.2), atoms(4.0), atoms(5.0, 6.0)]}
+    totals = list[float]()
+    monkeypatch.setattr(Others, "of", lambda common, count, total, back: totals.append(total))
+    sums = Sums(Contour(1.0, 0.1, 9, 1e-3), 5, SimpleNamespace(of=made.__getitem__))  # type: ignore[arg-type]
+    branches = [SimpleNamespace(pair=number) for number in (0, 1)]
+    for order in (branches, branches[::-1]):
+        sums.others(order, (2, 1))  # type: ignore[arg-type]
+    assert totals == [2 * 4.0 + 7.0] * 2

@@ -157,14 +157,14 @@ def test_profiles_at_a_billion_users_agree_with_arb(direction: Direction) -> Non
     found = ReportSums([users - 1], [0], [0], p).pairs()
     up, down = found.merged(0)
     for epsilon in (0.0, 1e-4, 4e-4):
-        exact = hockey_stick(RandomizedResponsePair(users, p), epsilon, direction)
+        exact = hockey_stick(RandomizedResponsePair(users, p, 0), epsilon, direction)
         merged = (up if direction is Direction.UP else down).delta(epsilon)
         assert merged.lower <= exact.upper
         assert merged.lower >= (1 - 2e-3) * exact.lower
     if direction is Direction.UP:
         excess = found.excess(np.array([0.0, 1e-4, 4e-4]))[0]
         for epsilon, value in zip((0.0, 1e-4, 4e-4), excess, strict=True):
-            exact = hockey_stick(RandomizedResponsePair(users, p), epsilon, direction)
+            exact = hockey_stick(RandomizedResponsePair(users, p, 0), epsilon, direction)
             assert exact.lower <= value <= (1 + 2e-3) * exact.upper
 
 

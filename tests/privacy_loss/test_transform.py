@@ -11,10 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpverify import account
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import connect_the_dots
 from dpverify.privacy_loss.pairs import approximate_dp, discrete_laplace, poisson
 from dpverify.privacy_loss.transform import Composition
+from protocols.bitsum import RandomizedResponse
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 STEPS = st.sampled_from([1e-3, 0.02, 0.3])
@@ -136,3 +138,26 @@ def test_memory_is_refused_before_it_is_taken_and_a_step_that_fits_is_named() ->
         Composition([(connect_the_dots(distribution, 1e-5), 10_000)], **small).delta(1.0)
     fitting = float(str(caught.value).split("is too small, and ")[1].split(" ")[0])
     assert 0 < Composition([(connect_the_dots(distribution, fitting), 10_000)], **small).delta(1.0).upper <= 1
+
+
+def test_a_tilt_that_reaches_no_further_is_transformed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Next to the largest total loss each of 362 queries once made the same transform again: 17 s.
+    made, transform = list[float](), Composition._transform
+
+    def counted(self: Composition, tilt: float) -> object:
+        made.append(tilt)
+        return transform(self, tilt)
+
+    monkeypatch.setattr(Composition, "_transform", counted)
+    found = account(RandomizedResponse(556, 0.00168), instances=48, delta=1e-30).epsilon
+    assert found.lower <= found.upper <= found.lower * (1.0 + 1e-5)
+    assert len(made) < 100
+
+
+def test_masses_that_may_be_larger_are_so_below_all_losses() -> None:
+    # Listed is .9 of the mass, all of which has the loss 1/2: far below that the divergence is nearly all of it.
+    grid = connect_the_dots(PrivacyLossDistribution(np.array([0.5]), np.array([0.9]), relative_error=0.12), 0.1)
+    for copies in (1, 3):
+        for epsilon in (-30.0, -8.0):
+            found = Composition([(grid, copies)]).delta(epsilon)
+            assert found.upper >= -math.expm1(epsilon - 0.5 * copies)

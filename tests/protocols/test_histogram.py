@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.planning.account import account
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
@@ -77,3 +80,24 @@ def test_arguments_are_checked() -> None:
         protocol.analyze([1, 2, 3])
     with pytest.raises(ValueError, match=r"^symbols contains \[1, 4\]"):
         protocol.view([[1, 4]])
+
+
+def test_messages_are_counted_bucket_by_bucket() -> None:
+    """All of them at once would be 100 times as many; the counts are those of all, shuffled."""
+    users, buckets = 2_000, 200
+    protocol = Histogram(NegativeBinomial(users, 2.0, 0.4, estimate=Estimate.UNDER), buckets)
+    values = np.arange(users) % buckets
+    sent = protocol.randomize(values, np.random.default_rng(8))
+    expected = protocol.analyze(protocol.view(shuffle(sent, np.random.default_rng(9))))
+    tracemalloc.start()
+    found = protocol.run(values, np.random.default_rng(8))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, expected)
+    assert peak < sent.symbols.nbytes / 10
+
+
+def test_the_example_has_an_account() -> None:
+    assert 'NegativeBinomial(users=1000, shape=40.0, p=0.5, estimate="under"), buckets=3' in str(Histogram.__doc__)
+    example = Histogram(NegativeBinomial(users=1000, shape=40.0, p=0.5, estimate=Estimate.UNDER), buckets=3)
+    assert account(example, delta=1e-6).epsilon.upper < 10

@@ -63,7 +63,12 @@ def test_report_law_of_one_coordinate() -> None:
 
 def test_no_more_take_part_than_there_are_users() -> None:
     protocol, rng, four = KINDS["subset"], np.random.default_rng(7), np.full((4, 3), 0.5)
-    for call in (protocol.run, protocol.randomize, protocol.sample_view):
+    with pytest.raises(ValueError, match=r"^vectors holds 4 users, but must hold users=3\.$"):
+        protocol.run(four, rng)
+    with pytest.raises(ValueError, match=r"users=3; if others stay away, say participants=2\.$"):
+        protocol.run(four[:2], rng)
+    assert protocol.run(four[:2], rng, participants=2).shape == (3,)
+    for call in (protocol.randomize, protocol.sample_view):
         with pytest.raises(ValueError, match=r"^vectors holds 4 users, but must hold at most users=3: .*\.$"):
             call(four, rng)
     with pytest.raises(ValueError, match=r"^holders holds 4 users, but must hold at most users=3: .*\.$"):

@@ -46,7 +46,9 @@ def test_what_concerns_privacy_comes_first_and_failures_before_conditions() -> N
 
 
 def test_coverage_counts_by_document_and_verdict() -> None:
-    page = coverage_page([ENTRY, {**ENTRY, "verdict": "holds"}, ENTRY], [("a2000", "Lemma 9", "", "none yet")])
+    rule = ("As printed.", {"holds": "it is so", "fails": "it is not"})
+    page = coverage_page([ENTRY, {**ENTRY, "verdict": "holds"}, ENTRY], [("a2000", "Lemma 9", "", "none yet")], rule)
+    assert "As printed.\n\n- *holds*: it is so;\n- *fails*: it is not.\n" in page
     assert "| a2000 | 1 | 2 | 3 |" in page
     assert "| a2000 | Lemma 9 |  | none yet |" in page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,18 @@ def test_a_file_is_replaced_at_once_or_stays(tmp_path: Path) -> None:
         fail()
     assert path.read_text(encoding="utf-8") == "before\n"
     assert [each.name for each in tmp_path.iterdir()] == ["rows.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere files have no such permissions")
+def test_what_is_private_stays_so(tmp_path: Path) -> None:
+    path, new = tmp_path / "rows.csv", tmp_path / "new.csv"
+    path.write_text("before\n", encoding="utf-8")
+    path.chmod(0o600)
+    for each in (path, new):
+        write_text("after\n", each)
+    (tmp_path / "plain").touch()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert new.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_rows_are_read_back_as_they_were() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from dpverify.reproduction.experiment import Reproduction, find_experiments
@@ -23,7 +26,19 @@ def test_rows_have_one_shape_and_findings_are_judged_by_them(name: str) -> None:
     joint = [row["accuracy"] for row in found.rows if row["accounting"] == "joint"]
     assert max(joint) > 0.5
     judged = {finding.holds for finding in found.findings}
-    assert judged <= {True, False}
+    assert judged <= {True, False, None}
+    assert sum("In the source: " in note and "Here: few digits, n = " in note for note in found.notes) == 1
+
+
+@pytest.mark.parametrize("name", ["wagner2025-figure-4", "wagner2025-table-2"])
+def test_nothing_holds_by_accuracies_at_chance(name: str) -> None:
+    # Labels that have nothing to do with the points: no setting is better than chance. Every draw has a fixed seed.
+    few = small_setting()
+    labels = np.random.default_rng(1).permutation(few.data.labels)
+    (experiment,) = find_experiments(name)
+    found = experiment.run(dataclasses.replace(few, data=dataclasses.replace(few.data, labels=labels)))
+    assert {finding.holds for finding in found.findings} == {None}
+    assert all(str(finding).startswith("Cannot be told here: ") for finding in found.findings)
 
 
 def test_the_first_figure_has_its_references() -> None:

@@ -149,6 +149,20 @@ def test_who_leaves_in_the_middle_hinders_nobody(server: Served) -> None:
     assert time.monotonic() - start < 20
 
 
+def test_connections_without_a_request_leave_place_for_others(server: Served) -> None:
+    half = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(70)]
+    for one in half:
+        one.sendall(b"GET / HTTP/1.1\r\n")
+    time.sleep(0.2)
+    assert server.ask("/").status == 200
+    start = time.monotonic()
+    half[-1].settimeout(30)
+    assert half[-1].recv(1) == b""
+    assert time.monotonic() - start < 20
+    for one in half:
+        one.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
 def test_ctrl_c_ends_it_at_once_with_everything_that_it_started() -> None:
     with served() as running:

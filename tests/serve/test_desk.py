@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -128,6 +129,21 @@ def test_a_failure_is_a_sentence_and_the_next_question_is_answered(kind: str, re
         return str(await desk.ask("now", noted, tmp_path, "now", rank=(0,)))
 
     assert with_desk(1, fails) == "now"
+
+
+def dying_at_first(folder: Path) -> str:
+    if not (mark := folder / "died").exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "answered"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere processes are ended otherwise")
+def test_a_process_that_was_killed_is_asked_again(tmp_path: Path) -> None:
+    async def asks(desk: Desk) -> str:
+        return str(await desk.ask("mortal", dying_at_first, tmp_path, rank=(0,)))
+
+    assert with_desk(1, asks) == "answered"
 
 
 def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -52,8 +52,7 @@ def test_what_cannot_be_planned_is_a_reason() -> None:
         planned(Question.of(SMALL, "published"))
     big = State.read([("bitsum", "pure"), ("users", "1e6"), ("instances", "100")])
     question = Question.of(big, "published")
-    with pytest.raises(Refusal, match="atoms is needed"):
-        accounted(question, planned(question))
+    assert accounted(question, planned(question))  # a flood too large to be listed is proved in closed form
 
 
 def test_a_formula_that_is_not_confirmed_is_not_shown_as_proved() -> None:

@@ -97,10 +97,30 @@ def test_a_lock_is_found_by_a_link_and_a_second_name_is_refused(path: Path, tmp_
     assert Lines.read(path) == known
 
 
+def test_who_has_deleted_a_held_lock_or_led_it_elsewhere_writes_nothing_unseen(path: Path, tmp_path: Path) -> None:
+    known = Lines.read(path)
+    with locked(path):
+        os.unlink(f"{path}.lock")
+        with locked(path):  # a second writer
+            second = Lines.read(path).append(path, {"kind": "spend"})
+        with pytest.raises(OSError, match="another process has written to it"):
+            known.append(path, {"kind": "spend", "label": "first"})
+    assert Lines.read(path) == second
+    (tmp_path / "precious").write_text("kept")
+    os.unlink(f"{path}.lock")
+    os.symlink(tmp_path / "precious", f"{path}.lock")
+    with pytest.raises(ValueError, match="is a link"), locked(path):
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
 def test_where_nothing_can_be_written_nothing_is_left_or_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(FileNotFoundError), locked(tmp_path / "folder" / "spent"):
+    with (
+        pytest.raises(ValueError, match=r"spent' must be in a folder that exists\.$"),
+        locked(tmp_path / "no" / "spent"),
+    ):
         pass
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "nothing")

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
+from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test, with_unlisted
 from dpverify.statistics.power import g_test_power
 from tests.samples import FALSE_ALARM
 
@@ -82,3 +82,15 @@ def test_scale_errors_are_caught(error: float, draws: int, epsilon: float) -> No
     power = float(np.mean(g_statistic(rng.multinomial(draws, p1, 10_000), p0) > critical))
     assert power > 0.96
     assert power == pytest.approx(g_test_power(p0, p1, draws, 0.01), abs=0.015)
+
+
+def test_what_the_law_does_not_list_is_charged_to_the_level() -> None:
+    # Of 100 samples some are not listed with a chance of .05: nothing is left of that level for those that are.
+    vague = DiscreteLaw(SMALL.points, SMALL.pmf, 5e-4)
+    assert LikelihoodRatio(SMALL, OTHER, "more twos").power(100, 0.05) > 0.9
+    assert LikelihoodRatio(vague, OTHER, "more twos").power(100, 0.05) < 1e-6
+
+
+def test_an_outcome_that_is_not_listed_is_paid_for_whether_it_comes_or_not() -> None:
+    assert with_unlisted(0.01, 0, 100, 1e-3) == pytest.approx(0.11)
+    assert with_unlisted(0.01, 1, 100, 1e-3) == pytest.approx(0.1)

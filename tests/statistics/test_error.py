@@ -84,3 +84,16 @@ def test_bad_input() -> None:
         null.bands(draw(np.random.default_rng(2)), 0.01)
     with pytest.raises(ValueError, match=r"^rmse must be finite and exceed \|bias\|"):
         ErrorClaim(draw, np.ones(1), np.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("simulations", "level", "rank"), [(20, 0.05, 20), (19, 0.05, 19), (39, 0.05, 38), (9, 0.3, 7)]
+)
+def test_a_further_simulation_exceeds_the_critical_value_as_rarely_as_said(
+    simulations: int, level: float, rank: int
+) -> None:
+    # Of so many and one that are exchangeable, the further one is above the r-th of the others by chance 1 - r/(k+1).
+    null = ErrorNull(CLAIM, np.random.default_rng(1), simulations=19)
+    assert null._critical(np.arange(1.0, simulations + 1.0), level) == rank
+    assert 1.0 - rank / (simulations + 1) <= level + 1e-12 < 1.0 - (rank - 1) / (simulations + 1)
+    assert null._critical(np.arange(1.0, 10.0), 0.05) == np.inf

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -67,3 +68,32 @@ def test_weights_are_shares_of_the_level() -> None:
     assert alarms <= 276
     with pytest.raises(ValueError, match=r"^weights must be 2 positive numbers\.$"):
         holm([0.5, 0.1], [1.0, 0.0])
+
+
+def test_a_test_with_a_level_of_its_own_is_decided_at_it() -> None:
+    # Bonferroni for these, Holm at the rest for the others: 0.05 = 0.02 + 0.01 + 0.02.
+    own = [replace(result(p, None), level=level) for p, level in ((0.02, 0.02), (0.0101, 0.01))]
+    others = [result(0.0099, None), result(0.0199, None), result(0.021, None)]
+    decided = decide([own[0], *others, own[1]], 0.05)
+    assert [r.verdict is Verdict.VIOLATES for r in decided] == [True, False, False, False, False]
+    assert_allclose([r.details["adjusted_p_value"] for r in decided], [0.05, 0.07425, 0.0995, 0.0995, 0.0505])
+    two = decide([own[0], *others[:2], own[1]], 0.05)
+    assert [r.verdict is Verdict.VIOLATES for r in two] == [True, True, True, False]
+    assert [r.verdict.value for r in decide(own, 0.03)] == ["violates", "undecided"]
+    for level, results in ((0.03, [*own, others[0]]), (0.02, own)):
+        with pytest.raises(ValueError, match=r"must be above the sum of the results' own levels"):
+            decide(results, level)
+
+
+def test_the_level_holds_exactly_over_fixed_and_shared_parts() -> None:
+    # All true: P(some verdict is "violates") of independent uniform p-values on a grid, by enumeration, is at most
+    # the level, and close to it.
+    grid, level = (np.arange(40) + 1) / 40, 0.3
+    alarms = 0
+    for first in grid:
+        for second in grid:
+            for third in grid[::4]:
+                two = [replace(result(float(first), None), level=0.1), result(float(second), None)]
+                decided = decide([*two, result(float(third), None)], level)
+                alarms += any(r.verdict is Verdict.VIOLATES for r in decided)
+    assert 0.8 * level < alarms / (40 * 40 * 10) <= level

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import numpy as np
@@ -13,11 +14,10 @@ from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets
-from dpverify.statistics.events import (
-    likelihood_ratio_events,
-)
+from dpverify.statistics.events import EventCounts, Events, likelihood_ratio_events
+from dpverify.statistics.family import Verdict, decide
 from dpverify.statistics.intervals import lower_limit, upper_limit
-from dpverify.statistics.lower_bound import LowerCurve, claim_p_value, lower_curve, privacy_test
+from dpverify.statistics.lower_bound import LowerCurve, claim_p_value, counted_privacy, lower_curve, privacy_test
 from tests.samples import FALSE_ALARM
 
 
@@ -76,6 +76,10 @@ def test_the_level_is_shared_by_all_limits_of_distinct_events() -> None:
     up = (events.score(samples[0]) > events.thresholds[0]).sum()
     curve = lower_curve(*samples, events, 0.08)
     assert curve.p_lower[0] == lower_limit(up, 5000, 0.01)
+    # What the test says of it has the same limits, and their confidence.
+    said = privacy_test(*samples, events, [(0.2, 0.01)], level=0.08)
+    assert said.details["epsilon_lower"] == curve.epsilon(0.01) > 0.0
+    assert "with confidence 0.92" in said.evidence
     # The p-value of the test is the level at which the lower bound reaches the claim.
     p_value = privacy_test(*samples, events, [(0.2, 0.01)], level=0.05).p_value
     assert 1e-6 < p_value < 0.5
@@ -139,3 +143,28 @@ def test_bad_input() -> None:
         likelihood_ratio_events(neighbours(0.8)[1], neighbours(0.8)[1], 0.8, 1000)
     with pytest.raises(ValueError, match=r"^fractions must be non-negative"):
         Bets(events, np.array([[0.4, 0.4]]), np.ones(1), 0.8, 0.0)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: float) -> None:
+    rng, level, trials = np.random.default_rng(7), 0.03, 2_000
+    verdicts = []
+    for _ in range(150):
+        shares = np.sort(rng.random((2, 4)), axis=1)
+        likely, other = (rng.binomial(trials, share) for share in (shares.max(axis=0), shares.min(axis=0)))
+        events = Events(lambda x: x, np.arange(4.0), np.ones(4, dtype=bool), np.tile([0.5, 0.1], (4, 1)))
+        counts = EventCounts(events)
+        counts.likely, counts.other, counts.trials = likely, other, trials
+        each = level / 8
+        shown = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level).epsilon(delta)
+        # Claims at the lower end itself, to the last bits, and around it.
+        for epsilon in (shown, shown * (1 + 1e-12), shown * (1 - 1e-12), shown * rng.uniform(0.8, 1.2), 0.1):
+            for claims in ([(epsilon, delta)], [(2 * epsilon, delta), (epsilon, delta / 2)]):
+                (found,) = decide([counted_privacy(counts, claims, level=level)], level)
+                lower, claimed = found.details["epsilon_lower"], found.details["epsilon_claimed"]
+                refuted = found.verdict is Verdict.VIOLATES
+                assert lower >= claimed if refuted else lower <= claimed
+                least, most = re.findall(r"epsilon >= ([^ ]+) .*claimed ([^ ]+)$", found.evidence)[0]
+                assert float(least) >= float(most) if refuted else float(least) <= float(most)
+                verdicts.append(refuted)
+    assert 100 < sum(verdicts) < len(verdicts) - 100

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.statistics import places
 from dpverify.statistics.places import message_places
 
 USERS = 20
@@ -53,3 +54,16 @@ def test_runs_may_have_any_number_of_messages() -> None:
     assert message_places(dealt, held).p_value < 1e-6
     assert message_places(dealt[:10], held[:10]).p_value == 1.0
     assert message_places(dealt, [np.zeros(0, dtype=bool)] * 400).p_value == 1.0
+
+
+def test_all_weights_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[float]()
+
+    def judged(weight: np.ndarray, runs: object) -> tuple[float, float]:
+        tried.append(1e-3 / (1.0 + len(tried)))
+        return tried[-1], -1.0
+
+    monkeypatch.setattr(places, "_judged", judged)
+    found = message_places(*runs(shuffled, 100, 5)).p_value
+    assert found == pytest.approx(len(tried) * tried[-1])
+    assert len(tried) == 3

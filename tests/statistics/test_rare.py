@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -64,3 +66,18 @@ def test_rows_are_tested_outcome_by_outcome() -> None:
     p_value, event = rare_events(law, sample)
     assert p_value < 1e-6
     assert "[3 4]" in event
+
+
+@pytest.mark.parametrize("points", [[0, 1, 2], [[0, 0], [1, 1], [2, 2]]], ids=["numbers", "rows"])
+def test_no_p_value_comes_oftener_than_it_says(points: list[object]) -> None:
+    # Over all samples of 20: half of the p-value would come 1.7 times as often as it says.
+    law, found = DiscreteLaw.of(points, np.full(3, 1 / 3)), []
+    for ones, twos in itertools.product(range(21), repeat=2):
+        if ones + twos <= 20:
+            counts = [20 - ones - twos, ones, twos]
+            p_value, _ = rare_events(law, np.repeat(law.points, counts, axis=0))
+            found.append((p_value, stats.multinomial.pmf(counts, 20, np.full(3, 1 / 3))))
+    p_values, chances = np.array(sorted(found)).T
+    reached = np.searchsorted(p_values, p_values * (1.0 + 1e-9), side="right")
+    oftener = np.cumsum(chances)[reached - 1] / p_values
+    assert 0.5 < oftener[p_values < 1.0].max() <= 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.statistics import steadiness
 from dpverify.statistics.steadiness import smallest_unsteadiness, steady_runs
 
 N = 20_000
@@ -65,3 +66,15 @@ def test_waves_of_any_length_are_found(period: float) -> None:
     assert p_value(values) < 1e-6
     # The same outputs in another order have no waves.
     assert p_value(rng.permutation(values)) > 1e-3
+
+
+def test_all_that_was_chosen_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[float]()
+
+    def least(*counts: int) -> float:
+        tried.append(1e-6)
+        return 1e-6
+
+    monkeypatch.setattr(steadiness, "fisher", least)
+    assert p_value(noise()) == pytest.approx(1e-6 * len(tried))
+    assert len(tried) > 1

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.statistics.chosen import event_limits
 from dpverify.statistics.lower_bound import LowerCurve
-from dpverify.statistics.tradeoff_band import TradeoffBand, counted_above, tradeoff_band, tradeoff_thresholds
+from dpverify.statistics.tradeoff_band import TradeoffBand, counted_above, tradeoff_thresholds
 
 
 def band_of(thresholds: np.ndarray, first: np.ndarray, second: np.ndarray, level: float) -> TradeoffBand:
     # Counted in two parts, as where outputs come in blocks.
     above = [sum(counted_above(thresholds, part) for part in (x[:100], x[100:])) for x in (first, second)]
-    return tradeoff_band(above[0], above[1], len(first), level)
+    return TradeoffBand(event_limits(above[0], above[1], len(first), level))
 
 
 def test_the_band_covers_the_errors_of_a_gaussian() -> None:
@@ -53,3 +54,17 @@ def test_rows_go_along_the_curve() -> None:
     negatives = [row["false_negative_lower"] for row in rows]
     assert positives == sorted(positives, reverse=True)
     assert negatives == sorted(negatives)
+
+
+def test_the_scan_goes_from_end_to_end_and_is_close_where_delta_is_spent() -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(1, 1, 40_000), rng.normal(0, 1, 40_000)
+    found = tradeoff_thresholds(first, second, 1e-3)
+    assert found[0] < min(first.min(), second.min()) <= found[1]
+    assert found[-1] == max(first.max(), second.max())
+    # Gaussian privacy with mu = 1: the best of these events shows next to all that any event does.
+    for delta in (1e-3, 0.05):
+        at = tradeoff_thresholds(first, second, delta)
+        dense = np.linspace(-6, 6, 100_001)
+        shown = [np.log(np.maximum(stats.norm.sf(t - 1) - delta, 1e-300) / stats.norm.sf(t)).max() for t in (at, dense)]
+        assert shown[1] - 0.01 < shown[0] <= shown[1]

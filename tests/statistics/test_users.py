@@ -70,3 +70,14 @@ def test_who_uses_a_piece_again_is_named(giver: int, words: str) -> None:
 def test_users_who_draw_anew_are_rarely_blamed() -> None:
     alarms = sum(forgetful_users(pieces(seed, 200, 6)).p_value <= 0.1 for seed in range(100))
     assert alarms <= stats.binom.isf(1e-6, 100, 0.1)
+
+
+def test_no_p_value_of_a_user_comes_oftener_than_it_says() -> None:
+    # All counts of one user with a fair coin; and so many users may each be the one.
+    law = DiscreteLaw.of([0, 1], [0.5, 0.5])
+    chances = stats.binom.pmf(np.arange(21), 20, 0.5)
+    alone = [quiet_users((np.arange(20) >= zeros)[:, None], law, 0.05, 0.95).p_value for zeros in range(21)]
+    for p_value in alone:
+        assert chances[np.array(alone) <= p_value * (1.0 + 1e-9)].sum() <= p_value * (1.0 + 1e-9)
+    both = np.column_stack([np.arange(20) >= 2, np.arange(20) >= 10])
+    assert quiet_users(both, law, 0.05, 0.95).p_value == pytest.approx(2.0 * alone[2])

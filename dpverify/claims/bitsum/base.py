@@ -7,13 +7,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from dpverify.changes import Change, Full
+from dpverify.changes import Change, Full, FullOfPoints
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.bitsum_pairs import CoinPairs, ComposedEpsilon, Pairs, negligible
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
-from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.discrete import DiscreteLaw, NoLawError
 from dpverify.laws.messages import MessagesLaw
 from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
+from dpverify.privacy_loss.covers import tied
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint_change import JointChange
@@ -36,6 +37,14 @@ class BitsumClaims(MechanismClaims[P]):
     """Whether a coarse search takes a fraction of the time of a sharp one."""
     noise: ClassVar[str] = ""
     """The parameter at whose value 0 nothing is added to, or flipped among, the bits, if it may be 0."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Refuse symbols that the counts of a view cannot be of."""
+        super().__init_subclass__(**keywords)
+        alphabet = cls.protocol.alphabet if "protocol" in vars(cls) else ()
+        whole = isinstance(alphabet, tuple) and all(isinstance(symbol, int) for symbol in alphabet)
+        if not whole or len(set(alphabet)) < len(alphabet):
+            raise ValueError(f"alphabet={alphabet!r} of {cls.name} must be a tuple of distinct integers.")
 
     @abstractmethod
     def pairs(self, protocol: P) -> Pairs:
@@ -101,7 +110,8 @@ class BitsumClaims(MechanismClaims[P]):
             if not isinstance(changes, Full):
                 return JointChange(pairs.every, changes, attained=pairs.attained, reference_delta=reference_delta)
             accuracy = {"relative_width": relative_width, "reference_delta": reference_delta}
-            return FamilyComposition(pairs.every, changes.instances, attained=pairs.attained, **accuracy)
+            every = tied(pairs.every) if isinstance(changes, FullOfPoints) else pairs.every
+            return FamilyComposition(every, changes.instances, attained=pairs.attained, **accuracy)
 
         return BestCurve(
             LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
@@ -191,10 +201,11 @@ class BitsumClaims(MechanismClaims[P]):
 
         Raises
         ------
-        TypeError
+        NoLawError
             For a protocol without a discrete law.
         """
-        return self._readable(protocol, *_checked(protocol, ones, participants)).image(protocol.analyze)
+        law = self._readable(protocol, *_checked(protocol, ones, participants))
+        return _rows(protocol, law).image(protocol.analyze)
 
     def view_law(self, protocol: P, ones: int, participants: int | None = None) -> DiscreteLaw:
         """Return the exact law of the shuffled view, its points the rows that `sample_view` draws.
@@ -203,12 +214,12 @@ class BitsumClaims(MechanismClaims[P]):
 
         Raises
         ------
-        TypeError
+        NoLawError
             For a protocol without a discrete law.
         ValueError
             Where the joint law of the view's counts is too large: audit the estimate and `marginals` instead.
         """
-        return self._view(protocol, *_checked(protocol, ones, participants))
+        return _rows(protocol, self._view(protocol, *_checked(protocol, ones, participants)))
 
     def marginals(self, protocol: P, ones: int, participants: int | None = None) -> dict[str, DiscreteLaw]:
         """Return the exact laws of the estimate, and of each count of the view that the others do not fix.
@@ -224,19 +235,26 @@ class BitsumClaims(MechanismClaims[P]):
         estimate = self.estimate_law(protocol, ones, participants)
         return {"estimate": estimate, **self._counts(protocol, *_checked(protocol, ones, participants))}
 
-    def _readable(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
-        """Return a law of views of which the analyzer makes the estimates of the true law."""
-        raise TypeError(f"protocol={protocol!r} has no discrete law here.")
-
     def _view(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
-        return self._readable(protocol, ones, participants)
+        """Return the law of the view: rows of a count per symbol, in the alphabet's order; else of what is released."""
+        raise NoLawError(f"protocol={protocol!r} has no discrete law here.")
+
+    def _readable(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
+        """Return a law of views of which the analyzer makes the estimates of the true law: a smaller one, if any."""
+        return self._view(protocol, ones, participants)
 
     def _counts(self, protocol: P, ones: int, participants: int) -> dict[str, DiscreteLaw]:
-        """Return what `marginals` adds to the estimate: by default the count of the last symbol."""
+        """Return what `marginals` adds to the estimate; for views too large to be listed, each by itself."""
         if not protocol.alphabet:
             return {}
-        view = self._view(protocol, ones, participants)
-        return {f"count of {protocol.alphabet[-1]:+d}": view.image(lambda rows: rows[:, -1])}
+        view = self.view_law(protocol, ones, participants)
+        totals = view.points.sum(axis=1)
+        fixed = int(len(protocol.alphabet) > 1 and totals.min() == totals.max())  # the first, by the others
+        columns = list(enumerate(protocol.alphabet))[fixed:]
+        return {
+            f"count of {symbol:+d}": DiscreteLaw.of(view.points[:, at], view.pmf, view.outside)
+            for at, symbol in columns
+        }
 
     @abstractmethod
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
@@ -289,6 +307,16 @@ class BitsumClaims(MechanismClaims[P]):
     def bits_per_message(self) -> int:
         """Return the content of a message in bits, the tag of the instance apart."""
         return max(1, (len(self.protocol.alphabet) - 1).bit_length())
+
+
+def _rows(protocol: BitsumProtocol, law: DiscreteLaw) -> DiscreteLaw:
+    """Return a law of views, whose rows are counts of the protocol's symbols."""
+    if protocol.alphabet and law.points.shape[1:] != (len(protocol.alphabet),):
+        raise ValueError(
+            f"the claims about {type(protocol).__name__} state views of shape {law.points.shape}, but must state a "
+            f"column for each of the symbols {protocol.alphabet}."
+        )
+    return law
 
 
 def _checked(protocol: BitsumProtocol, ones: int, participants: int | None) -> tuple[int, int]:

@@ -4,8 +4,14 @@ Replacing a user changes a bitsum by at most 1, in either direction; symmetric n
 
 More noise is more privacy: normal noise of a larger sigma is that of a smaller one plus independent noise; the two
 losses of a mechanism that is pure epsilon-DP with one law for both directions shrink when p grows, and one with smaller
-losses is the other's output, randomized again. For discrete Gaussian noise, whose sums are not of its kind, that is not
-proved here.
+losses is the other's output, randomized again.
+
+Discrete Gaussian noise is not more private with every larger sigma. Of k instances only the noises' sum S tells: with m
+the largest integer below `k/2 - epsilon sigma^2` the divergence is `Pr[S <= m] - e^epsilon Pr[S <= m - k]`. While m
+stays, it may rise before it falls, so it is least at an end, `epsilon sigma^2 = k/2 - m`. For k = 1 it is log-concave
+in `u = -1/(2 sigma^2)`: e^(u m^2), times `1 - (e^epsilon - 1) sum_(i >= 1) e^(u ((|m| + i)^2 - m^2))`, concave, over
+`sum_x e^(u x^2)`, log-convex. So the least private sigma is just before the first private end, or after the last. For
+more that is measured, as is that nothing rises for epsilon <= k/2; there, and for joint changes, it is the least found.
 """
 
 from __future__ import annotations
@@ -44,7 +50,7 @@ from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss, NormalNoiseCurve
 from dpverify.privacy_loss.pairs import two_valued
 from dpverify.privacy_loss.renyi import ConcentratedCurve
 from dpverify.privacy_loss.two_valued import TwoValuedCurve
-from dpverify.search import smallest, smallest_at_level
+from dpverify.search import before_first, smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (
     CentralDiscreteGaussian,
@@ -68,6 +74,8 @@ _LEAST_TAIL = 1e-280
 """The least tail that the law of normal noise is listed up to."""
 _INVERTED_AGAIN = 1e-11
 """What inverting the curve may round, relatively: `least_sigma` is on the safe side, and needs it next to never."""
+_LEAST_SIGMA, _MOST_ENDS = 2.0**-26, 64
+"""No law of discrete Gaussian noise is computed below the one; so many ends before a private sigma are tried."""
 _SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
 
 
@@ -236,7 +244,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         law = laws.discrete_gaussian(protocol.sigma)
         return math.sqrt(float(law.pmf @ law.support.astype(float) ** 2))
 
-    def _readable(self, protocol: CentralDiscreteGaussian, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: CentralDiscreteGaussian, ones: int, participants: int) -> DiscreteLaw:
         noise = laws.discrete_gaussian(protocol.sigma, views.TAIL)
         return views.one_count(views.total(point_mass(ones), noise))
 
@@ -249,19 +257,23 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
         tail = tail_for(composed_epsilon)
 
-        def epsilon(sigma: float) -> float:
-            return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up])
+        def epsilon(sigma: float, decide: bool = False) -> float:
+            return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up], decide=decide)
 
-        full = math.ceil(composed_epsilon.change.full)
+        change = composed_epsilon.change
         try:
-            normal = least_sigma(target, composed_epsilon.delta, full)
+            normal = least_sigma(target, composed_epsilon.delta, math.ceil(change.full))
         except InfeasibleBudgetError as error:
             raise self._cannot(target) from error
-        # No law is computed below this sigma, which is as good as none.
-        start = max(normal, 2.0**-26)
+        start = max(normal, _LEAST_SIGMA)
         sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)
+        if isinstance(change, Full) and target > 0.5 * change.instances:
+            half = 0.5 * (change.instances % 2)
+            last = math.ceil(target * sigma * sigma - half)
+            ends = (math.sqrt((index + half) / target) for index in range(max(0, last - _MOST_ENDS), last))
+            sigma = before_first(lambda tried: epsilon(tried, True) <= target, ends, _LEAST_SIGMA, 1e-4) or sigma
         return CentralDiscreteGaussian(users, sigma)
 
 
@@ -348,7 +360,7 @@ class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
     def parameters(self, protocol: CentralDiscreteLaplace) -> dict[str, Any]:  # noqa: D102
         return {"p": protocol.p}
 
-    def _readable(self, protocol: CentralDiscreteLaplace, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: CentralDiscreteLaplace, ones: int, participants: int) -> DiscreteLaw:
         return views.one_count(views.total(point_mass(ones), views.discrete_laplace(protocol.p)))
 
     def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
@@ -380,7 +392,7 @@ class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
     def messages_range(self, protocol: LocalRandomizedResponse) -> tuple[int, float]:  # noqa: D102
         return 1, 1
 
-    def _readable(self, protocol: LocalRandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: LocalRandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
         return reports_law(protocol, ones, participants)
 
     def rmse(self, protocol: LocalRandomizedResponse) -> float:  # noqa: D102

@@ -68,7 +68,7 @@ class PoissonClaims(BitsumClaims[Poisson]):
         noise = poisson(instances * protocol.mean / protocol.users, TAIL)
         return MessagesLaw((bits, (1, noise)))
 
-    def _readable(self, protocol: Poisson, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: Poisson, ones: int, participants: int) -> DiscreteLaw:
         noise = poisson(protocol.mean * (participants / protocol.users), views.TAIL)
         return views.one_count(views.total(point_mass(counted(protocol, ones, participants)), noise))
 

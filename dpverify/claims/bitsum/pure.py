@@ -28,21 +28,31 @@ probability for both bits: the view without any message has the probability of a
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts, flood_suffices
 from dpverify.claims.bitsum_pairs import LARGEST_LOSS, LEFT_OUT, ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import PURE
 from dpverify.formulas import FormulaRangeError, three_nb
 from dpverify.formulas import pure as formulas
-from dpverify.formulas.contexts import FLOATS, ArbContext, arb_context, enclosure, nudged
-from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.formulas.contexts import (
+    FLOATS,
+    ArbContext,
+    UndecidedComparisonError,
+    arb_context,
+    enclosure,
+    nudged,
+    upper_float,
+)
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
@@ -183,7 +193,8 @@ class PureClaims(BitsumClaims[Pure]):
         """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.
 
         The flood's shape is that of 3NB (wagner2025, A.2), its mean the least at which an instance's two counts are
-        exactly (epsilon0, delta0)-DP.
+        exactly (epsilon0, delta0)-DP; where that cannot be listed, what docs/floods.md proves to be enough in closed
+        form, two to three times as much.
 
         Raises
         ------
@@ -208,12 +219,39 @@ class PureClaims(BitsumClaims[Pure]):
             return self.loose_views(made(mean), ThreatModel.COMMUNICATION, delta0).delta_upper(epsilon0)
 
         start = shape / -math.expm1(-epsilon0 / (epsilon0 - math.log(delta0)))
-        mean = smallest_at_level(delta, delta0, start, _MOST_FLOOD, 1e-2)
+        try:
+            mean = smallest_at_level(delta, delta0, start, _MOST_FLOOD, 1e-2)
+        except CapacityError:
+            if (found := self._in_closed_form(made(start), epsilon0, delta0)) is None:
+                raise
+            return found
         if mean is None:
             raise InfeasibleBudgetError(
                 f"delta0={delta0!r} at epsilon0={epsilon0!r} needs a flood of more than {_MOST_FLOOD:g} messages."
             )
         return made(mean)
+
+    @staticmethod
+    def _in_closed_form(protocol: Pure, epsilon0: float, delta0: float) -> Pure | None:
+        """Return the protocol with a flood that suffices, or None where its hypotheses do not hold."""
+        with arb_context() as ctx:
+            try:
+                hidden, most = _undropped(ctx, protocol, epsilon0, delta0)
+                slack = hidden + ctx.log(ctx.convert(protocol.p))
+                flood_p = math.exp(-0.5 * float(slack))
+                shape = upper_float(three_nb.sufficient_flood_shape(ctx, hidden, most, slack, flood_p))
+            except (FormulaRangeError, UndecidedComparisonError):
+                return None
+        return dataclasses.replace(protocol, flood_shape=shape, flood_p=flood_p)
+
+    def proves(self, protocol: Pure, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:  # noqa: D102
+        if threat_model is not ThreatModel.MODEL and protocol.shape >= 1.0 and delta0 > 0.0:
+            with arb_context() as ctx, contextlib.suppress(FormulaRangeError, UndecidedComparisonError):
+                # One direction is pure, and the flood hides the other.
+                pure = bool(formulas.sum_view_loss(ctx, protocol.p, protocol.drop_probability) <= epsilon0)
+                if pure and flood_suffices(protocol.noise, *_undropped(ctx, protocol, epsilon0, delta0)):
+                    return True
+        return super().proves(protocol, threat_model, epsilon0, delta0)
 
     @staticmethod
     def _published_p(epsilon0: float) -> float:
@@ -230,7 +268,10 @@ class PureClaims(BitsumClaims[Pure]):
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
         if delta0 == 0.0:
             return (f"the sum alone is protected and no flood is sent; rho = {RHO:g}",)
-        return (f"the source states no flood: the least that is enough is sent; rho = {RHO:g}",)
+        return (
+            "the source states no flood: the least that is enough is sent, or where that is too large to be listed two "
+            f"to three times as much; rho = {RHO:g}",
+        )
 
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
@@ -282,3 +323,10 @@ class PureClaims(BitsumClaims[Pure]):
             return Pure(users, (1.0 - q) / (math.exp(aim) - q), q)
 
         return at(nudged(lambda aim: self.pure_epsilon(at(aim), threat_model).upper <= target, most, 0.0))
+
+
+def _undropped(ctx: ArbContext, protocol: Pure, epsilon0: float, delta0: float) -> tuple[Any, Any]:
+    """Return at which epsilon and delta 3NB must hide a message so that Pure does at these (docs/floods.md)."""
+    q = ctx.convert(protocol.drop_probability)
+    hidden = formulas.undropped_epsilon(ctx, epsilon0, q)
+    return hidden, ctx.convert(delta0) / (1 - q * ctx.exp(ctx.convert(epsilon0)))

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpverify.changes import Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum_pairs import LEFT_OUT, CoinPairs, ComposedEpsilon, Pairs, negligible, normal_deviation
@@ -37,7 +38,7 @@ from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.digits import shortest
 from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, nudged, upper_float
-from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
@@ -46,7 +47,7 @@ from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.pairs import Directions, mixed_reports
 from dpverify.rounding import UNIT
-from dpverify.search import galloped, smallest_at_level
+from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
@@ -55,15 +56,19 @@ __all__ = ["RandomizedResponseClaims", "reports_law"]
 _COIN_CELLS = 24
 """Of the numbers of others with sure bits, and with ones among these."""
 _COIN_TAIL = 1e-30
-_LARGEST_RMSE = 1e12
-_COARSE = 5e-3
-"""In such steps a search goes up from the rough error where a coarse bound will do: one is enough, as a rule."""
+_LARGEST_RMSE, _MOST_INSTANCES = 1e12, 10**12
+_COARSE, _LESS = (5e-3, 9e-3), 1.5e-3
+"""So much more than the rough error a coarse plan has, at most; and at so much less no dataset's pair meets the target.
+"""
 _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
 _SPARED = 3e-4
 """The share of epsilon from which on what a search leaves unspent is looked for again."""
 _JUMP = 1e-2
 """How far from the target a rough search ends only where epsilon jumps there, and no slope leads any nearer."""
+_STEEPEST, _JOINT = 200.0, 5e-4
+"""Of joint changes: the steepest slope, where epsilon all but jumps, and how much more error may be found, relatively.
+"""
 _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
 
@@ -144,7 +149,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
     def messages_range(self, protocol: RandomizedResponse) -> tuple[int, float]:  # noqa: D102
         return 1, 1
 
-    def _readable(self, protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
+    def _view(self, protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
         return reports_law(protocol, ones, participants)
 
     def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:  # noqa: D102
@@ -164,6 +169,11 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
 
         if composed_epsilon.delta == 0.0:
             return self._least_pure(users, target)
+        if isinstance(composed_epsilon.change, Full) and composed_epsilon.mechanisms > _MOST_INSTANCES:
+            raise CapacityError(
+                f"instances={composed_epsilon.mechanisms} must be at most {_MOST_INSTANCES} for randomized response: "
+                "roundings add up"
+            )
         asked = shortest(target, downwards=True)
 
         def at(error: float) -> RandomizedResponse:
@@ -191,18 +201,26 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         seen = list[tuple[float, float]]()
         left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
         start = min(normal_deviation(nearly, target), math.sqrt(users))
+        jointly = nearly == composed_epsilon.guessed != composed_epsilon
+        if jointly:
+            # As much as makes no flip at all rare.
+            start = min(max(start, math.sqrt(-math.log(composed_epsilon.delta))), math.sqrt(users))
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
-            slope = _slope(seen) if nearly == composed_epsilon else _SLOPE
+            slope = _SLOPE
+            if nearly.change == composed_epsilon.change:
+                slope = _slope(seen, _STEEPEST if jointly else 2.0)
             jumps = abs(seen[-1][1] / target - 1.0) > _JUMP
             if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:
                 error = _aimed(guessed, target, seen, slope)
             error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
             if composed_epsilon.coarse:
-                error = _soon(lambda tried: sharp(tried) <= target, error)
+                least = rough(error * (1.0 - _LESS)) > target
+                tried = (error * (1.0 + more) for more in _COARSE if least)
+                error = next((each for each in tried if sharp(each) <= target), None)
             else:
-                error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
-                if error is not None and 1.0 - 10.0 * _SPARED <= sharp(error) / target < 1.0 - _SPARED:
+                error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _JOINT if jointly else 1e-4, slope=slope)
+                if not jointly and error is not None and 1.0 - 10.0 * _SPARED <= sharp(error) / target < 1.0 - _SPARED:
                     # A step of a few losses, which the slope does not tell of; beyond a long one nothing is found.
                     error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _AIMED, slope=slope)
         if error is None:
@@ -242,13 +260,6 @@ def reports_law(protocol: RandomizedResponse, ones: int, participants: int) -> D
     return views.rows(reported, lambda k: np.stack([participants - k, k], axis=-1))
 
 
-def _soon(holds: Callable[[float], bool], error: float) -> float | None:
-    """Return an error a little above a rough one that a bound confirms, or None."""
-    step = 1.0 + _COARSE
-    found = galloped(holds, error, error * step, grow=lambda tried: tried * step * step, ceiling=_LARGEST_RMSE)
-    return None if found is None else found[1]
-
-
 def _aimed(
     guessed: Callable[[float], float], target: float, seen: Sequence[tuple[float, float]], slope: float
 ) -> float:
@@ -274,12 +285,12 @@ def _aimed(
     return error * math.exp(math.log(min(max(epsilon / target, 0.5), 2.0)) / slope) * (1.0 + _AIMED)
 
 
-def _slope(seen: Sequence[tuple[float, float]]) -> float:
+def _slope(seen: Sequence[tuple[float, float]], steepest: float) -> float:
     """Return of which power epsilon falls with the error, by the last points of a search."""
     if len(seen) < 2 or not all(0.0 < epsilon < math.inf for _, epsilon in seen[-2:]):
         return _SLOPE
     (one, first), (other, second) = seen[-2:]
-    return min(max(math.log(first / second) / math.log(other / one), 1.0), 2.0)
+    return min(max(math.log(first / second) / math.log(other / one), 1.0), steepest)
 
 
 def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:

@@ -21,9 +21,17 @@ from dpverify.claims.bitsum_pairs import ComposedEpsilon, Pairs
 from dpverify.claims.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
 from dpverify.claims.theorem import Theorem
 from dpverify.claims.theorems.bitsum import THREE_NB
+from dpverify.formulas import FormulaRangeError
 from dpverify.formulas import three_nb as formulas
-from dpverify.formulas.contexts import FLOATS, arb_context, lower_float
-from dpverify.guarantee import ThreatModel
+from dpverify.formulas.contexts import (
+    FLOATS,
+    ArbContext,
+    UndecidedComparisonError,
+    arb_context,
+    lower_float,
+    upper_float,
+)
+from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
@@ -32,13 +40,14 @@ from dpverify.laws.window import IntegerLaw, point_mass
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
-__all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts"]
+__all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts", "flood_suffices"]
 
 FLOOD_RATE = 0.2
 """The c in `p' = exp(-c eps0 / (eps0 + ln 1/delta0))`, which wagner2025 leaves as Theta(1).
 
-The largest private c is smallest, 0.25146, near (1.27, 3.6e-7). That 0.2 is private was checked on the grid of
-`benchmarks/three_nb_constant.py` (eps0 from 0.003 to 6, delta0 from 1e-12 to 1e-2), and is not proved elsewhere.
+The largest private c is smallest, 0.25146, near (1.27, 3.6e-7), on the grid of `benchmarks/three_nb_constant.py`. That
+0.2 is private for all eps0 > 0 and delta0 in (0, 1) is proved in docs/floods.md, with balls (`dpverify ledger check
+wagner2025-a2-three-nb`).
 """
 _TAIL = 1e-40
 _NOTE = "the noise does not depend on the data: one pair for every dataset"
@@ -82,7 +91,7 @@ class TwoCounts:
             difference = views.discrete_laplace(self.noise.p)
         else:
             difference = views.total(self._own, self._own.mirrored())
-        return views.rows(views.total(self.bits, difference), views.by_sign)
+        return views.rows(views.total(self.bits, difference), lambda z: views.by_sign(z, self.noise.alphabet))
 
     def joint(self) -> DiscreteLaw:
         """Return the joint law of both counts."""
@@ -171,12 +180,10 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
         return TwoCounts(point_mass(ones), protocol, participants).marginals()
 
     def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
-        return ThreeNB(
-            users,
-            p=float(formulas.noise_p(FLOATS, epsilon0)),
-            flood_shape=float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
-            flood_p=float(formulas.flood_p(FLOATS, epsilon0, delta0, FLOOD_RATE)),
-        )
+        # Rounded up, to more noise: what docs/floods.md proves of the formulas then holds for these floats.
+        with arb_context() as ctx:
+            p, shape, flood_p = map(upper_float, _published(ctx, epsilon0, delta0))
+        return ThreeNB(users, p, shape, flood_p)
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
         return (f"the source leaves c in p' as Theta(1); c = {FLOOD_RATE:g} is used",)
@@ -184,13 +191,55 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
     def least_error(  # noqa: D102
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> ThreeNB:
-        return _least_error(users, composed_epsilon, target, max_messages_per_user)
+        try:
+            return _least_error(users, composed_epsilon, target, max_messages_per_user)
+        except InfeasibleBudgetError:
+            if max_messages_per_user is not None:
+                raise
+            # Next to no noise leaves so little error nothing for a flood to spend.
+            return _least_error(users, composed_epsilon, target, None, wide=True)
 
     def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> ThreeNB:  # noqa: D102
         return _least_error(users, composed_epsilon, target, None, near)
 
+    def proves(self, protocol: ThreeNB, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:  # noqa: D102
+        return flood_suffices(protocol, epsilon0, delta0) or super().proves(protocol, threat_model, epsilon0, delta0)
+
     def guaranteed_epsilon(self, protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
         return _guaranteed_epsilon(protocol, composed_epsilon)
+
+
+def flood_suffices(noise: ThreeNB, epsilon0: Any, delta0: Any) -> bool:
+    """Return whether a closed form of docs/floods.md proves an instance to be (epsilon0, delta0)-DP.
+
+    It is as much noise as is published, or has a flood that suffices. Both are for a shape of 1, and a larger one is
+    more private. What is too large to be listed is proved so.
+
+    Parameters
+    ----------
+    noise : ThreeNB
+        The protocol.
+    epsilon0, delta0 : float or ball
+        In nats, and in (0, 1).
+    """
+    with arb_context() as ctx:
+        epsilon0 = ctx.convert(epsilon0)
+        try:
+            least = _published(ctx, epsilon0, delta0)
+            given = noise.p, noise.flood_shape, noise.flood_p
+            if all(bool(part <= mine) for part, mine in zip(least, given, strict=True)):
+                return noise.shape >= 1.0
+            slack = epsilon0 + ctx.log(ctx.convert(noise.p))
+            needed = formulas.sufficient_flood_shape(ctx, epsilon0, delta0, slack, noise.flood_p)
+        except (FormulaRangeError, UndecidedComparisonError):
+            return False
+        return noise.shape >= 1.0 and bool(needed <= noise.flood_shape)
+
+
+def _published(ctx: ArbContext, epsilon0: Any, delta0: Any) -> tuple[Any, Any, Any]:
+    """Return the published p, r' and p'."""
+    flood_p = formulas.flood_p(ctx, epsilon0, delta0, FLOOD_RATE)
+    return formulas.noise_p(ctx, epsilon0), formulas.flood_shape(ctx, epsilon0, delta0), flood_p
 
 
 @functools.lru_cache(maxsize=4)
@@ -206,10 +255,12 @@ def _least_error(
     target: float,
     most_messages: float | None,
     near: float = NEAR_LIMIT,
+    *,
+    wide: bool = False,
 ) -> ThreeNB:
     """Return the plan, which is remembered as Pure asks for the same one at delta > 0."""
     search = Search(users, composed_epsilon, target, _least_spreads(composed_epsilon, target))
-    return search.least_flood(near) if most_messages is None else search.least_error_at(most_messages)
+    return search.least_flood(near, wide=wide) if most_messages is None else search.least_error_at(most_messages)
 
 
 @functools.lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ __all__ = [
     "average_factor_symbolic",
     "blanket_by_enumeration",
     "closed_bound",
+    "closed_bound_between",
     "closed_bound_grid",
     "two_counts_in_fractions",
     "two_counts_numerically",
@@ -45,6 +46,41 @@ def closed_bound_grid() -> dict[str, float]:
             worst, points = max(worst, exact / float(closed_clones(FLOATS, epsilon0, n, delta))), points + 1
     require(worst < 1.0, "The closed bound is exceeded somewhere on the grid.")
     return {"points": points, "worst_share": worst}
+
+
+def closed_bound_between() -> dict[str, float]:
+    """Enumerate the clones, in fractions, where epsilon0 is between ln(n / (16 ln(4/delta))) and the same with 2.
+
+    The bound is rounded down. And evaluate them where the constant is not 16 but 2.
+    """
+    from dpverify.formulas.amplification import closed_clones
+    from dpverify.formulas.contexts import FLOATS
+    from dpverify.privacy_loss.amplification import clones
+
+    worst, points = Fraction(0), 0
+    for n, delta, step in product((12, 16, 24, 32, 40), (Fraction(1), Fraction(1, 2), Fraction(1, 5)), (0.0, 0.5, 1.0)):
+        least = 16.0 * (math.log(2 / delta) + step * math.log(2.0))
+        coin = Fraction(math.ceil(1000.0 * least / n), 1000)
+        if coin < 1:
+            power = Fraction(math.floor(1e6 * math.exp(closed_clones(FLOATS, -math.log(coin), n, delta))), 10**6)
+            worst, points = max(worst, _clones_in_fractions(coin, n, power) / delta), points + 1
+    n, tiny = 1000, 1e-6
+    epsilon0 = math.log(n / (2.0 * math.log(2.0 / tiny)))
+    beyond = clones(epsilon0, n).delta(float(closed_clones(FLOATS, epsilon0, n, tiny))).lower / tiny
+    require(worst <= 1 < beyond, "The bound fails between the conditions, or holds with a constant of 2.")
+    return {"points": points, "largest": float(worst), "beyond": beyond}
+
+
+def _clones_in_fractions(coin: Fraction, n: int, power: Fraction) -> Fraction:
+    """Return the divergence of two counts among n - 1 fair coins that occur with probability e^-epsilon0 each."""
+    kept, found = 1 / (1 + coin), Fraction(0)
+    for c in range(n):
+        part = 0 * coin
+        for a in range(c + 2):
+            one, two = (math.comb(c, a - 1) if a else 0), math.comb(c, a)
+            part += max(kept * one + (1 - kept) * two - power * ((1 - kept) * one + kept * two), Fraction(0))
+        found += math.comb(n - 1, c) * coin**c * (1 - coin) ** (n - 1 - c) * part / 2**c
+    return found
 
 
 def average_factor() -> dict[str, float]:

@@ -34,6 +34,9 @@ __all__ = [
     "worst_case_curve",
 ]
 
+_VALUES = [x / 12 for x in range(13)]
+"""Values of a coordinate among which are the worst at k = 3."""
+
 TABLE_2_INNER_PRODUCT = (
     ("RR", 2.0, (27.0, 27.3, 23.0, 15.4, 7.8)),
     ("RR", 4.5, (50.5, 51.3, 46.2, 30.0, 10.7)),
@@ -201,8 +204,11 @@ def defaults_of_section_5() -> dict[str, float]:
     gamma = float(formulas.gamma_refined(FLOATS, 0.95, 0.5, 100, 3, 50_000))
     levels = float(formulas.levels_refined(FLOATS, 0.95, 0.5, 100, 50_000))
     small = 14.0 * 100 * 3 * math.log(2e6) / (49_999 * 0.95**2)
+    printed = float(formulas.levels_theorem(FLOATS, 0.95, 0.5, 100, 50_000, 1))
     require(0.0 < gamma < 1.0 < small, "gamma is another.")
-    return {"gamma": gamma, "levels": levels, "gamma_small": small}
+    require(max(levels, printed ** (1 / 3)) < 3.0 < printed, "k = 3 is not between the printed choices.")
+    found = {"gamma": gamma, "levels": levels, "gamma_small": small}
+    return found | {"printed_levels": printed, "rooted_levels": printed ** (1 / 3)}
 
 
 def exponents_of_figures() -> dict[str, float]:
@@ -213,30 +219,31 @@ def exponents_of_figures() -> dict[str, float]:
 
 
 def errors_over_users() -> dict[str, float]:
-    """Evaluate the exact worst-case error at the printed gamma, k = 3, d = 100, for n from 10^4 to 10^7."""
+    """Evaluate the error of the mean at the printed gamma, k = 3, d = 100, n from 10^4 to 10^7: all, and as counted."""
     from dpverify.claims.vector_sum.privacy import VectorSumClaims
 
     claims = VectorSumClaims()
-
-    def error(n: int) -> float:
-        return claims.sampled_mse(claims.published(n, 100, 3, 0.95, 0.5), [x / 12 for x in range(13)])
-
-    found = {"falls_from_few": error(10**4) / error(10**5), "falls_from_many": error(10**6) / error(10**7)}
-    require(found["falls_from_few"] > 100.0 > found["falls_from_many"], "The error falls otherwise.")
+    found: dict[str, float] = {}
+    protocols = {power: claims.published(10**power, 100, 3, 0.95, 0.5) for power in (4, 5, 6, 7)}
+    for name, errors in (
+        ("falls", {power: claims.worst_mse(each) / each.users**2 for power, each in protocols.items()}),
+        ("counted", {power: claims.sampled_mse(each, _VALUES) for power, each in protocols.items()}),
+    ):
+        found |= {f"{name}_from_few": errors[4] / errors[5], f"{name}_from_many": errors[6] / errors[7]}
+        require(found[f"{name}_from_few"] > 46.5 > found[f"{name}_from_many"], "One power of n fits.")
     return found
 
 
 def worst_case_curve() -> dict[str, float]:
-    """Fit the exponent in d of the exact worst-case error at the printed gamma, from d = 50 to 150."""
+    """Fit the exponent in d of the exact worst-case error at the printed gamma, with and without that of sampling."""
     from dpverify.claims.vector_sum.privacy import VectorSumClaims
 
-    claims, found = VectorSumClaims(), {}
-    for d in (50, 150):
-        protocol = claims.published(50_000, d, 3, 0.95, 0.5)
-        found[d] = claims.sampled_mse(protocol, [x / 12 for x in range(13)])
-    exponent = math.log(found[150] / found[50]) / math.log(3.0)
-    require(exponent > 2.0, "The error hardly grows with d.")
-    return {"exponent": exponent}
+    claims = VectorSumClaims()
+    few, many = (claims.published(50_000, d, 3, 0.95, 0.5) for d in (50, 150))
+    exponent = math.log(claims.worst_mse(many) / claims.worst_mse(few)) / math.log(3.0)
+    counted = math.log(claims.sampled_mse(many, _VALUES) / claims.sampled_mse(few, _VALUES)) / math.log(3.0)
+    require(2.0 < exponent < 8 / 3 < counted, "The error grows otherwise with d.")
+    return {"exponent": exponent, "counted_exponent": counted}
 
 
 def blanket_report() -> dict[str, float]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from dpverify.changes import Change, Full, L2Ball, L2Bounded, Sparse
+from dpverify.changes import Change, Full, FullOfPoints, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.bitsum_pairs import negligible
 from dpverify.claims.kde.attained import opposite_curve, opposite_parts
@@ -28,7 +28,7 @@ from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.privacy_loss.attained_change import Parts
 from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.concentration import total_loss
-from dpverify.privacy_loss.covers import Entry
+from dpverify.privacy_loss.covers import Entry, tied
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.joint_change import JointChange
@@ -196,7 +196,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
             return claims_of(bitsum).curve(bitsum, change, threat_model, **accuracy)
 
         def in_full() -> PrivacyCurve:
-            return of(Full(runs * features.instances * Sparse(family.S, family.Q).full_changes))
+            return of(FullOfPoints(runs * features.instances * Sparse(family.S, family.Q).full_changes))
 
         attained = _bits_in_full(features)
         if attained == features.coordinates:
@@ -213,7 +213,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         elif not curves:
             curves.append(lambda: _OneEnd(in_full(), upper=True))
         if attained:
-            curves.append(lambda: _OneEnd(of(Full(runs * attained)), upper=False))
+            curves.append(lambda: _OneEnd(of(FullOfPoints(runs * attained)), upper=False))
         spread = opposite_curve(bitsum, features, runs, reference_delta)
         if spread is not None:
             curves.append(lambda: _OneEnd(spread, upper=False))
@@ -225,10 +225,11 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         """Return those of the bitsum, as often as bits may change fully; only known points' bits are attained."""
         features = protocol.features
         found = claims_of(protocol.bitsum).families(protocol.bitsum, threat_model, tail, loose=loose)
+        found = tuple((tied(entries), attained) for entries, attained in found)
         unknown = tuple((entries, ()) for entries, _ in found)
         most = features.instances * Sparse(features.family.S, features.family.Q).full_changes
         attained = min(_bits_in_full(features), most)
-        return tuple(found) * attained + unknown * (most - attained)
+        return found * attained + unknown * (most - attained)
 
     def changes_jointly(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> bool:
         """Return whether not all bits may change fully, and the bitsum has a law of that."""

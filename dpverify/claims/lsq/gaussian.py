@@ -164,7 +164,8 @@ class FourierPairsClaims(_GaussianClaims[FourierPairs]):
 
 def _mirrored(family: GaussianKernel, x: Array, z: Array, y: Array) -> Array:
     """Return `e^(-|a+c|^2)` for every two points."""
-    return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x - y, y - z) / family.bandwidth)))
+    with np.errstate(over="ignore"):  # it is 0 there
+        return np.asarray(np.exp(-np.square(scipy.spatial.distance.cdist(x - y, y - z) / family.bandwidth)))
 
 
 def _mirrored_excess(kernel: Array) -> Array:

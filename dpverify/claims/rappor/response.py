@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change
@@ -195,18 +195,21 @@ class RapporClaims(_ResponseClaims[Rappor]):
 def change_seen(protocol: Rappor) -> Interval:
     """Return the largest loss of a value that stays against one that changes halfway, after `reports` reports of each.
 
-    Both users send 2 `reports` reports; who stays from one permanent response, who changes from two. The values' h bits
-    are distinct, as far as there are so many. All other bits count, too, and no number of reports bounds the loss: it
-    does not tend to the limit of a permanent response.
+    Both users send 2 `reports` reports; who stays from one permanent response, who changes from two. All k bits count,
+    and the largest is over all pairs of values that some hash functions make: their patterns have 1 to h bits each,
+    and share none, some, or all of them. No number of reports bounds the loss: it does not tend to the limit of a
+    permanent response.
 
     Notes
     -----
     With w and v the probabilities that a kept bit is 1 for the first and the second value, and L and K the likelihood
     ratios of the reports before and after, one bit's ratio of both laws is
     `(w L K + 1-w) / ((w L + 1-w) (v K + 1-v))`: a quotient of linear functions of L, and of K, and so monotone in each.
-    Its extremes are where both are at an end of their ranges.
+    Its extremes are where both are at an end of their ranges. Bits are independent, so the loss of two patterns adds up
+    those of their bits, of four kinds: in the first pattern only, in the second only, in both, in neither. It is linear
+    in the number of each kind, and so largest at an end of one of them, the others being given.
     """
-    n = protocol.reports
+    n, k, h = protocol.reports, protocol.bits, protocol.hashes
     with arb_context() as ctx:
         f, p, q = (ctx.convert(value) for value in (protocol.f, protocol.p, protocol.q))
         ends = [ctx.exp(n * ctx.log(ratio)) for ratio in ((1 - q) / (1 - p), q / p)]
@@ -219,13 +222,21 @@ def change_seen(protocol: Rappor) -> Interval:
             )
             return functools.reduce(lambda a, b: a.max(b), (sign * ctx.log(ratio) for ratio in ratios))
 
-        found = [
-            enclosure(
-                split.lost * largest(set_bit, clear, sign)
-                + split.gained * largest(clear, set_bit, sign)
-                + (protocol.bits - sum(split)) * largest(clear, clear, sign)
-            )
-            for split in splits(protocol)
-            for sign in (1, -1)
-        ]
+        found = []
+        for sign in (1, -1):
+            lost, gained = largest(set_bit, clear, sign), largest(clear, set_bit, sign)
+            both, neither = largest(set_bit, set_bit, sign), largest(clear, clear, sign)
+            found += [
+                enclosure(a * lost + b * gained + c * both + (k - a - b - c) * neither) for a, b, c in _patterns(k, h)
+            ]
     return Interval(max(loss.lower for loss in found), max(loss.upper for loss in found))
+
+
+def _patterns(bits: int, hashes: int) -> Iterator[tuple[int, int, int]]:
+    """Yield how many bits only the first of two patterns has, only the second, and both: of the second, the ends."""
+    for both in range(min(bits, hashes) + 1):
+        least = 0 if both else 1
+        for first in range(least, hashes - both + 1):
+            most = min(hashes, bits - first) - both
+            if most >= least:
+                yield from ((first, second, both) for second in {least, most})

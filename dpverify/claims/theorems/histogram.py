@@ -73,7 +73,7 @@ HISTOGRAM: tuple[Theorem, ...] = (
         kind=Kind.BOUND,
         statement="Pr[NB(r, p) > T] = Pr[Bin(T, 1-p) < r]",
         hypotheses=(within("p", "(0, 1)"), _WHOLE),
-        verdict=Verdict.FAILS,
+        verdict=Verdict.PROOF_WRONG,
         finding="NB counts failures, not trials. For r = 1, p = 1/2, T = 1 the left side is {left:.2f} and the printed "
         "right side {printed:.2f}; for r = 1 it is {ratio} times the left for every T. The printed side is the larger "
         "one, so the proof's conclusion stands.",

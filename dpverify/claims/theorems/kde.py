@@ -80,6 +80,7 @@ ERROR: tuple[Theorem, ...] = (
         "with probability E/M has mean absolute value E, and its average over 100 instances still {kept:.1%} of it at "
         "M = 10^4 E. A bound on the variance or on the tails is needed.",
         checked_by=(
+            Evidence(Method.PROOF, "dpverify.formulas.kde:absolute_error_bound", "the bound, and with a variance"),
             Evidence(
                 Method.ENUMERATION,
                 "density:absolute_error_over_instances",

@@ -72,7 +72,8 @@ WANG_LECTURE9: tuple[Theorem, ...] = (
         hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="Exactly two are kept with probability {two:.3f} (three are expected), and both reported as well with "
-        "{both:.3f}: a run that may well be.",
+        "{both:.3f}: a run that may well be. 'Never reported on' is said of the other two: their values are not, "
+        "but each is a 1 in a report with probability p.",
         checked_by=(Evidence(Method.ENUMERATION, "remarks:bits_of_the_example", "the chances, in fractions"),),
         links=("protocols.rappor",),
     ),
@@ -84,11 +85,11 @@ WANG_LECTURE9: tuple[Theorem, ...] = (
         hypotheses=(
             Hypothesis(
                 "fixed-delta",
-                "delta is fixed (not stated; Theorem 9.4 has sqrt(log(1/delta))).",
+                "delta is fixed: the constant may depend on it (Theorem 9.4 has sqrt(log(1/delta))).",
                 lambda delta: delta >= 1e-5,
             ),
         ),
-        verdict=Verdict.HOLDS_WITH_CONDITION,
+        verdict=Verdict.CHECKED,
         finding="For a fixed delta: at eps0 = 1/2, n = 10^5 the exact constant is {at_large:.2f} at delta = 1e-5 and "
         "{at_small:.2f} at 1e-12.",
         checked_by=(

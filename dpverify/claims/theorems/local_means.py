@@ -67,7 +67,8 @@ RESPONSE: tuple[Theorem, ...] = (
         statement="Thus the error is O(1/sqrt(n eps))",
         hypotheses=(_EPSILON, _USERS, _BITS),
         verdict=Verdict.FAILS,
-        finding="The root of the variance is 1/(eps sqrt(n)), with eps outside the root: at eps = 0.01 the exact root "
+        finding="(If the text that was at hand has the roots as the document has them.) The root of the variance is "
+        "1/(eps sqrt(n)), with eps outside: at eps = 0.01 the exact root "
         "mean squared error is {ratio:.1f} times 1/sqrt(n eps), and the ratio grows as {growth}. The sample size that "
         "follows in the text, 1/(alpha eps)^2, is the one of the right error.",
         checked_by=(
@@ -101,6 +102,7 @@ LAPLACE: tuple[Theorem, ...] = (
         "{smallest_from_one:.1e}, and 0 has. Noise on any grid that divides [0, m] has losses that dominate those of "
         "continuous noise, and at delta > 0 many reports cost more with fewer steps.",
         checked_by=(
+            Evidence(Method.PROOF, "docs/local_means.md#privacy", "the loss of a report, in real numbers and on grids"),
             Evidence(
                 Method.ENUMERATION,
                 "lecture:floating_point_reports",
@@ -120,12 +122,16 @@ LAPLACE: tuple[Theorem, ...] = (
         source="wang_lecture9, section 9.1, communication of Laplace noise",
         kind=Kind.BOUND,
         statement="Most values are of order m, so that a report requires Omega(log m) bits",
-        hypotheses=(_EPSILON, _RANGE),
-        verdict=Verdict.FAILS,
-        finding="Only if values are resolved to a fixed unit, which neither privacy nor the error asks for: on a grid "
-        "the law of the steps depends on {depends_on}, not on m. With one step a report has an entropy of "
-        "{entropy:.2f} bits at eps = 1 for the worst value, and the variance of the mean is {variance:.2f} m^2/n, "
-        "where continuous noise has 2 m^2/n.",
+        hypotheses=(
+            _EPSILON,
+            _RANGE,
+            Hypothesis("fixed-unit", "Reports are resolved to a fixed unit (not stated).", lambda unit: unit == 1),
+        ),
+        verdict=Verdict.HOLDS_WITH_CONDITION,
+        finding="If values are resolved to a fixed unit: a report then has {with_unit} bits at least. Neither privacy "
+        "nor the error asks for that: on a grid of steps of order m the law of the steps depends on {depends_on}, not "
+        "on m. With one step a report has an entropy of {entropy:.2f} bits at eps = 1 for the worst value, and the "
+        "variance of the mean is {variance:.2f} m^2/n, where continuous noise has 2 m^2/n.",
         checked_by=(
             Evidence(
                 Method.ACCOUNTING,
@@ -133,7 +139,9 @@ LAPLACE: tuple[Theorem, ...] = (
                 "entropy and variance of discrete noise with one step at eps = 1",
             ),
             Evidence(
-                Method.SYMBOLIC, "lecture:bits_of_a_report_symbolic", "that the law of the steps does not depend on m"
+                Method.SYMBOLIC,
+                "lecture:bits_of_a_report_symbolic",
+                "the entropy with a unit, and that a law of steps has no m",
             ),
         ),
         links=(
@@ -141,7 +149,7 @@ LAPLACE: tuple[Theorem, ...] = (
             "tests/claims/local/test_laplace.py::test_a_coarse_report_has_few_bits_whatever_the_range",
         ),
         concern=Concern.COST,
-        repair="O(1 + log(1/eps)) bits, on a grid of steps of order m.",
+        repair="Say 'to a fixed unit'; on a grid of steps of order m it is O(1 + log(1/eps)) bits.",
     ),
 )
 
@@ -188,6 +196,11 @@ LOWER_BOUND: tuple[Theorem, ...] = (
                 "pure-and-at-most-one",
                 "0 < epsilon <= 1 and delta = 0 (wang_lecture9, Theorem 9.2 and item 2 of its proof).",
                 lambda epsilon, delta: 0 < epsilon <= 1 and delta == 0,
+            ),
+            Hypothesis(
+                "constant-probability",
+                "The probability is a constant below 1, as near to it as wanted (not stated).",
+                lambda probability: probability < 1,
             ),
         ),
         verdict=Verdict.HOLDS_WITH_CONDITION,

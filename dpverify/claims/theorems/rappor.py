@@ -10,7 +10,7 @@ __all__ = ["RAPPOR", "RAPPOR_LIMIT"]
 
 _ENOUGH_BITS = Hypothesis(
     "room-for-two-patterns",
-    "k >= 2h: two values may share no bit (not stated; parameters k, h).",
+    "k >= 2h, for the bound to be attained: two values may then share no bit (parameters k, h).",
     lambda bits, hashes: bits >= 2 * hashes,
 )
 _CHANCES = (within("f", "(0, 1)"), within("p", "(0, 1)"), within("q", "(0, 1)"))

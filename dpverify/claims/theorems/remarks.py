@@ -76,7 +76,12 @@ WAGNER2025: tuple[Theorem, ...] = (
         "unit vectors are the shorter the more a class spreads. With means (1, 0) and (1/2, 1/10) the point (3/5, 1/5) "
         "has the larger inner product with the first ({inner_long:.2f} against {inner_short:.2f}) and is nearer to the "
         "second.",
-        checked_by=(Evidence(Method.ENUMERATION, "remarks:mean_as_classifier", "two means and a point, in fractions"),),
+        checked_by=(
+            Evidence(
+                Method.PROOF, "dpverify.claims.evidence.remarks:mean_as_classifier", "the squared distance written out"
+            ),
+            Evidence(Method.ENUMERATION, "remarks:mean_as_classifier", "two means and a point, in fractions"),
+        ),
         links=("protocols.classifier",),
         concern=Concern.ACCURACY,
         repair="Compare <y, a> - |a|^2/2, or say that similarity is the inner product.",

@@ -39,6 +39,7 @@ from dpverify.claims.theorems.user_level import CENTRAL_LEARNER
 from dpverify.formulas.contexts import arb_context, enclosure, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.covers import Entry
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.family import FamilyComposition
@@ -100,12 +101,17 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
         another range in each; the lower end is that of users on two candidates, as evenly as can be.
         """
         runs = self.in_full(changes)
+        largest = self.pure_epsilon(protocol, threat_model)
         if runs == 1:
-            return _OneRun(protocol, self.pure_epsilon(protocol, threat_model))
-        ((entries, attained),) = self.families(protocol, threat_model, 0.0)
-        return FamilyComposition(
-            entries, runs, attained=attained, relative_width=relative_width, reference_delta=reference_delta
-        )
+            return _OneRun(protocol, largest)
+
+        def composed() -> PrivacyCurve:
+            ((entries, attained),) = self.families(protocol, threat_model, 0.0)
+            return FamilyComposition(
+                entries, runs, attained=attained, relative_width=relative_width, reference_delta=reference_delta
+            )
+
+        return BestCurve(LargestLossCurve(largest, changes), composed)
 
     def families(  # noqa: D102
         self, protocol: ExponentialSelection, threat_model: ThreatModel, tail: float, *, loose: bool = False
@@ -151,17 +157,16 @@ def _cover(epsilon: float, largest: float) -> list[PrivacyLossDistribution]:
     Losses within [-b, t] are dominated by the pair that has -b and t alone: by convexity, as in the module's proof. So
     one pair covers all ranges whose ends are between neighbouring points of a grid.
     """
-    ends = np.linspace(epsilon - largest - 1e-12, largest, _CELLS + 1)
+    wider = 1e-12 * epsilon + 1e-30  # for the rounding of the ends; relative, as epsilon may be far below 1
+    ends = np.linspace(epsilon - largest - wider, largest, _CELLS + 1)
     pairs = []
     for low, high in zip(np.maximum(ends[:-1], 0.0), ends[1:], strict=True):
-        below, above = epsilon - low + 1e-12, high + 1e-12  # the losses are -below and above
-        # p + q = 1 with p e^-above + q e^below = 1.
-        mass = -math.expm1(below) / (math.exp(-above) - math.exp(below))
+        below, above = epsilon - low + wider, high + wider  # the losses are -below and above
+        # p + q = 1 with p e^-above + q e^below = 1. Nothing cancels, however small both losses are.
+        masses = np.array([math.expm1(below), -math.expm1(-above)])
         pairs.append(
             PrivacyLossDistribution.from_atoms(
-                np.array([above, -below]),
-                np.array([mass, -math.expm1(-above) / (math.exp(below) - math.exp(-above))]),
-                relative_error=64.0 * UNIT,
+                np.array([above, -below]), masses / masses.sum(), relative_error=64.0 * UNIT
             )
         )
     return pairs

@@ -14,6 +14,7 @@ from dpverify.claims.bitsum.pure import PureClaims
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.guarantee import CapacityError
+from dpverify.laws.discrete import NoLawError
 from dpverify.planning.account import account
 from dpverify.privacy_loss import pairs
 from dpverify.privacy_loss.distribution import PrivacyLossDistribution
@@ -87,7 +88,7 @@ def test_two_count_views_have_the_divergence_of_the_exact_pairs() -> None:
 
 
 def test_what_has_no_law_here_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^protocol=CentralGaussian\(.*\) has no discrete law here\.$"):
+    with pytest.raises(NoLawError, match=r"^protocol=CentralGaussian\(.*\) has no discrete law here\.$"):
         CentralGaussianClaims().estimate_law(CentralGaussian(5, 1.0), 2)
     with pytest.raises(ValueError, match=r"^ones=11 must be an integer in \[0, 10\]\.$"):
         ThreeNBClaims().estimate_law(PROTOCOLS[1], 11)

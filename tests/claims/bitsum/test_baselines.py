@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.planning.account import account
+from dpverify.planning.least import least_epsilon
 from dpverify.planning.plan import plan
 from dpverify.privacy_loss.gaussian import NormalNoiseCurve
 from protocols.bitsum import (
@@ -188,3 +190,33 @@ def test_the_smallest_deltas_have_a_finite_epsilon(protocol: Any, joint: dict[st
     found = account(protocol, instances=10, delta="1e-300", **joint).epsilon
     # What zero-concentrated privacy gives for full changes, 1.25 + 2 sqrt(1.25 * 300 ln 10).
     assert 0.9 * found.upper < found.lower <= found.upper <= 60.022
+
+
+def _composed(sigma: float, instances: int, epsilon: float) -> float:
+    """Return delta of discrete Gaussian noise, by listing the sums of the noises."""
+    law = symmetric_law(lambda z: math.exp(-z * z / (2 * sigma**2)), 40)
+    total = functools.reduce(np.convolve, [law] * instances)
+    shifted = np.concatenate([np.zeros(instances), total])
+    return hockey_stick(np.concatenate([total, np.zeros(instances)]), shifted, epsilon)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "instances"),
+    [(2.5, 0.08, 1), (8, 1e-3, 1), (2, 0.12, 1), (1.2, 0.2, 1), (4, 1e-6, 1), (8, 1e-3, 3), (20, 1e-4, 4), (9, 0.3, 2)],
+)
+def test_no_smaller_discrete_gaussian_noise_is_private(epsilon: float, delta: float, instances: int) -> None:
+    row = plan("central-discrete-gaussian", (epsilon, delta), users=10, instances=instances)
+    sigma = CentralDiscreteGaussianClaims().parameters(row.protocol)["sigma"]  # type: ignore[arg-type]
+    assert _composed(sigma, instances, epsilon) <= delta
+    smaller = np.geomspace(0.05, sigma * (1 - 5e-4), 800)
+    assert min(_composed(tried, instances, epsilon) for tried in smaller) > delta
+
+
+def test_the_divergence_of_discrete_gaussian_noise_rises_and_the_least_epsilon_knows() -> None:
+    assert _composed(0.5, 1, 2.5) > 1.1 * _composed(0.4473, 1, 2.5)
+    found = least_epsilon("0.08", rmse=0.4, users=10, instances=1, bitsums=["central-discrete-gaussian"]).best
+    assert found.least < 2.5
+    rmse = CentralDiscreteGaussianClaims().rmse
+    allowed = [sigma for sigma in np.geomspace(0.05, 0.47, 200) if rmse(CentralDiscreteGaussian(10, sigma)) <= 0.4]
+    for epsilon in np.linspace(1.0, found.least - 0.005, 20):
+        assert min(_composed(sigma, 1, epsilon) for sigma in allowed) > 0.08

@@ -166,3 +166,21 @@ def test_the_search_does_not_fall_for_noise_far_too_skewed(monkeypatch: pytest.M
     assert row.messages_per_user < 1.183
     assert max(largest) < 0.1
     assert len(largest) <= 9
+
+
+@pytest.mark.parametrize(("variance", "epsilon", "rests"), [(2, 0.3, (0.825, 0.89)), (5, 1.5, (0.95, 0.975))])
+def test_a_smaller_p_at_the_same_variance_may_be_less_private(
+    variance: float, epsilon: float, rests: tuple[float, float]
+) -> None:
+    def delta(rest: float) -> float:
+        z = np.arange(400)
+        law = stats.nbinom.pmf(z, variance * rest**2 / (1 - rest), rest)
+        up, down = np.append(0.0, law), np.append(law, 0.0)
+        both = (np.maximum(p - math.exp(epsilon) * q, 0.0).sum() for p, q in ((up, down), (down, up)))
+        found = account(NegativeBinomial(9, variance * rest**2 / (1 - rest), 1 - rest), epsilon=epsilon).delta
+        exact: float = max(both)
+        assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
+        return exact
+
+    larger_p, smaller_p = map(delta, rests)
+    assert 1.015 * larger_p < smaller_p < 1.03 * larger_p

@@ -19,7 +19,7 @@ from dpverify.claims import response_pairs
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.proved import TargetEpsilon
@@ -145,7 +145,7 @@ def test_engine_agrees_with_arb_at_real_size(direction: Direction) -> None:
     users, p = 30_000, 0.1
     up, down = binomial_randomized_response(users, p)
     for epsilon in (-0.01, 0.0, 0.02, 0.08, 0.15):
-        enclosure = hockey_stick(RandomizedResponsePair(users, p), epsilon, direction)
+        enclosure = hockey_stick(RandomizedResponsePair(users, p, 0), epsilon, direction)
         found = (up if direction is Direction.UP else down).delta(epsilon)
         assert found.lower <= enclosure.upper
         assert enclosure.lower <= found.upper
@@ -198,8 +198,9 @@ def test_a_plan_with_few_flipped_reports_spends_its_budget(epsilon: str, users: 
 def test_the_slope_of_a_search_is_that_between_its_last_points() -> None:
     # Epsilon as a power of the error, whatever the first point was.
     seen = [(1.0, 7.0), *((error, 3.0 * error**-1.3) for error in (2.0, 2.1))]
-    assert rr._slope(seen) == pytest.approx(1.3, rel=1e-9)
-    assert rr._slope(seen[:1]) == rr._slope([(1.0, math.inf), (2.0, 5.0)]) == rr._SLOPE
+    assert rr._slope(seen, 9.0) == pytest.approx(1.3, rel=1e-9)
+    assert rr._slope(seen, 1.2) == 1.2
+    assert rr._slope(seen[:1], 9.0) == rr._slope([(1.0, math.inf), (2.0, 5.0)], 9.0) == rr._SLOPE
 
 
 def test_rmse_is_the_standard_deviation_of_the_estimate() -> None:
@@ -304,7 +305,7 @@ def test_tiny_masses_of_many_users_contain_what_the_end_attains(exponent: int) -
     users, p, delta = 15_000, 0.02, 10.0**-exponent
     found = account(RandomizedResponse(users, p), delta=delta).epsilon
     assert found.upper <= 1.001 * found.lower
-    pair = RandomizedResponsePair(users, p)
+    pair = RandomizedResponsePair(users, p, 0)
     least, most = (max(hockey_stick(pair, end, way).upper for way in Direction) for end in (found.lower, found.upper))
     assert most <= delta <= least * (1.0 + 1e-9)
 
@@ -458,3 +459,8 @@ def test_the_note_of_an_account_is_that_of_its_pairs_and_costs_no_listing(users:
 def test_a_tiny_budget_is_met_with_the_error_of_a_normal_law() -> None:
     tiny = plan("rr", ("1e-9", "1e-12"), users=100, instances=1)
     assert tiny.bitsum_rmse < 1.01 * plan("central-gaussian", ("1e-9", "1e-12"), users=100, instances=1).bitsum_rmse
+
+
+def test_more_instances_than_roundings_allow_are_refused_at_once() -> None:
+    with pytest.raises(CapacityError, match=r"instances=1000000000000000000 must be at most 1000000000000"):
+        plan("rr", ("1", "1e-6"), users=1000, instances=10**18)

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import itertools
 import math
+from collections.abc import Iterator
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
+from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum.three_nb import FLOOD_RATE, flood_suffices
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.privacy_loss.pairs import three_nb
-from protocols.bitsum import ThreeNB
+from protocols.bitsum import Pure, ThreeNB
 
 CLAIMS = BITSUM_CLAIMS["3nb"]
+
+
+@contextlib.contextmanager
+def without_listing() -> Iterator[None]:
+    """Let nothing be proved by listing the law."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BitsumClaims, "proves", lambda *_: False)
+        yield
 
 
 def negative_binomial(z: int, shape: float, p: float) -> mp.mpf:
@@ -86,6 +99,46 @@ def test_the_constant_in_the_flood_decides_privacy() -> None:
 def test_published_parameters_keep_their_promise_with_that_constant(epsilon0: float, delta0: float) -> None:
     protocol = CLAIMS.published(1000, epsilon0, delta0)
     assert account(protocol, instances=1, epsilon=epsilon0).delta.upper <= delta0
+
+
+@pytest.mark.parametrize("name", ["3nb", "pure"])
+def test_what_a_closed_form_proves_is_so_and_what_is_not_private_is_not_proved(name: str) -> None:
+    rng, claims = np.random.default_rng(5), BITSUM_CLAIMS[name]
+    communication, proved = ThreatModel.COMMUNICATION, 0
+    for _ in range(60):
+        epsilon0, delta0 = math.exp(rng.uniform(-3, 1.5)), 10 ** rng.uniform(-10, -0.5)
+        p = math.exp(-epsilon0 * rng.uniform(0.7, 1.02))
+        flood = rng.uniform(1, 60), math.exp(-epsilon0 * rng.uniform(0.005, 0.3))
+        drop = rng.uniform(0, 0.9) * math.exp(-epsilon0)
+        protocol = ThreeNB(50, p, *flood) if name == "3nb" else Pure(50, p, drop, *flood)
+        with without_listing():
+            closed = claims.proves(protocol, communication, epsilon0, delta0)
+        proved += closed
+        exact = claims.views_at(protocol, communication, 1e-20).delta_upper(epsilon0)
+        assert not closed or exact <= delta0
+    assert 15 <= proved <= 50
+
+
+@pytest.mark.parametrize("part", ["p", "flood_shape", "flood_p"])
+def test_less_than_the_published_noise_is_not_proved_by_it(part: str) -> None:
+    published = CLAIMS.published(1000, 1.27, 3.6e-7)
+    assert flood_suffices(published, 1.27, 3.6e-7)
+    less = dataclasses.replace(published, **{part: math.nextafter(getattr(published, part), 0.0)})
+    less = dataclasses.replace(less, **{part: getattr(less, part) * (1 - 1e-12)})
+    assert not flood_suffices(less, 1.27, 3.6e-7)
+
+
+@pytest.mark.parametrize(
+    ("bitsum", "budget", "instances"),
+    [("3nb", ("1", "1e-6"), 10**4), ("pure", ("1", "1e-6"), 10**4), ("3nb", ("4", "1e-3"), 10**5)],
+)
+def test_published_floods_that_are_too_large_to_be_listed_are_proved_in_closed_form(
+    bitsum: str, budget: tuple[str, str], instances: int
+) -> None:
+    row = plan(bitsum, budget, users=10**6, instances=instances, method="published")
+    assert row.guarantee.side is Side.UPPER_BOUND
+    assert not any("confirm" in note for note in row.notes)
+    assert row.messages_per_user < 12
 
 
 def test_exact_plan_at_the_main_job() -> None:

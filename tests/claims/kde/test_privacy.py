@@ -188,8 +188,9 @@ def test_coordinates_of_a_ball_attain_their_lower_end() -> None:
 def test_the_largest_loss_of_a_joint_change() -> None:
     bitsum = RandomizedResponse(300, 0.2)
     found = account_kde(bitsum, LinearMap(40, "haar", 0.4, **BALL), 1, delta=0.0).epsilon
-    # m bits that move by T / sqrt(m) each, T = 2.5, with the loss ln 4.
-    spread = 40 * math.log1p(2.5 / math.sqrt(40.0) * 3.0)
+    # m bits of chances (1 - t)/2 and (1 + t)/2, t = T / sqrt(m), T = 2.5, with the loss ln 4.
+    k, t = 0.6, 2.5 / math.sqrt(40.0)
+    spread = 40 * (math.log1p(k * t) - math.log1p(-k * t))
     # Six coordinates at 0.4 have norm 0.98: so many bits may change fully.
     assert (found.lower, found.upper) == pytest.approx((6.0 * math.log(4.0), spread), rel=1e-9)
 

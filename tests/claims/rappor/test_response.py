@@ -119,6 +119,8 @@ def test_the_figures_of_the_ledger() -> None:
         found = account(protocol, delta=0).epsilon
         assert found.width < 1e-14
         assert found.lower == pytest.approx(epsilon, abs=1e-7)
+    # Two patterns that share a bit lose more than two that share none.
+    assert change_seen(Rappor(128, 2, f=0.5, p=0.1, q=0.3)).upper == pytest.approx(37.34, abs=0.005)
     assert [round(change_seen(Rappor(128, 2, **DEFAULT, reports=n)).upper, 1) for n in (1, 10, 100)] == [
         8.6,
         351.8,
@@ -166,11 +168,23 @@ def test_forgetting_has_no_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [Rappor(2, 1, f=0.3, p=0.2, q=0.7, reports=2), Rappor(3, 1, f=0.6, p=0.3, q=0.4)], ids=str
+    ("mechanism", "known"),
+    [
+        (Rappor(1, 1, f=0.5, p=0.5, q=0.75), 0.1133),
+        (Rappor(1, 1, f=0.75, p=0.02, q=0.1, reports=4), 0.4681),
+        (Rappor(2, 1, f=0.3, p=0.2, q=0.7, reports=2), None),
+        (Rappor(2, 2, f=0.3, p=0.2, q=0.7), None),
+        (Rappor(3, 1, f=0.6, p=0.3, q=0.4), None),
+        (Rappor(3, 2, f=0.6, p=0.01, q=0.3), None),
+        (Rappor(3, 3, f=0.1, p=0.6, q=0.99), None),
+        (Rappor(4, 2, f=0.4, p=0.1, q=0.3), 1.8605),
+    ],
+    ids=str,
 )
-def test_a_change_is_seen_as_in_the_enumerated_reports(mechanism: Rappor) -> None:
+def test_a_change_is_seen_as_in_the_enumerated_reports(mechanism: Rappor, known: float | None) -> None:
+    """All reports, before and after, on all pairs of patterns that hash functions make."""
     flip, zero, one = exact_chances(mechanism)
-    n = mechanism.reports
+    n, k, h = mechanism.reports, mechanism.bits, mechanism.hashes
 
     def counts(kept: int) -> list[Fraction]:
         chance = one if kept else zero
@@ -187,12 +201,57 @@ def test_a_change_is_seen_as_in_the_enumerated_reports(mechanism: Rappor) -> Non
         halves = [[sum(w[1 - kept] * counts(kept)[a] for kept in (0, 1)) for a in range(n + 1)] for w in weights]
         return [a * b for a in halves[0] for b in halves[1]]
 
-    patterns = [(1, 0), (0, 1), *[(0, 0)] * (mechanism.bits - 2)]
-    stay = products([of_bit(before, before, stays=True) for before, _ in patterns])
-    change = products([of_bit(*held, stays=False) for held in patterns])
-    exact = max(abs(math.log(a / b)) for a, b in zip(stay, change, strict=True))
+    made = [held for held in itertools.product((0, 1), repeat=k) if 1 <= sum(held) <= h]
+    exact = 0.0
+    # The order of the bits does not matter.
+    for held in {tuple(sorted(zip(*pair, strict=True))) for pair in itertools.product(made, repeat=2)}:
+        stay = products([of_bit(before, before, stays=True) for before, _ in held])
+        change = products([of_bit(*bit, stays=False) for bit in held])
+        exact = max(exact, *(abs(math.log(a / b)) for a, b in zip(stay, change, strict=True)))
     found = change_seen(mechanism)
     assert found.lower - 1e-13 <= exact <= found.upper + 1e-13
+    assert known is None or exact == pytest.approx(known, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Rappor(bits, hashes, f=f, p=p, q=q, reports=reports)
+        for bits, hashes in ((1, 1), (2, 2), (5, 3), (9, 4), (40, 3))
+        for f, p, q in ((0.5, 0.1, 0.3), (0.99, 0.4, 0.5), (0.02, 0.7, 0.9))
+        for reports in (1, 7)
+    ],
+    ids=str,
+)
+def test_no_pair_of_patterns_loses_more_at_a_change(mechanism: Rappor) -> None:
+    """Bits are independent: all numbers of each kind of bits, with the largest loss of each from rationals."""
+    flip, zero, one = exact_chances(mechanism)
+    n, k, h = mechanism.reports, mechanism.bits, mechanism.hashes
+    likely = {
+        kept: [chance**c * (1 - chance) ** (n - c) for c in range(n + 1)] for kept, chance in ((0, zero), (1, one))
+    }
+
+    def losses(before: int, after: int) -> tuple[float, float]:
+        w, v = ((1 - flip) if held else flip for held in (before, after))
+        ratios = [
+            (w * likely[1][a] * likely[1][b] + (1 - w) * likely[0][a] * likely[0][b])
+            / (w * likely[1][a] + (1 - w) * likely[0][a])
+            / (v * likely[1][b] + (1 - v) * likely[0][b])
+            for a in range(n + 1)
+            for b in range(n + 1)
+        ]
+        return math.log(max(ratios)), -math.log(min(ratios))
+
+    kinds = [losses(*kind) for kind in ((1, 0), (0, 1), (1, 1), (0, 0))]
+    exact = max(
+        sum(count * kind[side] for count, kind in zip((a, b, c, k - a - b - c), kinds, strict=True))
+        for side in (0, 1)
+        for a, b, c in itertools.product(range(h + 1), repeat=3)
+        if 1 <= a + c <= h and 1 <= b + c <= h and a + b + c <= k
+    )
+    found = change_seen(mechanism)
+    assert found.lower - 1e-11 <= exact <= found.upper + 1e-11
+    assert found.width <= 1e-12 * max(1.0, exact)
 
 
 def test_days_of_other_protocols_and_values_add_up() -> None:

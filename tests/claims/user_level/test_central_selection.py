@@ -95,6 +95,17 @@ def test_many_runs_contain_every_choice_of_datasets(runs: int) -> None:
     assert together.upper < 13.0
 
 
+@pytest.mark.parametrize("epsilon", [1e-2, 1e-8, 1e-15, 1e-100, 1e-300])
+def test_two_runs_of_hardly_any_loss_contain_the_truth(epsilon: float) -> None:
+    # One user and two candidates: a report that is flipped, of loss epsilon / 2.
+    delta = epsilon / 10
+    found = account(ExponentialSelection(1, 2, epsilon), instances=2, delta=delta).epsilon
+    with mp.workdps(700):
+        flipped = 1 / (1 + mp.exp(mp.mpf(epsilon) / 2))
+        truth = mp.log(((1 - flipped) ** 2 - mp.mpf(delta)) / flipped**2)
+        assert mp.mpf(found.lower) <= truth <= mp.mpf(found.upper) <= (1.01 if epsilon > 1e-50 else 8) * truth
+
+
 @pytest.mark.parametrize("users", [1, 4, 300])
 @pytest.mark.parametrize("epsilon", [1e-3, 2.0, 60.0])
 def test_the_lower_end_is_below_the_truth_in_more_digits(users: int, epsilon: float) -> None:

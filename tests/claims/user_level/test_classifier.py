@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dpverify.claims.buckets import least_shape, under_estimating
+from dpverify.claims.figures import recorded
 from dpverify.claims.theorems.user_level import CENTRAL_LEARNER, LOCAL_LEARNER, SHUFFLE_LEARNER
 from dpverify.claims.user_level import classifier
 from dpverify.claims.user_level.classifier import UserLevelClaims, least_users, plurality_failure
@@ -121,3 +122,12 @@ def test_the_example_of_the_document_runs(capsys: pytest.CaptureFixture[str]) ->
     score, epsilon = capsys.readouterr().out.splitlines()
     assert score == "1.0"
     assert epsilon == "[0.499999, 0.5]"
+
+
+def test_the_document_says_what_the_ledger_says() -> None:
+    text = " ".join((Path(__file__).resolve().parents[3] / "docs/user_level.md").read_text(encoding="utf-8").split())
+    users, bits = recorded("user_level:shuffle_users"), recorded("user_level:representation_step")["left_bits"]
+    assert re.findall(r"(\d+) users for 9 hypotheses, (\d+) for 1,050 and (\d+) for \$10", text) == [
+        tuple(str(users[name]) for name in ("few", "many", "most"))
+    ]
+    assert f"{bits:.1f} bits are left as eps n vanishes" in text

@@ -4,24 +4,108 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpverify.claims.user_level.littlestone import (
     enough_batch,
-    enough_examples,
     enough_runs,
     frequencies_of_law,
     stable_share,
 )
-from protocols.user_level.littlestone import FrequentHypotheses, FrequentLearner, VersionSpaces
+from protocols.user_level.littlestone import FrequentHypotheses, FrequentLearner, VersionSpaces, examples_of_run
 from protocols.user_level.representations import DecisionLists, FiniteClass, Representation, Thresholds
 from tests.samples import assert_law
 
 POINTS = FiniteClass(np.eye(6, dtype=int))
 CUBE = FiniteClass(list(itertools.product([0, 1], repeat=3)))
-CLASSES = [Thresholds(3), Thresholds(7), POINTS, CUBE, DecisionLists(2)]
+SEVEN = FiniteClass(
+    [
+        [int(bit) for bit in concept]
+        for concept in ["001001110", "100111000", "000010110", "011111011", "010110010", "010011001", "011000011"]
+    ]
+)
+CLASSES = [Thresholds(3), Thresholds(7), POINTS, CUBE, DecisionLists(2), SEVEN]
+
+Space = frozenset[tuple[int, ...]]
+Outcome = tuple[Space, tuple[int, ...]]
+
+
+class Reference:
+    """Runs on equally likely points with one example a batch, in fractions: written down from the definitions."""
+
+    def __init__(self, concepts: np.ndarray, target: int) -> None:
+        self.full: Space = frozenset(map(tuple, concepts.tolist()))
+        self.target = tuple(concepts[target].tolist())
+        self.points = range(len(self.target))
+        self.dimensions: dict[Space, int] = {}
+
+    def keep(self, space: Space, point: int, label: int) -> Space:
+        return frozenset(concept for concept in space if concept[point] == label)
+
+    def dimension(self, space: Space) -> int:
+        if space not in self.dimensions:
+            halves = [(self.keep(space, x, 0), self.keep(space, x, 1)) for x in self.points]
+            split = [1 + min(map(self.dimension, pair)) for pair in halves if all(pair)]
+            self.dimensions[space] = max(split, default=0) if space else -1
+        return self.dimensions[space]
+
+    def predict(self, space: Space) -> tuple[int, ...]:
+        zero, one = ([self.dimension(self.keep(space, x, label)) for x in self.points] for label in (0, 1))
+        return tuple(int(b > a) for a, b in zip(zero, one, strict=True))
+
+    def entered(self, winners: dict[Outcome, Fraction]) -> dict[Outcome, Fraction]:
+        found: Counter[Outcome] = Counter()
+        for ((space, asked), chance), x in itertools.product(winners.items(), self.points):
+            found[self.keep(space, x, self.target[x]), asked] += chance / len(self.points)
+        return found
+
+    def told(self, rounds: int, labels: tuple[int, ...]) -> dict[Outcome, Fraction]:
+        """Who wins, and which labels were asked for, where `labels` are told; the empty space for nobody."""
+        if rounds == 0:
+            return {(self.full, ()): Fraction(1)}
+        entrants = self.entered(self.told(rounds - 1, labels))
+        found: Counter[Outcome] = Counter()
+        for ((one, before), chance), ((two, asked), other) in itertools.product(entrants.items(), repeat=2):
+            winner: Space = frozenset()
+            more: tuple[int, ...] = ()
+            f, g = self.predict(one), self.predict(two)
+            wrong = [x for x in asked if f[x] != labels[x]]
+            if one and wrong:
+                winner = self.keep(one, wrong[0], labels[wrong[0]])
+            elif one and two and f != g:
+                x = min(x for x in self.points if f[x] != g[x])
+                winner, more = self.keep(one if f[x] != labels[x] else two, x, labels[x]), (x,)
+            found[winner, before + asked + more] += chance * other
+        return found
+
+    def guessed(self, rounds: int) -> dict[Outcome, Fraction]:
+        """Who wins a run of its own guesses."""
+        if rounds == 0:
+            return {(self.full, ()): Fraction(1)}
+        found: Counter[Outcome] = Counter()
+        for (one, _), chance in self.entered(self.guessed(rounds - 1)).items():
+            f = self.predict(one)
+            for (two, asked), other in self.entered(self.told(rounds - 1, f)).items() if one else [((one, ()), 1)]:
+                made = {self.keep(one, x, 1 - f[x]) for x in asked}
+                g = self.predict(two)
+                if one and two and f != g:
+                    x = min(x for x in self.points if f[x] != g[x])
+                    made |= {self.keep(one, x, g[x]), self.keep(two, x, f[x])}
+                made = made - {frozenset()} or {frozenset()}
+                for space in made:
+                    found[space, ()] += chance * other / len(made)
+        return found
+
+    def predicted(self, winners: dict[Outcome, Fraction]) -> dict[tuple[int, ...], Fraction]:
+        found: Counter[tuple[int, ...]] = Counter()
+        for ((space, _), chance), x in itertools.product(winners.items(), self.points):
+            last = self.keep(self.full, x, self.target[x])
+            found[self.predict(space & last or last)] += chance / len(self.points)
+        return found
 
 
 def random_law(representation: Representation, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -40,40 +124,93 @@ def test_some_hypothesis_is_frequent_and_no_frequent_one_is_bad(representation: 
     for _ in range(5):
         law, errors = random_law(representation, rng)
         found = frequencies_of_law(spaces, law, batch)
-        assert found.max() >= 0.5**spaces.dimension
-        assert found.mean(axis=0).max() >= 2.0 * stable_share(spaces.dimension)
+        assert found.max() >= (spaces.dimension + 1) * stable_share(spaces.dimension)
+        assert found.mean(axis=0).max() >= stable_share(spaces.dimension)
+        assert np.allclose(found.sum(axis=1), 1.0, rtol=1e-12)
         assert (found.mean(axis=0) <= (1.0 - errors) ** batch + 1e-12).all()
 
 
-def test_the_bound_of_frequency_is_nearly_attained() -> None:
-    # All labellings of three points, equally likely points and one example at a time: everything is guessed.
-    law = np.zeros((3, 2))
-    law[:, 1] = 1.0 / 3.0
-    assert frequencies_of_law(VersionSpaces(CUBE.concepts), law, 1).max() < 4.0 * 0.5**3
+@pytest.mark.parametrize(("representation", "target"), [(POINTS, 2), (Thresholds(3), 1), (SEVEN, 3), (CUBE, 6)])
+def test_each_step_of_the_proof_holds_in_fractions(representation: Representation, target: int) -> None:
+    concepts = representation.concepts
+    reference, spaces = Reference(concepts, target), VersionSpaces(concepts)
+    law = np.zeros((representation.domain, 2))
+    law[np.arange(representation.domain), concepts[target]] = 1.0 / representation.domain
+    exact, d = frequencies_of_law(spaces, law, 1), spaces.dimension
+    rows = {tuple(row): index for index, row in enumerate(spaces.table.tolist())}
+    guesses, nobody, most, largest = 1, Fraction(0), [], Fraction(0)
+    for rounds in range(d + 1):
+        told, found = reference.told(rounds, reference.target), reference.guessed(rounds)
+        assert all(len(asked) <= 2**rounds - 1 for _, asked in told)
+        winners: Counter[Space] = Counter()
+        for (space, _), chance in told.items():
+            winners[space] += chance
+        for space, chance in winners.items():
+            if space:
+                assert reference.target in space
+                assert reference.dimension(space) <= d - rounds
+                assert found[space, ()] >= chance / guesses
+        missing = winners.pop(frozenset(), Fraction(0))
+        assert missing <= (2 * nobody + most[-1] if most else 0)
+        nobody = missing
+        most.append(max(reference.predicted({(space, ()): p for space, p in winners.items()}).values(), default=0))
+        predicted = reference.predicted(found)
+        assert exact[rounds, [rows[hypothesis] for hypothesis in predicted]] == pytest.approx(
+            [float(chance) for chance in predicted.values()], rel=1e-12
+        )
+        largest = max(largest, *predicted.values())
+        guesses *= 2**rounds + 1
+    assert most[-1] == 1 - nobody
+    assert largest >= Fraction(d + 1, round(1.0 / stable_share(d)))
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 2])
-def test_runs_have_the_exact_law(rounds: int) -> None:
-    learner, rng = FrequentLearner(Thresholds(3), share=0.3, batch=2, runs=1), np.random.default_rng(rounds)
-    law = np.zeros((3, 2))
-    law[[0, 1, 2], [0, 1, 1]] = 0.2, 0.3, 0.5
-    exact = frequencies_of_law(learner.spaces, law, 2)[rounds]
+def test_fair_coins_for_labels_are_not_enough() -> None:
+    # A coin names the label where two entrants differ, and the one that it contradicts wins: no 2^-d.
+    reference = Reference(SEVEN.concepts, 3)
+    assert reference.dimension(reference.full) == 2
+    winners = {(reference.full, ()): Fraction(1)}
+    largest = []
+    for _ in range(3):
+        entrants: Counter[tuple[Space, tuple[int, ...]]] = Counter()
+        for ((space, _), chance), x in itertools.product(winners.items(), reference.points):
+            label = reference.target[x]
+            left = reference.keep(space, x, label)
+            entrants[left, reference.predict(left or reference.keep(reference.full, x, label))] += chance / 9
+        largest.append(max(sum(p for (_, g), p in entrants.items() if g == f) for _, f in entrants))
+        made: Counter[Outcome] = Counter()
+        for ((one, f), chance), ((two, g), other) in itertools.product(entrants.items(), repeat=2):
+            if f != g:
+                x = min(x for x in reference.points if f[x] != g[x])
+                for label in (0, 1):
+                    made[reference.keep(one if f[x] != label else two, x, label), ()] += chance * other / 2
+        winners = {outcome: chance / made.total() for outcome, chance in made.items()}
+    assert largest == [Fraction(1, 9), Fraction(23, 162), Fraction(59353, 387764)]
+    assert max(largest) < Fraction(1, 4)
+
+
+@pytest.mark.parametrize(("representation", "rounds"), [(SEVEN, 0), (SEVEN, 1), (SEVEN, 2), (CUBE, 3)])
+def test_runs_have_the_exact_law(representation: Representation, rounds: int) -> None:
+    learner = FrequentLearner(representation, share=0.3, batch=1, runs=1)
+    domain, labels, rng = representation.domain, representation.concepts[3], np.random.default_rng(rounds)
+    chances = np.arange(1.0, domain + 1.0) / (domain * (domain + 1) / 2)
+    law = np.zeros((domain, 2))
+    law[np.arange(domain), labels] = chances
+    exact = frequencies_of_law(learner.spaces, law, 1)[rounds]
     found = []
-    for seed in range(3_000):
-        # So many examples that a run never lacks any.
-        points = rng.choice(3, 600, p=[0.2, 0.3, 0.5])
-        public = FrequentHypotheses(learner.spaces, 2, 0.3, np.array([rounds]), np.array([seed]))
-        found.append(int(public.frequencies(points, (points >= 1).astype(int)).argmax()))
+    for seed in range(4_000):
+        points = rng.choice(domain, examples_of_run(learner.spaces.dimension, 1), p=chances)
+        public = FrequentHypotheses(learner.spaces, 1, 0.3, np.array([rounds]), np.array([seed]))
+        found.append(int(public.frequencies(points, labels[points]).argmax()))
     assert_law(found, dict(enumerate(exact / exact.sum())))
 
 
 @pytest.mark.parametrize("representation", [Thresholds(7), POINTS], ids=str)
-def test_few_runs_lack_examples(representation: Representation) -> None:
+def test_runs_find_what_is_promised(representation: Representation) -> None:
     batch, rng = 3, np.random.default_rng(2)
     spaces = VersionSpaces(representation.concepts)
     law, _ = random_law(representation, rng)
     flat = law.ravel()
-    each = enough_examples(spaces.dimension, batch)
+    each = examples_of_run(spaces.dimension, batch)
     runs = 300
     learner = FrequentLearner(representation, share=0.3, batch=batch, runs=runs)
     drawn = rng.choice(flat.size, runs * each, p=flat)
@@ -112,11 +249,13 @@ def test_a_sample_leads_where_its_law_does() -> None:
 
 
 def test_what_is_enough_are_closed_forms() -> None:
-    assert [stable_share(d) for d in range(3)] == [0.5, 0.125, 1.0 / 24.0]
+    assert [1.0 / stable_share(d) for d in range(5)] == pytest.approx([1, 2 * 3, 3 * 10, 4 * 44, 5 * 328], rel=1e-12)
+    for d in range(1, 30):
+        assert -math.log2(stable_share(d)) <= d * (d - 1) / 2 + math.log2(d + 1) + 2.5
     for share, alpha in ((0.125, 0.1), (0.5, 0.01)):
         batch = enough_batch(share, alpha)
         assert (1.0 - alpha) ** batch <= share / 2.0 < (1.0 - alpha) ** (batch - 1)
-    assert [enough_examples(d, 3) for d in range(3)] == [3, 3 + 64, 3 + 512]
+    assert [examples_of_run(d, 3) for d in range(3)] == [3, 9, 21]
     near = 7.0 / 128.0 * 0.1 * 0.125**2
     runs = enough_runs(0.125, 0.1)
     assert 2.0 * math.exp(-runs * near**2 / 2.0) <= 0.05 < 2.0 * math.exp(-(runs - 1) * near**2 / 2.0)
@@ -124,7 +263,7 @@ def test_what_is_enough_are_closed_forms() -> None:
         lambda: stable_share(-1),
         lambda: enough_batch(0.0, 0.1),
         lambda: enough_batch(0.1, 1.0),
-        lambda: enough_examples(1, 0),
+        lambda: examples_of_run(-1, 3),
         lambda: enough_runs(0.5, 0.0),
     ):
         with pytest.raises(ValueError, match=r"must be"):

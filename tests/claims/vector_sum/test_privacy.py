@@ -247,7 +247,7 @@ def verdict(name: str) -> Verdict:
 
 
 def test_theorem_fails_for_delta_near_one() -> None:
-    assert verdict("scott2022-theorem-4.1") is Verdict.CHECKED
+    assert verdict("scott2022-theorem-4.1") is Verdict.FAILS
     protocol = CLAIMS.published(USERS, DIMENSION, LEVELS, EPSILON, 0.9999, sampled=DIMENSION)
     found = FamilyComposition(CLAIMS.attained_pairs(protocol), DIMENSION, relative_width=1e-3).delta(EPSILON)
     assert found.lower > 1.0 - 1e-7
@@ -261,7 +261,7 @@ def test_composition_step() -> None:
 
 
 def test_linked_reports_reveal_more_than_their_histograms() -> None:
-    assert verdict("scott2022-lemma-4.4-product") is Verdict.FAILS
+    assert verdict("scott2022-lemma-4.4-product") is Verdict.PROOF_WRONG
     protocol = VectorSum(2, 2, 1, 0.5, sampled=2)
     grid = list(itertools.product((0, 1), repeat=2))
     apart = together = 0.0
@@ -288,7 +288,7 @@ def test_domain_step() -> None:
 
 
 def test_choice_of_levels() -> None:
-    assert verdict("scott2022-theorem-4.6-levels") is Verdict.FAILS
+    assert verdict("scott2022-theorem-4.6-levels") is Verdict.PROOF_WRONG
     users, delta = 10**8, 1e-6
     levels = float(formulas.levels_theorem(fp, EPSILON, delta, 1, users, 1))
     gamma = float(formulas.gamma_theorem(fp, EPSILON, delta, 1, levels, users, 1))

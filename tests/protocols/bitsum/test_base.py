@@ -14,7 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
+from protocols.bitsum.baselines import CentralGaussian
 from protocols.bitsum.poisson import Poisson
+from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.shuffler import UserMessages
 
 
@@ -71,7 +73,7 @@ def test_parameters_are_plain_numbers() -> None:
 
 def test_what_is_divided_must_be_said() -> None:
     # A default would make a protocol with shares of noise look as private among few as among all.
-    with pytest.raises(TypeError, match=r"^Doubled\.divided must name the parameters"):
+    with pytest.raises(ValueError, match=r"^Doubled\.divided must name the parameters"):
         Doubled(5).with_users(3)
     exact: list[Fraction] = []
     made = Poisson(3, 0.1).with_users(2, rounded=lambda share: float(exact.append(share) or 7))  # type: ignore[func-returns-value]
@@ -103,3 +105,15 @@ def test_what_goes_in_and_out_is_checked() -> None:
     ):
         with pytest.raises(TypeError, match=said):
             call()
+
+
+@pytest.mark.parametrize("protocol", [RandomizedResponse(10, 0.0), CentralGaussian(10, 0.0), Poisson(10, 0.0)], ids=str)
+def test_a_run_takes_the_bits_of_all_users_or_of_as_many_as_is_said(protocol: BitsumProtocol) -> None:
+    for bits in ([0, 1], [1] * 11):
+        with pytest.raises(ValueError, match=rf"^bits holds {len(bits)} users, but must hold .*users=10"):
+            protocol.run(bits, RNG)
+    with pytest.raises(ValueError, match=r"^bits holds 3 users, but must hold participants=2\.$"):
+        protocol.run([1, 0, 1], RNG, participants=2)
+    with pytest.raises(ValueError, match=r"^participants=11 must be an integer in \[0, 10\]\.$"):
+        protocol.run([1] * 11, RNG, participants=11)
+    assert protocol.run([1, 0, 1], RNG, participants=3) == pytest.approx(2.0)

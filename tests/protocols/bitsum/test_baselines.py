@@ -70,7 +70,7 @@ def test_there_are_no_messages(protocol: CentralSum, _: float) -> None:
     for call in (lambda: protocol.randomize([1, 0], rng), lambda: protocol.view([1, 0])):
         with pytest.raises(TypeError, match="has no messages: a trusted curator holds the bits"):
             call()
-    assert isinstance(protocol.run([1, 0, 1], rng), float)
+    assert isinstance(protocol.run([1, 0, 1], rng, participants=3), float)
 
 
 @pytest.mark.parametrize(("protocol", "_"), CENTRAL)

@@ -64,12 +64,27 @@ def test_what_contradicts_itself_is_predicted_from_the_last_batch() -> None:
     assert spaces.predicts(0, 0) == spaces.predicts(spaces.full, 0)
 
 
+def test_the_first_mistake_of_many_decides_and_every_first_one_is_guessed() -> None:
+    spaces = VersionSpaces(CUBE.concepts)
+    first, second = spaces.after(spaces.full, 0, 0), spaces.after(spaces.full, 1, 1)
+    assert spaces.table[spaces.predicts(first, first)].tolist() == [0, 0, 0]
+    ones = np.ones(3, dtype=np.uint8)
+    asked = [0, 2, 1]
+    assert spaces.tournament(spaces.full, second, asked, ones) == spaces.after(spaces.full, 0, 1)
+    assert spaces.tournament(spaces.full, second, asked[1:], ones) == spaces.after(spaces.full, 2, 1)
+    assert asked == [0, 2, 1]
+    # Point 0 is known to the first; it may be wrong at 2, and at 1 one of the two is.
+    expected = {spaces.after(first, 2, 1), spaces.after(first, 1, 1), spaces.after(second, 1, 0)} - {0}
+    assert set(spaces.guesses(first, second, [0, 2])) == expected
+    assert spaces.guesses(first, first, []) == []
+
+
 def test_a_run_is_consistent_with_its_last_batch_and_uses_no_example_twice() -> None:
     rng = np.random.default_rng(3)
     learner = FrequentLearner(Thresholds(7), share=0.1, batch=4, runs=1)
     for _ in range(200):
         target = rng.integers(0, 8)
-        points = rng.integers(0, 7, 40)
+        points = rng.integers(0, 7, 60)
         labels = (points >= target).astype(int)
         (row,) = np.flatnonzero(learner.drawn(rng).frequencies(points, labels))
         hypothesis = learner.spaces.table[row]
@@ -115,12 +130,12 @@ def test_a_shuffle_learner_needs_as_many_users_for_any_class_and_finds_the_targe
 def test_arguments_are_checked() -> None:
     with pytest.raises(TypeError, match=r"^representation=3 must be a Representation"):
         FrequentLearner(3, share=0.1, batch=1, runs=1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^share=1\.0 must be a finite number in \(0, 1\)"):
-        FrequentLearner(POINTS, share=1.0, batch=1, runs=1)
+    with pytest.raises(ValueError, match=r"^share=1\.5 must be a finite number in \(0, 1\]"):
+        FrequentLearner(POINTS, share=1.5, batch=1, runs=1)
     with pytest.raises(ValueError, match=r"^batch=0 must be an integer in \[1, inf\)"):
         FrequentLearner(POINTS, share=0.1, batch=0, runs=1)
     public = FrequentLearner(POINTS, share=0.1, batch=4, runs=3).drawn(np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"^points has shape \(11,\), but must hold 4 examples or more for each of 3"):
-        public.learn(np.zeros(11, dtype=int), np.zeros(11, dtype=int))
+    with pytest.raises(ValueError, match=r"^points has shape \(35,\), but must hold 12 or more for each of 3 runs"):
+        public.learn(np.zeros(35, dtype=int), np.zeros(35, dtype=int))
     with pytest.raises(ValueError, match=r"^concepts has more than 32768 version spaces"):
         VersionSpaces(np.eye(17, dtype=np.uint8))

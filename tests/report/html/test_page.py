@@ -57,7 +57,7 @@ def test_without_the_extra_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch
 
     module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"pip install 'dpverify\[report\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[report\]'"):
         check_report_path(tmp_path / "report.html")
     module._environment.cache_clear()
 
