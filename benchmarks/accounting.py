@@ -36,12 +36,12 @@ from benchmarks.accounting_peers import PACKAGES, Peer, gaussian, installed, shi
 from benchmarks.accounting_reference import bromwich, gaussian_truth
 from dpverify.guarantee import Interval
 from dpverify.laws import noise as laws
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.pairs import binomial_randomized_response
-from dpverify.privacy_loss.step import choose_step
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import binomial_randomized_response
+from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.step import choose_step
+from dpverify.privacy_loss.windows.transform import Composition
 
 T = TypeVar("T")
 TRIALS, P, INSTANCES, DELTA = 30_000, 0.2, 768, 1e-6

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.amplification import clones, pure, variation_ratio
+from dpverify.privacy_loss.shuffling.amplification import clones, pure, variation_ratio
 
 
 def row(name: str, run: Callable[[], Interval | tuple[float, float]]) -> None:

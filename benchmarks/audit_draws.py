@@ -28,13 +28,13 @@ from scipy import special
 from sklearn.linear_model import LogisticRegression
 
 from dpverify import audit_mechanism
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
 from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
-from dpverify.statistics.events import histogram_score, likelihood_ratio_events
+from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.lower_bound import claim_p_value, lower_curve
 from dpverify.statistics.family import Verdict
-from dpverify.statistics.lower_bound import claim_p_value, lower_curve
+from dpverify.statistics.outputs.events import histogram_score, likelihood_ratio_events
 from dpverify.statistics.power import event_power, trials_for
 
 LEVEL, POWER, MOST = 0.01, 0.95, 32.0

@@ -27,12 +27,12 @@ from typing import Any
 from scipy import stats
 
 import dpverify
-from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.engine import audit
-from dpverify.audit.local import local_subject
-from dpverify.audit.means import mean_subject
-from dpverify.audit.rappor import rappor_subject
 from dpverify.audit.subject import Subject
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
+from dpverify.audit.subjects.local import local_subject
+from dpverify.audit.subjects.means import mean_subject
+from dpverify.audit.subjects.rappor import rappor_subject
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

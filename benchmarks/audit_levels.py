@@ -14,14 +14,14 @@ from scipy import stats
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.eprocess import log_evidence_path
+from dpverify.statistics.bounds.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
+from dpverify.statistics.bounds.lower_bound import lower_curve, privacy_test
 from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
-from dpverify.statistics.eprocess import log_evidence_path
 from dpverify.statistics.error import ErrorClaim, ErrorNull
-from dpverify.statistics.events import histogram_score, likelihood_ratio_events, searched_events
-from dpverify.statistics.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
 from dpverify.statistics.loss import LossLaw
-from dpverify.statistics.lower_bound import lower_curve, privacy_test
+from dpverify.statistics.outputs.events import histogram_score, likelihood_ratio_events, searched_events
 from dpverify.statistics.power import trials_for
 from protocols.bitsum.three_nb import ThreeNB
 

@@ -24,8 +24,8 @@ import numpy as np
 from scipy import special, stats
 
 from dpverify import audit_mechanism
-from dpverify.audit.libraries import library_target
-from dpverify.audit.own_law import audit_law
+from dpverify.audit.subjects.libraries import library_target
+from dpverify.audit.subjects.own_law import audit_law
 from dpverify.laws import noise
 from dpverify.laws.continuous import Gaussian, Laplace
 from dpverify.laws.discrete import DiscreteLaw

@@ -21,10 +21,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.lower_bound import lower_curve
 from dpverify.statistics.conformance import LikelihoodRatio
-from dpverify.statistics.events import histogram_score, likelihood_ratio_events, searched_events, value_score
-from dpverify.statistics.lower_bound import lower_curve
+from dpverify.statistics.outputs.events import histogram_score, likelihood_ratio_events, searched_events, value_score
 
 CLAIMED, TRUE = 0.80, 0.84
 GRID = [2**k * 1000 for k in range(1, 9)]

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
-from dpverify.claims.communication import communication
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
+from dpverify.claims.shared.communication import communication
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, InfeasibleBudgetError

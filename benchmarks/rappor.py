@@ -20,8 +20,8 @@ import numpy as np
 from matplotlib.colors import XKCD_COLORS
 
 from dpverify.planning.rappor import plan_rappor
+from dpverify.report.plans.rappor import rappor_figure
 from dpverify.report.plots import new_figure, save
-from dpverify.report.rappor import rappor_figure
 from protocols.rappor import BitCounts, Rappor, decode
 
 NAMES = [name.removeprefix("xkcd:") for name in XKCD_COLORS]

@@ -21,10 +21,10 @@ from rich.table import Table
 from scipy.optimize import brentq
 
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-from dpverify.formulas import three_nb as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import three_nb as formulas
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.pairs import three_nb
+from dpverify.privacy_loss.losses.pairs import three_nb
 
 EPSILONS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.0134, 0.003)
 DELTAS = (1e-4, 1e-6, 1e-9, 1e-12)

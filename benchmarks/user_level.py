@@ -24,12 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.claims.buckets import least_shape, under_estimating
+from dpverify.claims.shared.buckets import least_shape, under_estimating
 from dpverify.claims.user_level import statistical_queries
 from dpverify.claims.user_level.classifier import least_users
 from dpverify.claims.user_level.stable_learner import enough_samples, enough_sharpness, measured_stability
-from dpverify.formulas import user_level as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import Budget
 from protocols.selection import Selection
 from protocols.user_level.central_selection import ExponentialSelection

@@ -37,7 +37,7 @@ COPIED = {
 }
 """Files that stand elsewhere in the repository, and where the site has them."""
 
-DATA = ("dpverify.cli", "dpverify.claims.evidence", "dpverify.claims.theorems", "dpverify.__main__")
+DATA = ("dpverify.cli", "dpverify.evidence", "dpverify.papers", "dpverify.__main__")
 """Left out of the reference: commands have a page of their own, entries of the ledger two."""
 
 
@@ -114,8 +114,8 @@ def errors() -> dict[str, bytes]:
     """Return the figure of the first page by name, for light and for dark screens: `dpverify plan --plot` draws it."""
     import matplotlib
 
-    from dpverify.planning.grid import plan_grid
-    from dpverify.report.grids import grid_errors
+    from dpverify.planning.sweeps.grid import plan_grid
+    from dpverify.report.plans.grids import grid_errors
     from dpverify.report.plots import figure_of
 
     budgets = [(epsilon, "1e-6") for epsilon in ("0.25", "0.5", "1", "2", "4", "8")]

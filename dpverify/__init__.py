@@ -47,15 +47,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpverify.audit.anytime import audit_anytime
-    from dpverify.audit.bitsum import audit_bitsum
-    from dpverify.audit.black_box import audit_mechanism, audit_samplers
-    from dpverify.audit.density import audit_density
-    from dpverify.audit.joint import audit_joint
-    from dpverify.audit.local import audit_local
-    from dpverify.audit.means import audit_mean
+    from dpverify.audit.black_boxes.black_box import audit_mechanism, audit_samplers
     from dpverify.audit.one_run import audit_one_run
     from dpverify.audit.protocol import audit_protocol
-    from dpverify.audit.rappor import audit_rappor
+    from dpverify.audit.subjects.bitsum import audit_bitsum
+    from dpverify.audit.subjects.density import audit_density
+    from dpverify.audit.subjects.joint import audit_joint
+    from dpverify.audit.subjects.local import audit_local
+    from dpverify.audit.subjects.means import audit_mean
+    from dpverify.audit.subjects.rappor import audit_rappor
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import (
         DiscreteLaplacePair,
@@ -64,11 +64,11 @@ if TYPE_CHECKING:
         RandomizedResponsePair,
         ThreeNBPair,
     )
-    from dpverify.claims.ledger import ledger
-    from dpverify.claims.manipulation import manipulation
+    from dpverify.claims.attacks.manipulation import manipulation
     from dpverify.composition.inverse import per_instance_budget
     from dpverify.composition.theorems import CompositionTheorem, compose
     from dpverify.dossier.gather import full_report
+    from dpverify.evidence.ledger import ledger
     from dpverify.guarantee import (
         Adjacency,
         Budget,
@@ -85,15 +85,15 @@ if TYPE_CHECKING:
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
     from dpverify.planning.budgets import per_instance_budgets
-    from dpverify.planning.comparison import compare
     from dpverify.planning.crowds import crowd
-    from dpverify.planning.fronts import front
-    from dpverify.planning.grid import plan_grid
-    from dpverify.planning.least import least_epsilon, least_messages, least_users
-    from dpverify.planning.least_density import least_density_epsilon, least_density_users
+    from dpverify.planning.kernels.least_density import least_density_epsilon, least_density_users
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
+    from dpverify.planning.sweeps.comparison import compare
+    from dpverify.planning.sweeps.fronts import front
+    from dpverify.planning.sweeps.grid import plan_grid
+    from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from protocols.bitsum import (
         CentralDiscreteGaussian,
@@ -204,15 +204,15 @@ __all__ = [
 # importing `dpverify.audit` sets that attribute.
 _HOMES = {
     "dpverify.audit.anytime": ("audit_anytime",),
-    "dpverify.audit.bitsum": ("audit_bitsum",),
-    "dpverify.audit.black_box": ("audit_mechanism", "audit_samplers"),
-    "dpverify.audit.density": ("audit_density",),
-    "dpverify.audit.local": ("audit_local",),
-    "dpverify.audit.joint": ("audit_joint",),
-    "dpverify.audit.means": ("audit_mean",),
+    "dpverify.audit.subjects.bitsum": ("audit_bitsum",),
+    "dpverify.audit.black_boxes.black_box": ("audit_mechanism", "audit_samplers"),
+    "dpverify.audit.subjects.density": ("audit_density",),
+    "dpverify.audit.subjects.local": ("audit_local",),
+    "dpverify.audit.subjects.joint": ("audit_joint",),
+    "dpverify.audit.subjects.means": ("audit_mean",),
     "dpverify.audit.one_run": ("audit_one_run",),
     "dpverify.audit.protocol": ("audit_protocol",),
-    "dpverify.audit.rappor": ("audit_rappor",),
+    "dpverify.audit.subjects.rappor": ("audit_rappor",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
     "dpverify.certificates.pairs": (
         "DiscreteLaplacePair",
@@ -221,8 +221,8 @@ _HOMES = {
         "RandomizedResponsePair",
         "ThreeNBPair",
     ),
-    "dpverify.claims.ledger": ("ledger",),
-    "dpverify.claims.manipulation": ("manipulation",),
+    "dpverify.evidence.ledger": ("ledger",),
+    "dpverify.claims.attacks.manipulation": ("manipulation",),
     "dpverify.composition.inverse": ("per_instance_budget",),
     "dpverify.composition.theorems": ("CompositionTheorem", "compose"),
     "dpverify.guarantee": (
@@ -239,14 +239,14 @@ _HOMES = {
     "dpverify.learning.density": ("PrivateDensity",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.planning.budgets": ("per_instance_budgets",),
-    "dpverify.planning.comparison": ("compare",),
+    "dpverify.planning.sweeps.comparison": ("compare",),
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
-    "dpverify.planning.fronts": ("front",),
-    "dpverify.planning.grid": ("plan_grid",),
-    "dpverify.planning.least_density": ("least_density_epsilon", "least_density_users"),
-    "dpverify.planning.least": ("least_epsilon", "least_messages", "least_users"),
+    "dpverify.planning.sweeps.fronts": ("front",),
+    "dpverify.planning.sweeps.grid": ("plan_grid",),
+    "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
+    "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

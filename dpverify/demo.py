@@ -33,8 +33,8 @@ from dpverify.claims.registry import claims_of
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
-from dpverify.planning.comparison import Comparison, compare
 from dpverify.planning.plan import METHODS, PlanRow, plan
+from dpverify.planning.sweeps.comparison import Comparison, compare
 from dpverify.shown import Drawn
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier

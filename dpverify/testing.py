@@ -8,11 +8,11 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpverify.audit.black_box import audit_mechanism
-from dpverify.audit.libraries import library_target, takes_the_value_alone
+from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
+from dpverify.audit.subjects.libraries import library_target, takes_the_value_alone
 from dpverify.guarantee import BudgetLike
 from dpverify.statistics.family import Verdict
 
@@ -38,7 +38,7 @@ def assert_private(
     ----------
     mechanism : Target, callable, str, or a mechanism of another library
         `mechanism(input, rng)` returns the output of one run; what takes the input alone, and the mechanisms of
-        `dpverify.audit.libraries`, are called as they want to be.
+        `dpverify.audit.subjects.libraries`, are called as they want to be.
     claim : Budget or (epsilon, delta)
         What is promised for the two inputs.
     inputs : (array_like, array_like)
@@ -46,8 +46,8 @@ def assert_private(
     record, allow_undecided
         See `assert_consistent`.
     resolution : float, optional
-        See `dpverify.audit.black_box.audit_mechanism`: noise in floating point shows the input in its lowest bits, and
-        fails without it.
+        See `dpverify.audit.black_boxes.black_box.audit_mechanism`: noise in floating point shows the input in its
+        lowest bits, and fails without it.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`. A correct
         mechanism fails with probability `level` at most; the same seed and a mechanism that draws from `rng` give the

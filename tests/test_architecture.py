@@ -27,7 +27,9 @@ LAYERS = (
     "dpverify.audit",
     "dpverify.spending",
     "dpverify.planning",
+    "dpverify.evidence",
     "dpverify.claims",
+    "dpverify.papers",
     "dpverify.statistics",
     "dpverify.certificates",
     "dpverify.composition",
@@ -101,8 +103,8 @@ def test_the_reader_of_imports_sees_them() -> None:
     # Without this, a broken reader would let every rule below pass.
     assert "protocols.validation" in set(imports("protocols.shuffler"))
     assert "dpverify.formulas.composition" in set(imports("dpverify.composition.theorems"))
-    assert upward([("dpverify.claims.theorem", "dpverify.cli"), ("dpverify.laws.window", "dpverify.laws")]) == [
-        "dpverify.claims.theorem imports dpverify.cli"
+    assert upward([("dpverify.papers.theorem", "dpverify.cli"), ("dpverify.laws.window", "dpverify.laws")]) == [
+        "dpverify.papers.theorem imports dpverify.cli"
     ]
 
 
@@ -153,8 +155,18 @@ def test_every_module_has_its_test_under_the_same_stem() -> None:
     for path in ALL_MODULES.values():
         package, *inner = path.relative_to(ROOT).parts
         folder = ROOT.joinpath("tests", *(["protocols"] if package == "protocols" else []), *inner[:-1])
-        if {"theorems", "evidence"} & set(inner) or path.stem.startswith("__"):
+        if {"papers", "evidence"} & set(inner) or path.stem.startswith("__"):
             continue  # theorems are data, and the test of the ledger runs the evidence for them
         if not (folder / f"test_{path.name}").is_file():
             without.add(path.relative_to(ROOT).as_posix())
     assert sorted(without) == []
+
+
+FOLDERS = sorted({path.parent for path in ALL_MODULES.values()})
+
+
+def test_a_folder_has_a_dozen_modules_at_most_and_says_which_question_it_answers() -> None:
+    modules_of = {folder: [path for path in ALL_MODULES.values() if path.parent == folder] for folder in FOLDERS}
+    full = {folder.relative_to(ROOT).as_posix() for folder, held in modules_of.items() if len(held) > 1 + 12}
+    assert full - {"dpverify/evidence"} == set()  # one module of evidence for each subject of the ledger
+    assert all(ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) for folder in FOLDERS)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from dpverify.audit.anytime import audit_anytime
-from dpverify.audit.bitsum import audit_bitsum
-from dpverify.audit.black_box import audit_mechanism
-from dpverify.claims.buckets import least_shape
+from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.subjects.bitsum import audit_bitsum
 from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.shared.buckets import least_shape
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget, ThreatModel
 from dpverify.planning.account import account
-from dpverify.planning.comparison import compare
 from dpverify.planning.plan import plan
+from dpverify.planning.sweeps.comparison import compare
 from protocols.bitsum import Pure, RandomizedResponse
 
 PAIR = ("2", "1e-4")

@@ -10,8 +10,8 @@ import pytest
 from dpverify.claims.bitsum import three_nb as twin
 from dpverify.laws import window
 from dpverify.planning.account import account
-from dpverify.privacy_loss.pairs import three_nb
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.losses.pairs import three_nb
+from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import (
     CentralDiscreteGaussian,
     CentralDiscreteLaplace,

@@ -76,7 +76,7 @@ def test_what_is_missing_is_one_sentence() -> None:
         "dpverify.HighestDensityClassifier",
         "dpverify.PrivacyLedger",
         mechanism,
-        "__import__('dpverify.planning.events')",
+        "__import__('dpverify.planning.schedules.events')",
     ) == [
         "Showing a result needs rich: pip install rich.",
         "to_dataframe needs pandas: pip install '.[data]' in the folder of dpverify's source.",

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 import dpverify
 from dpverify.certificates.enclosure import Enclosure, hockey_stick
 from dpverify.certificates.pairs import GaussianPair
-from dpverify.claims.manipulation import Manipulation, manipulation
-from dpverify.claims.theorem import Theorem
+from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
@@ -31,9 +30,10 @@ from dpverify.guarantee import Budget, Interval
 from dpverify.learning.decoding import Decoded
 from dpverify.learning.evaluate import Learned
 from dpverify.learning.guarantee import LearnedGuarantee
-from dpverify.planning.densities import DensityGrid, NoDensity
-from dpverify.planning.density import DensityPlan, DensityRow
-from dpverify.planning.least_densities import LeastDensities, LeastDensity
+from dpverify.papers.theorem import Theorem
+from dpverify.planning.kernels.densities import DensityGrid, NoDensity
+from dpverify.planning.kernels.density import DensityPlan, DensityRow
+from dpverify.planning.kernels.least_densities import LeastDensities, LeastDensity
 from dpverify.reproduction.experiment import Panel, Reproduction
 from dpverify.shown import Drawn, Shown
 from dpverify.spending.ledger import PrivacyLedger, Spent

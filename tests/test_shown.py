@@ -16,7 +16,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.budgets import per_instance_budgets
-from dpverify.planning.comparison import compare
+from dpverify.planning.sweeps.comparison import compare
 from dpverify.shown import Shown, flat
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, RandomizedResponse, ThreeNB

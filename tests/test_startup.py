@@ -58,7 +58,7 @@ def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
 
 def test_the_ledger_needs_theorems_only() -> None:
     modules = after("ledger")
-    assert "dpverify.claims.theorems.bitsum" in modules
+    assert "dpverify.papers.wagner2025.bitsum" in modules
     assert not modules & (EVERYTHING - {"rich", "pydantic"})
     engines = ("dpverify.privacy_loss", "dpverify.laws", "dpverify.planning", "dpverify.claims.bitsum.")
     assert not [module for module in modules if module.startswith(engines)]
@@ -67,7 +67,8 @@ def test_the_ledger_needs_theorems_only() -> None:
 def test_a_command_imports_no_other_and_says_which_it_has() -> None:
     modules = after("ledger", "show", "3nb")
     assert {name for name in modules if name.startswith("dpverify.cli.")} <= {
-        f"dpverify.cli.{name}" for name in ("groups", "ledger", "messages", "names", "options", "output")
+        f"dpverify.cli.{name}"
+        for name in ("groups", "papers", "papers.ledger", "messages", "names", "options", "output")
     }
 
 
@@ -92,19 +93,21 @@ def test_amplification_needs_no_scipy() -> None:
     modules = after(*words)
     assert not modules & (SLOW | TRANSFORMS | {"scipy"})
     # One round is not composed: that half of the engine stays away.
-    assert "dpverify.privacy_loss.excess" in modules
-    assert not modules & {"dpverify.privacy_loss.family", "dpverify.privacy_loss.transform"}
+    assert "dpverify.privacy_loss.shuffling.excess" in modules
+    assert not modules & {"dpverify.privacy_loss.composing.family", "dpverify.privacy_loss.windows.transform"}
 
 
 def test_every_name_of_the_engine_is_found_at_its_first_use() -> None:
     code = "import dpverify.privacy_loss as engine\nfor name in engine.__all__: getattr(engine, name)"
-    assert "dpverify.privacy_loss.family" in imported(code)
+    assert "dpverify.privacy_loss.composing.family" in imported(code)
     assert not imported("import dpverify.privacy_loss") & EVERYTHING
 
 
 def test_the_library_needs_nothing_slow_to_plan_and_account() -> None:
     assert (
-        not imported("import dpverify.planning.plan, dpverify.planning.comparison, protocols.kde, protocols.bitsum")
+        not imported(
+            "import dpverify.planning.plan, dpverify.planning.sweeps.comparison\nimport protocols.kde, protocols.bitsum"
+        )
         & SLOW
     )
 

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.engine import POWER
 from dpverify.audit.options import SMALLEST_LEVEL
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.runner import Progress, block_generator
+from dpverify.audit.running.runner import Progress, block_generator
+from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject, narrowed
-from dpverify.audit.target import Target
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.betting import Bets, anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.eprocess import ConformanceProcess, evidence_power
 from dpverify.statistics.conformance import choose_bins
-from dpverify.statistics.eprocess import ConformanceProcess, evidence_power
-from dpverify.statistics.events import likelihood_ratio_events
 from dpverify.statistics.family import AuditResult, decide
+from dpverify.statistics.outputs.events import likelihood_ratio_events
 from dpverify.statistics.power import faulty_event
 from protocols.bitsum import BitsumProtocol
 from protocols.validation import check_integer, check_real
@@ -178,7 +178,7 @@ def audit_anytime(
 
     For the library only: there is no command for it. It tests what the outputs show; whether the parameters' exact law
     keeps the claim is computed, not sampled, by `dpverify.planning.account.account` and
-    `dpverify.audit.bitsum.audit_bitsum`.
+    `dpverify.audit.subjects.bitsum.audit_bitsum`.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def audit_anytime(
     claim : Budget or (epsilon, delta), optional
         The (epsilon, delta) claimed for one instance; no privacy test when omitted.
     implementation : optional
-        See `dpverify.audit.bitsum.bitsum_subject`.
+        See `dpverify.audit.subjects.bitsum.bitsum_subject`.
     most_trials : int
         Draws per dataset after which it stops in any case, at least 100.
     level : float

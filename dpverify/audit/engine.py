@@ -12,26 +12,26 @@ from typing import Protocol, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.calls import COMPARED, Calls
-from dpverify.audit.counted import CountedDataset, CountedOutputs, CountedPair
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.packed import PackedOutputs
 from dpverify.audit.results import POWER, checked, conforms, independent, with_fault
-from dpverify.audit.runner import block_generator
+from dpverify.audit.running.calls import COMPARED, Calls
+from dpverify.audit.running.counted import CountedDataset, CountedOutputs, CountedPair
+from dpverify.audit.running.packed import PackedOutputs
+from dpverify.audit.running.runner import block_generator
+from dpverify.audit.running.watching import WATCHED, watched
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject, narrowed
-from dpverify.audit.watching import WATCHED, watched
 from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
+from dpverify.statistics.bounds.lower_bound import counted_privacy
 from dpverify.statistics.conformance import choose_bins, g_test
-from dpverify.statistics.dependence import serial_dependence, share_equal, smallest_replay
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
-from dpverify.statistics.lower_bound import counted_privacy
+from dpverify.statistics.order.dependence import serial_dependence, share_equal, smallest_replay
+from dpverify.statistics.order.structure import repeated_outputs
 from dpverify.statistics.power import g_test_power, trials_for
-from dpverify.statistics.structure import repeated_outputs
 from protocols.validation import check_real
 
 __all__ = ["POWER", "AuditTest", "audit", "trials_needed"]

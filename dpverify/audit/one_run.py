@@ -19,16 +19,16 @@ from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import SMALLEST_LEVEL
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.results import POWER
-from dpverify.audit.runner import Trials, block_generator, run
-from dpverify.audit.target import Target
+from dpverify.audit.running.runner import Trials, block_generator, run
+from dpverify.audit.running.target import Target
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected, least_integer
-from dpverify.statistics.events import likelihood_ratio_score
+from dpverify.statistics.bounds.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
+from dpverify.statistics.bounds.one_run_curve import one_run_curve_p_value
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
-from dpverify.statistics.one_run_curve import one_run_curve_p_value
+from dpverify.statistics.outputs.events import likelihood_ratio_score
 from protocols.validation import check_integer, check_real
 
 __all__ = ["OneRunReport", "audit_one_run", "local_canaries"]

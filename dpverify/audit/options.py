@@ -11,8 +11,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.runner import Progress, Trials, rounds
-from dpverify.audit.target import Target
+from dpverify.audit.running.runner import Progress, Trials, rounds
+from dpverify.audit.running.target import Target
 from protocols.validation import check_integer, check_real
 
 __all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions", "batched"]
@@ -73,7 +73,7 @@ class AuditOptions:
     seed : int
         Of everything random, the tests' simulations included.
     workers, executor, timeout, checkpoint, progress, block_size
-        See `dpverify.audit.runner.rounds`.
+        See `dpverify.audit.running.runner.rounds`.
     """
 
     trials: int = 20_000
@@ -99,7 +99,7 @@ class AuditOptions:
     def rounds(
         self, target: Target, datasets: Sequence[NDArray[Any]]
     ) -> Generator[list[NDArray[np.float64]], None, None]:
-        """Run all trials and yield the outputs, block by block: see `dpverify.audit.runner.rounds`."""
+        """Run all trials and yield the outputs, block by block: see `dpverify.audit.running.runner.rounds`."""
         return rounds(
             Trials(target, datasets, self.trials, self.seed, self.block_size),
             workers=self.workers,

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import BudgetLike
 

@@ -14,12 +14,12 @@ from scipy import stats
 from dpverify.audit.subject import narrowed
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
+from dpverify.statistics.bounds.rare import rare_events
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.instances import SideCounts
+from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.power import g_test_power
-from dpverify.statistics.rare import rare_events
-from dpverify.statistics.structure import StructureCheck
 
 __all__ = ["CONTROL", "POWER", "checked", "conforms", "independent", "with_fault"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpverify.audit.calls import COMPARED
 from dpverify.audit.limits import Limits, Look
+from dpverify.audit.running.calls import COMPARED
 from dpverify.audit.subject import Subject
 from dpverify.statistics.family import AuditResult
 

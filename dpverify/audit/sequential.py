@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpverify.audit.tried import allowed, chosen_on, held_out, learned_on
-from dpverify.statistics.betting import Bets, kelly_bets, log_gains
-from dpverify.statistics.chosen import ChosenEvents
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, held_out, learned_on
+from dpverify.statistics.bounds.betting import Bets, kelly_bets, log_gains
+from dpverify.statistics.outputs.chosen import ChosenEvents
 
 __all__ = ["StagedBets"]
 

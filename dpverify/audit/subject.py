@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
 from dpverify.laws.discrete import DiscreteLaw
 
 __all__ = ["Dataset", "Messages", "Neighbours", "Subject", "narrowed"]

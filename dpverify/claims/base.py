@@ -11,14 +11,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dpverify.changes import Change, Full
-from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel, enclosing_floats
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
 if TYPE_CHECKING:
-    from dpverify.privacy_loss.attained_change import Parts
-    from dpverify.privacy_loss.joint_change import JointChange
+    from dpverify.privacy_loss.joint.attained_change import Parts
+    from dpverify.privacy_loss.joint.joint_change import JointChange
 
 __all__ = ["Claims", "MechanismClaims", "MoreUsers"]
 

@@ -20,8 +20,6 @@ from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.kde.privacy import KernelDensityClaims
 from dpverify.claims.registry import claims_of
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.classifier import CLASSIFIER
 from dpverify.formulas.contexts import arb_context, lower_float
 from dpverify.guarantee import (
     Adjacency,
@@ -33,7 +31,9 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
 )
-from dpverify.privacy_loss.bounds import LargestLossCurve, WorstCurve
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.classifier import CLASSIFIER
+from dpverify.privacy_loss.composing.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensityProtocol

@@ -1,6 +1,6 @@
 """What is true of `protocols.histogram`; the proofs are in docs/buckets.md.
 
-**Privacy.** See `dpverify.claims.buckets`.
+**Privacy.** See `dpverify.claims.shared.buckets`.
 
 **Error.** With F the law of the noise, the largest error exceeds alpha with probability at most `1 - F(alpha)^m`,
 `m = min(buckets, n // (alpha + 1))`, attained by m equal buckets.
@@ -14,16 +14,23 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.buckets import bucket_curve, bucket_families, least_shape, noise_of, noise_tail, under_estimating
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.histogram import HISTOGRAM
-from dpverify.formulas import histogram as formulas
+from dpverify.claims.shared.buckets import (
+    bucket_curve,
+    bucket_families,
+    least_shape,
+    noise_of,
+    noise_tail,
+    under_estimating,
+)
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import histogram as formulas
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.ghazi2021.histogram import HISTOGRAM
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real

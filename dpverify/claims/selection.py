@@ -1,4 +1,6 @@
-"""What is true of `protocols.selection`. Its privacy is in `dpverify.claims.buckets`, the proofs in docs/buckets.md.
+"""What is true of `protocols.selection`.
+
+Its privacy is in `dpverify.claims.shared.buckets`, the proofs in docs/buckets.md.
 
 **Error.** With Y_1 the noise of the bucket of largest count, the error exceeds alpha with probability at most
 `Pr[Y_1 - min_v Y_v > alpha]`, over the other `buckets - 1` noises.
@@ -11,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from dpverify.claims.buckets import noise_of, noise_tail
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.histogram import SELECTION
+from dpverify.claims.shared.buckets import noise_of, noise_tail
 from dpverify.laws import noise as laws
+from dpverify.papers.ghazi2021.histogram import SELECTION
+from dpverify.papers.theorem import Theorem
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection

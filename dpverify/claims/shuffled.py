@@ -14,16 +14,16 @@ from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.amplification import AMPLIFICATION
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.privacy_loss.amplification import reports
-from dpverify.privacy_loss.amplified_curve import Amplification
-from dpverify.privacy_loss.counted_reports import counted_reports
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.noisy_reports import noisy_reports
-from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.amplification import AMPLIFICATION
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.shuffling.amplification import reports
+from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
+from dpverify.privacy_loss.shuffling.counted_reports import counted_reports
+from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
+from dpverify.privacy_loss.shuffling.repeated_amplification import RepeatedAmplification
 from protocols.local.laplace import LaplaceMean
 from protocols.shuffled import ShuffledReports
 from protocols.validation import check_real

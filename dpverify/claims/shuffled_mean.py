@@ -22,15 +22,15 @@ from numpy.typing import ArrayLike
 from dpverify.changes import Change
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
-from dpverify.claims.means import MeanClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.shuffled_mean import SHUFFLED_MEAN
-from dpverify.formulas import shuffled_mean as formulas
+from dpverify.claims.shared.means import MeanClaims
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, upper_float
+from dpverify.formulas.protocols import shuffled_mean as formulas
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.shuffled_mean import SHUFFLED_MEAN
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.shuffled_mean import ShuffledMean
 from protocols.validation import check_bits, check_integer

@@ -23,29 +23,29 @@ from dpverify.optional import MissingPackageError, needing
 __all__ = ["application", "main"]
 
 _COMMANDS = {
-    "budget": "budget",
-    "plan": "plan",
-    "least": "least",
-    "front": "least",
-    "means": "means",
-    "account": "account",
-    "amplify": "amplify",
-    "crowd": "crowd",
-    "rappor": "rappor",
-    "audit": "audit",
-    "canaries": "canaries",
-    "certify": "certify",
-    "formula": "formula",
-    "ledger": "ledger",
-    "report": "report",
-    "reproduce": "reproduce",
-    "serve": "serve",
-    "classify": "classify",
-    "predict": "classify",
-    "decode": "decode",
-    "demo": "demo",
-    "spend": "spending",
-    "spent": "spending",
+    "budget": "plans.budget",
+    "plan": "plans.plan",
+    "least": "plans.least",
+    "front": "plans.least",
+    "means": "plans.means",
+    "account": "accounts.account",
+    "amplify": "plans.amplify",
+    "crowd": "plans.crowd",
+    "rappor": "learners.rappor",
+    "audit": "audits.audit",
+    "canaries": "audits.canaries",
+    "certify": "accounts.certify",
+    "formula": "papers.formula",
+    "ledger": "papers.ledger",
+    "report": "pictures.report",
+    "reproduce": "papers.reproduce",
+    "serve": "pictures.serve",
+    "classify": "learners.classify",
+    "predict": "learners.classify",
+    "decode": "learners.decode",
+    "demo": "pictures.demo",
+    "spend": "accounts.spending",
+    "spent": "accounts.spending",
 }
 """The module here of each command."""
 
@@ -103,7 +103,7 @@ def application(command: str | None = None) -> typer.Typer:
     for name in dict.fromkeys(_COMMANDS.values()):
         if command is None or name == _COMMANDS[command]:
             # What is spent is typed as behind `dpverify account`.
-            _module(name).register(*((app, _run) if name == "spending" else (app,)))
+            _module(name).register(*((app, _run) if name == "accounts.spending" else (app,)))
     return app
 
 
@@ -128,15 +128,17 @@ def _abortable(callback: Callable[..., Any]) -> Callable[..., Any]:
 def _run(words: list[str]) -> int:
     """Run a command and return its exit status; bad input is a ValueError in the words of the command line."""
     typed = known_name(words[0], _COMMANDS) if words else None
-    if words[:1] == ["account"] and _module("runs").AND in words:
-        _module("days").account_together(_module("runs").typed_runs(words[1:], _run))
+    if words[:1] == ["account"] and _module("accounts.runs").AND in words:
+        _module("accounts.days").account_together(_module("accounts.runs").typed_runs(words[1:], _run))
         sys.stdout.flush()
         return 0
     if typed == "ledger":
-        words = _module("ledger").in_full(words)
+        words = _module("papers.ledger").in_full(words)
     program: Any = typer.main.get_command(application(typed))
     if not _EXTENDED.keys().isdisjoint(program.commands):
-        functions = {group: tuple(getattr(_module(group), name) for name in own) for group, own in _EXTENDED.items()}
+        functions = {
+            group: tuple(getattr(_module(_COMMANDS[group]), name) for name in own) for group, own in _EXTENDED.items()
+        }
         _module("plugins").add_plugins(program, words, functions)
     command, words = invoked(program, words)
     if "--help" in words:

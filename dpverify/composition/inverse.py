@@ -16,7 +16,7 @@ from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_sh
 from dpverify.digits import unrounded
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
-from dpverify.privacy_loss import two_valued
+from dpverify.privacy_loss.losses import two_valued
 from dpverify.search import largest_float
 from protocols.validation import check_integer
 

@@ -21,7 +21,7 @@ import flint
 
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context, upper_float
-from dpverify.privacy_loss import two_valued
+from dpverify.privacy_loss.losses import two_valued
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["THEOREMS", "CompositionTheorem", "Theorem", "check_share", "compose", "named"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from dpverify.digits import rounded_up
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, ThreatModel
-from dpverify.planning.comparison import Comparison
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import Comparison
 
 __all__ = ["recommended"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpverify.claims.theorem import Theorem
 from dpverify.guarantee import Interval
-from dpverify.planning.comparison import Comparison
+from dpverify.papers.theorem import Theorem
 from dpverify.planning.crowds import Crowd
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.shown import Drawn, named
 
 if TYPE_CHECKING:

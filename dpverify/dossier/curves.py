@@ -17,7 +17,7 @@ from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Int
 from dpverify.planning.answers import within_limits
 from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.result import HonestView
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 
 __all__ = ["Planned", "delta_curve", "errors", "grid_around", "loss_curves", "profile", "published_profile"]

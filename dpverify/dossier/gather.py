@@ -14,8 +14,6 @@ from typing import Any
 from dpverify.audit.protocol import audit_protocol
 from dpverify.changes import Change, Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
-from dpverify.claims.ledger import ledger
-from dpverify.claims.theorem import Theorem
 from dpverify.digits import counted
 from dpverify.dossier.advice import recommended
 from dpverify.dossier.contents import Curve, Curves, Dossier, Evidence
@@ -28,11 +26,13 @@ from dpverify.dossier.curves import (
     profile,
     published_profile,
 )
+from dpverify.evidence.ledger import ledger
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Number
+from dpverify.papers.theorem import Theorem
 from dpverify.planning.answers import change_of
-from dpverify.planning.comparison import BITSUMS, Comparison, compare
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
+from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, compare
 from dpverify.statistics.family import Verdict
 from protocols.validation import check_choice, check_integer, check_real
 

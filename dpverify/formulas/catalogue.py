@@ -145,7 +145,7 @@ def formulas() -> tuple[Formula, ...]:
     True
     """
     found = []
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         stated = importlib.import_module(module.name)
         for name in getattr(stated, "__all__", ()):
             function = getattr(stated, name)

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, Guarantee
 from dpverify.learning.features import KERNELS, PublicFeatures
+from dpverify.learning.files.sums import PartialSums
 from dpverify.learning.guarantee import PrivacyWarning, promised_by
 from dpverify.learning.planner import PROTOCOLS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
-from dpverify.learning.sums import PartialSums
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import default_chunk_size

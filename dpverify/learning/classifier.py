@@ -15,13 +15,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
+from dpverify.learning.files.partitions import is_lazy, merged_partitions
+from dpverify.learning.files.sums import PartialSums, is_empty, pairs_of
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning, guarantee_of
 from dpverify.learning.inputs import validated
 from dpverify.learning.labels import LABELS_TAKEN, check_kinds, check_same, indexed
 from dpverify.learning.nearest_mean import squared_norms
-from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import PublicScale, Scale
-from dpverify.learning.sums import PartialSums, is_empty, pairs_of
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.streaming import BitCounts, count_bits
@@ -175,7 +175,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         return self._publish(self._counted(X, y, 0))
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> PrivateDensityClassifier:
-        """Fit to users that arrive in groups, such as `dpverify.learning.data.read_chunks` reads them from a file.
+        """Fit to users in groups, such as `dpverify.learning.files.data.read_chunks` reads them from a file.
 
         Equal in law to `fit` on all of them at once. Only the sums of one group are kept, so memory does not grow with
         the number of users.
@@ -219,7 +219,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         Returns
         -------
         PartialSums
-            They add up, in any order. **Not private**: see `dpverify.learning.sums`.
+            They add up, in any order. **Not private**: see `dpverify.learning.files.sums`.
         """
         if self.classes is None:
             raise ValueError("classes=None must be the public labels where users are counted part by part.")

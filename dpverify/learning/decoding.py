@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.data import DataFile
 from dpverify.learning.evaluate import Progress
+from dpverify.learning.files.data import DataFile
 from dpverify.shown import Drawn
 from protocols.decoding import Score, Word, decode_classes
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
+from dpverify.learning.files.partitions import is_lazy, merged_partitions
+from dpverify.learning.files.sums import PartialSums, is_empty
 from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
 from dpverify.learning.inputs import validated
-from dpverify.learning.partitions import is_lazy, merged_partitions
 from dpverify.learning.scale import Scale
-from dpverify.learning.sums import PartialSums, is_empty
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import count_bits
 from protocols.validation import check_groups, check_integer

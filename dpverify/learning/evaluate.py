@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.data import DataFile
+from dpverify.learning.files.data import DataFile
 from dpverify.learning.labels import LABELS_TAKEN
 from dpverify.shown import Drawn
-from dpverify.statistics.intervals import clopper_pearson
+from dpverify.statistics.bounds.intervals import clopper_pearson
 from protocols.validation import check_real
 
 __all__ = ["Learned", "Progress", "learn", "right_among"]

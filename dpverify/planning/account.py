@@ -16,8 +16,8 @@ from dpverify.planning.answers import (
     within_limits,
 )
 from dpverify.planning.result import AccountResult, HonestView, checked_honest
-from dpverify.planning.schedule import Schedule, account_schedule
-from dpverify.privacy_loss.bounds import LargestLossCurve
+from dpverify.planning.schedules.schedule import Schedule, account_schedule
+from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 from protocols.validation import check_integer
 
 __all__ = ["AccountResult", "account"]
@@ -44,7 +44,8 @@ def account(
         Any protocol with a twin that states its privacy curve, with its parameters, or a fitted estimator of
         `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, count) or
         (protocol, count, honest), for runs of different protocols, or on different numbers of users, that the same user
-        may take part in: the result is a `dpverify.planning.schedule.ScheduleResult`, with the cumulative curve.
+        may take part in: the result is a `dpverify.planning.schedules.schedule.ScheduleResult`, with the cumulative
+        curve.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     squared_change : int, float, Fraction, Decimal or decimal string, optional

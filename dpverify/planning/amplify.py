@@ -20,9 +20,9 @@ from dpverify.guarantee import (
     enclosing_floats,
     exact_number,
 )
-from dpverify.privacy_loss import amplification
-from dpverify.privacy_loss.amplified_curve import Amplification
-from dpverify.privacy_loss.noisy_reports import noisy_reports
+from dpverify.privacy_loss.shuffling import amplification
+from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
+from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
 from dpverify.rounding import UNIT
 from dpverify.search import bisected
 from dpverify.shown import Drawn
@@ -79,8 +79,8 @@ class Amplified(Drawn):
         For what the upper end holds.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.amplification:amplified_table"
-    figure_by: ClassVar[str] = "dpverify.report.amplification:amplified_curve"
+    table_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_curve"
 
     randomizer: str
     parameters: dict[str, float]
@@ -164,7 +164,7 @@ def _curve(
 
 def _repeated(one: Amplification, rounds: int, delta: float) -> PrivacyCurve:
     # Imported here, as below: one round of any mechanism needs no composition.
-    from dpverify.privacy_loss.repeated_amplification import RepeatedAmplification
+    from dpverify.privacy_loss.shuffling.repeated_amplification import RepeatedAmplification
 
     return RepeatedAmplification(one, rounds, reference_delta=delta)
 
@@ -172,7 +172,7 @@ def _repeated(one: Amplification, rounds: int, delta: float) -> PrivacyCurve:
 def _binary(epsilon0: float, users: int, rounds: int, delta: float) -> PrivacyCurve:
     """Return the curve of binary randomized response, which is exact up to the covers of all datasets."""
     from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
-    from dpverify.privacy_loss.bounds import BetweenCurves
+    from dpverify.privacy_loss.composing.bounds import BetweenCurves
     from protocols.bitsum.randomized_response import RandomizedResponse
 
     flip = 1.0 / (1.0 + math.exp(epsilon0))

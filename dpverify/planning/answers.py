@@ -23,7 +23,7 @@ from dpverify.guarantee import (
     enclosing_floats,
     exact_number,
 )
-from dpverify.privacy_loss.bounds import BestCurve, BetweenCurves, LargestLossCurve
+from dpverify.privacy_loss.composing.bounds import BestCurve, BetweenCurves, LargestLossCurve
 from protocols.validation import check_choice, check_real
 
 __all__ = [

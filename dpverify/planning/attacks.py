@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.claims.caps import Cap, least_cap
-from dpverify.claims.manipulation import Manipulation, manipulation
+from dpverify.claims.attacks.caps import Cap, least_cap
+from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
-from dpverify.planning.density import DensityRow
+from dpverify.planning.kernels.density import DensityRow
 from protocols.bitsum.base import BitsumProtocol
 from protocols.lsq import LinearMap
 
@@ -89,7 +89,7 @@ def density_attack(row: DensityRow, malicious: int, budget: Budget) -> Attack:
 
     A bitsum moved by s moves the density by `2 R s g_j / (n I)`, g_j the query's feature: in all bitsums together by
     `2 R |s| sum |g_j| / (n I)` at most, s the farther of both ends. That is attained where the features that are not 0
-    have one sign; at given queries `dpverify.claims.manipulation.density_manipulation` is exact.
+    have one sign; at given queries `dpverify.claims.attacks.manipulation.density_manipulation` is exact.
 
     Parameters
     ----------

@@ -86,8 +86,8 @@ class InstanceBudgets(Drawn):
         One per composition theorem, and "exact" for a named protocol.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.budgets:budget_table"
-    figure_by: ClassVar[str] = "dpverify.report.budgets:budget_bars"
+    table_by: ClassVar[str] = "dpverify.report.plans.budgets:budget_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.budgets:budget_bars"
 
     budget: Budget
     instances: int

@@ -11,9 +11,9 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Numb
 from dpverify.planning.account import account
 from dpverify.planning.answers import honest_users
 from dpverify.planning.attacks import Attack, attack, density_attack
-from dpverify.planning.comparison import BITSUMS, Comparison, FailedPlan, compare
-from dpverify.planning.density import DensityRow, plan_density
+from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, FailedPlan, compare
 from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
@@ -76,8 +76,8 @@ class Crowd(Drawn):
         The estimator whose bitsum the only row is of, if it is of one: attacks are on a density then.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.crowds:crowd_table"
-    figure_by: ClassVar[str] = "dpverify.report.crowds:crowd_curves"
+    table_by: ClassVar[str] = "dpverify.report.plans.crowds:crowd_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.crowds:crowd_curves"
 
     budget: Budget
     users: int
@@ -231,7 +231,7 @@ def crowd_density(
     Parameters
     ----------
     kernel, dimension, bandwidth
-        As in `dpverify.planning.density.plan_density`.
+        As in `dpverify.planning.kernels.density.plan_density`.
     budget, users, fractions, honest_fraction
         As for `crowd`.
     bitsum : str

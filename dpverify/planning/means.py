@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from dpverify.claims.local.baselines import CentralLaplaceMeanClaims
-from dpverify.claims.lower_bound import least_squared_error
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.shared.lower_bound import least_squared_error
 from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, InfeasibleBudgetError
 from dpverify.planning.account import account
@@ -96,8 +96,8 @@ class MeanPlans(Drawn):
         What the error of every local estimator of a mean of bits is at least, for some dataset; None where delta > 0.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.means:means_table"
-    figure_by: ClassVar[str] = "dpverify.report.means:means_bars"
+    table_by: ClassVar[str] = "dpverify.report.plans.means:means_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.means:means_bars"
 
     budget: Budget
     users: int

@@ -10,12 +10,12 @@ from typing import Any
 
 from dpverify.changes import Change, Full, L2Ball
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum_pairs import LARGEST_LOSS
+from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import Entry, FamilyComposition
-from dpverify.privacy_loss.joint_change import JointChange
-from dpverify.privacy_loss.joint_loss import largest_loss_within
+from dpverify.privacy_loss.composing.family import Entry, FamilyComposition
+from dpverify.privacy_loss.joint.joint_change import JointChange
+from dpverify.privacy_loss.joint.joint_loss import largest_loss_within
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.bitsum.base import BitsumProtocol
 
 __all__ = ["Search", "TargetEpsilon"]
@@ -29,7 +29,7 @@ _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 
 @dataclass(frozen=True)
 class TargetEpsilon:
-    """See `dpverify.claims.bitsum_pairs.ComposedEpsilon`."""
+    """See `dpverify.claims.shared.bitsum_pairs.ComposedEpsilon`."""
 
     change: Change
     target: Budget

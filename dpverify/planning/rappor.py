@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 from dpverify.claims.rappor.decoder import deviation, least_holders
 from dpverify.claims.rappor.response import PermanentClaims, RapporClaims
-from dpverify.formulas import rappor as formulas
 from dpverify.formulas.contexts import FLOATS, nudged
+from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import Interval, Number, ThreatModel, exact_number
 from dpverify.shown import Drawn
 from protocols.rappor.response import PermanentResponse, Rappor
@@ -85,8 +85,8 @@ class RapporPlan(Drawn):
         By number of hash functions.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.rappor:rappor_table"
-    figure_by: ClassVar[str] = "dpverify.report.rappor:rappor_losses"
+    table_by: ClassVar[str] = "dpverify.report.plans.rappor:rappor_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.rappor:rappor_losses"
 
     epsilon_one: Fraction
     epsilon_limit: Fraction

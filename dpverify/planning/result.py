@@ -12,7 +12,7 @@ from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Guarantee, Interval, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import within_limits
-from dpverify.privacy_loss.bounds import BetweenCurves
+from dpverify.privacy_loss.composing.bounds import BetweenCurves
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 

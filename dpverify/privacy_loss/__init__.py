@@ -9,15 +9,15 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-    from dpverify.privacy_loss.family import FamilyComposition
-    from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
-    from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-    from dpverify.privacy_loss.pairs import Directions
-    from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
-    from dpverify.privacy_loss.step import choose_step
-    from dpverify.privacy_loss.tradeoff import TradeOff
-    from dpverify.privacy_loss.transform import Composition
+    from dpverify.privacy_loss.composing.family import FamilyComposition
+    from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+    from dpverify.privacy_loss.losses.pairs import Directions
+    from dpverify.privacy_loss.losses.renyi import renyi_divergence, zero_concentrated_rho
+    from dpverify.privacy_loss.losses.tradeoff import TradeOff
+    from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss
+    from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+    from dpverify.privacy_loss.windows.step import choose_step
+    from dpverify.privacy_loss.windows.transform import Composition
 
 __all__ = [
     "Composition",
@@ -36,15 +36,15 @@ __all__ = [
 
 # What a name is imported from at its first use: who needs one module of the engine does not wait for the others.
 _HOMES = {
-    "distribution": ("PrivacyLossDistribution",),
-    "family": ("FamilyComposition",),
-    "gaussian": ("GaussianPrivacyLoss",),
-    "grid": ("GridPrivacyLoss", "connect_the_dots", "dominating_grid"),
-    "pairs": ("Directions",),
-    "renyi": ("renyi_divergence", "zero_concentrated_rho"),
-    "step": ("choose_step",),
-    "tradeoff": ("TradeOff",),
-    "transform": ("Composition",),
+    "losses.distribution": ("PrivacyLossDistribution",),
+    "composing.family": ("FamilyComposition",),
+    "windows.gaussian": ("GaussianPrivacyLoss",),
+    "windows.grid": ("GridPrivacyLoss", "connect_the_dots", "dominating_grid"),
+    "losses.pairs": ("Directions",),
+    "losses.renyi": ("renyi_divergence", "zero_concentrated_rho"),
+    "windows.step": ("choose_step",),
+    "losses.tradeoff": ("TradeOff",),
+    "windows.transform": ("Composition",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

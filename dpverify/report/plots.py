@@ -17,9 +17,9 @@ from dpverify.report import files
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult, DemoRow
-    from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
+    from dpverify.planning.sweeps.comparison import Comparison
     from dpverify.shown import Drawn
 
 __all__ = [
@@ -185,7 +185,7 @@ def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     comparison : Comparison
-        As `dpverify.planning.comparison.compare` returns it.
+        As `dpverify.planning.sweeps.comparison.compare` returns it.
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """

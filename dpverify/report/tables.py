@@ -20,9 +20,9 @@ from dpverify.report.layout import Rows
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult
     from dpverify.guarantee import Guarantee
-    from dpverify.planning.comparison import Comparison
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
+    from dpverify.planning.sweeps.comparison import Comparison
 
 __all__ = [
     "WIDTH",
@@ -130,7 +130,7 @@ def shell(*lines: str) -> list[Text]:
 
 def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], common: ThreatModel) -> list[Text]:
     """Return the commands that check a few plans, or of many those that no other beats."""
-    from dpverify.planning.fronts import undominated
+    from dpverify.planning.sweeps.fronts import undominated
 
     if len(checks) <= _FEW:
         return [Text("\nTo check a row, with its parameters in full:"), *shell(*(check for _, check in checks))]
@@ -163,12 +163,12 @@ def plan_table(comparison: Comparison, *, checks: Sequence[tuple[PlanRow, str]] 
     Parameters
     ----------
     comparison : Comparison
-        As `dpverify.planning.comparison.compare` returns it.
+        As `dpverify.planning.sweeps.comparison.compare` returns it.
     checks : sequence of (PlanRow, str)
         Commands that check the plans, with all their parameters; without them, the parameters are listed.
     """
     # Here, as the other tables need no engine.
-    from dpverify.planning.comparison import FailedPlan
+    from dpverify.planning.sweeps.comparison import FailedPlan
 
     notes = Notes()
     shown = changed(f"I = {comparison.instances:,} instances", comparison.change)

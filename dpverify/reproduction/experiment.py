@@ -121,8 +121,8 @@ class Reproduction(Drawn):
         How it differs from the source's experiment.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.reproductions:reproduction_table"
-    figure_by: ClassVar[str] = "dpverify.report.reproductions:reproduction_panel"
+    table_by: ClassVar[str] = "dpverify.report.papers.reproductions:reproduction_table"
+    figure_by: ClassVar[str] = "dpverify.report.papers.reproductions:reproduction_panel"
 
     name: str
     source: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from dpverify.formulas import rappor
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import rappor
 from dpverify.reproduction.experiment import Experiment, Finding, Panel, Reproduction, Row, Setting
 from protocols.rappor.response import Rappor
 

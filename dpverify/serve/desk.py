@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing import connection
 from typing import Any, TypeVar
 
-from dpverify.audit.process import withdraw
+from dpverify.audit.running.process import withdraw
 from dpverify.serve.work import Refusal
 
 __all__ = ["SECONDS", "Desk", "Rank", "workers"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpverify.planning.comparison import BITSUMS
+from dpverify.planning.sweeps.comparison import BITSUMS
 from protocols.validation import check_choice
 
 __all__ = ["CONTROLS", "BadState", "Control", "State", "controls"]

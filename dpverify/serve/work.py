@@ -9,10 +9,10 @@ from dpverify.digits import json_plain, rounded_up
 from dpverify.guarantee import Budget, CapacityError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.answers import within_limits
-from dpverify.planning.comparison import FailedPlan, attempted
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.result import HonestView
+from dpverify.planning.sweeps.comparison import FailedPlan, attempted
 from dpverify.serve.state import State
 
 __all__ = [

@@ -19,7 +19,7 @@ from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
 from dpverify.planning.answers import within_limits
-from dpverify.planning.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
+from dpverify.planning.schedules.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
 from dpverify.search import largest_integer
 from dpverify.shown import Drawn
 from dpverify.spending import lines
@@ -61,8 +61,8 @@ class Spent(Drawn):
         The account of the runs, None before the first.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.spending:spent_table"
-    figure_by: ClassVar[str] = "dpverify.report.spending:spent_bars"
+    table_by: ClassVar[str] = "dpverify.report.plans.spending:spent_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.spending:spent_bars"
     rows_by: ClassVar[str] = "days"
 
     budget: Budget

@@ -15,7 +15,7 @@ from scipy import special
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.lattice import LatticeSum, lattice_scores
+from dpverify.statistics.outputs.lattice import LatticeSum, lattice_scores
 from protocols.validation import check_generator, check_integer, check_real
 
 __all__ = ["Bins", "LikelihoodRatio", "choose_bins", "g_statistic", "g_test", "with_unlisted"]

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.events import likelihood_ratio_score
-from dpverify.statistics.structure import StructureCheck
+from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.outputs.events import likelihood_ratio_score
 
 __all__ = ["SideCounts", "Sides", "SummedLoss"]
 

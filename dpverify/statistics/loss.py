@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
+from dpverify.statistics.bounds.intervals import simultaneous_intervals
 from dpverify.statistics.conformance import Bins, choose_bins, g_test
-from dpverify.statistics.events import likelihood_ratio_score
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.intervals import simultaneous_intervals
+from dpverify.statistics.outputs.events import likelihood_ratio_score
 from protocols.validation import check_integer
 
 __all__ = ["LossLaw"]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from dpverify.search import bisected, galloped, least_integer
-from dpverify.statistics.intervals import lower_limit
+from dpverify.statistics.bounds.intervals import lower_limit
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["event_power", "faulty_event", "g_test_power", "smallest_detectable_epsilon", "trials_for"]

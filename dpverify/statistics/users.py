@@ -10,10 +10,10 @@ from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected
-from dpverify.statistics.dependence import pairs_at
+from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.fisher import fisher
-from dpverify.statistics.structure import StructureCheck
+from dpverify.statistics.order.dependence import pairs_at
+from dpverify.statistics.order.structure import StructureCheck
 
 __all__ = ["forgetful_users", "quiet_users"]
 

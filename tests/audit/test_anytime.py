@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.audit.anytime import AnytimeReport, audit_anytime
-from dpverify.audit.bitsum import Implementation, bitsum_subject
-from dpverify.audit.runner import Trials, run
+from dpverify.audit.running.runner import Trials, run
+from dpverify.audit.running.target import TargetError
 from dpverify.audit.subject import narrowed
-from dpverify.audit.target import TargetError
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from dpverify.claims.bitsum.negative_binomial import NegativeBinomialClaims
 from dpverify.guarantee import Budget
+from dpverify.statistics.bounds.eprocess import ConformanceProcess, evidence_power
 from dpverify.statistics.conformance import choose_bins
-from dpverify.statistics.eprocess import ConformanceProcess, evidence_power
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, NegativeBinomial, RandomizedResponse
 from tests.samples import FALSE_ALARM

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from dpverify.audit.bitsum import Implementation, audit_bitsum, bitsum_subject
 from dpverify.audit.diagnosis import likely_parameters
+from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum, bitsum_subject
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, RandomizedResponse, ThreeNB
 

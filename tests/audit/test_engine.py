@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dpverify.audit import engine
-from dpverify.audit.bitsum import bitsum_subject
 from dpverify.audit.engine import audit, trials_needed
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.running.target import Target, TargetError
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, narrowed
-from dpverify.audit.target import Target, TargetError
+from dpverify.audit.subjects.bitsum import bitsum_subject
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult, Verdict

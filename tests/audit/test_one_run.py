@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.audit.one_run import _result, audit_one_run, local_canaries
-from dpverify.audit.target import Target, TargetError
+from dpverify.audit.running.target import Target, TargetError
+from dpverify.statistics.bounds.one_run import guesses_needed, one_run_power
 from dpverify.statistics.family import Verdict, decide
-from dpverify.statistics.one_run import guesses_needed, one_run_power
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
 from tests.samples import FALSE_ALARM

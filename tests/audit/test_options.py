@@ -7,11 +7,11 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
-from dpverify.audit.bitsum import audit_bitsum
-from dpverify.audit.black_box import audit_mechanism
-from dpverify.audit.density import audit_density
+from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
+from dpverify.audit.subjects.bitsum import audit_bitsum
+from dpverify.audit.subjects.density import audit_density
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import GaussianFeatures
 

@@ -7,7 +7,7 @@ import numpy as np
 from dpverify.audit.results import POWER, checked, conforms, with_fault
 from dpverify.audit.subject import narrowed
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.structure import StructureCheck
+from dpverify.statistics.order.structure import StructureCheck
 
 LAW = DiscreteLaw.of(np.arange(9), np.array([1.0, 8, 28, 56, 70, 56, 28, 8, 1]) / 256)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpverify.audit.bitsum import Implementation, audit_bitsum
+from dpverify.audit.running.target import Target
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject
-from dpverify.audit.target import Target
+from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import RandomizedResponse
 

@@ -15,16 +15,16 @@ import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum.privacy as vector_sum
 from dpverify.changes import Full
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.buckets import under_estimating
 from dpverify.claims.classifier import counts_reveal
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
+from dpverify.claims.shared.buckets import under_estimating
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.window import IntegerLaw
-from dpverify.privacy_loss.bounds import LargestLossCurve
+from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

@@ -21,9 +21,9 @@ from dpverify.claims.classifier import (
 )
 from dpverify.claims.kde.privacy import KernelDensityClaims
 from dpverify.claims.registry import claims_of
-from dpverify.claims.theorem import Verdict
-from dpverify.claims.theorems.classifier import CLASSIFIER
 from dpverify.guarantee import Adjacency, CapacityError, Guarantee, InfeasibleBudgetError, Interval, Side, ThreatModel
+from dpverify.papers.theorem import Verdict
+from dpverify.papers.wagner2025.classifier import CLASSIFIER
 from dpverify.planning.account import account
 from protocols.bitsum import BitsumProtocol, CentralGaussian, Poisson, RandomizedResponse
 from protocols.bitsum.exact import ExactSum

@@ -9,12 +9,12 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
-from dpverify.claims.buckets import BucketAccount, least_shape, noise_tail, under_estimating
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.theorem import Verdict
+from dpverify.claims.shared.buckets import BucketAccount, least_shape, noise_tail, under_estimating
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas import histogram as formulas
+from dpverify.formulas.protocols import histogram as formulas
 from dpverify.guarantee import Budget
+from dpverify.papers.theorem import Verdict
 from dpverify.planning.account import account
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.claims.buckets import under_estimating
 from dpverify.claims.records import protocol_of, record_of
+from dpverify.claims.shared.buckets import under_estimating
 from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum import NegativeBinomial, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.claims.buckets import noise_tail, under_estimating
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.selection import SelectionClaims
+from dpverify.claims.shared.buckets import noise_tail, under_estimating
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from protocols.histogram import Histogram

@@ -11,9 +11,9 @@ from scipy import stats
 
 from dpverify.claims.registry import claims_of
 from dpverify.claims.shuffled_mean import ShuffledMeanClaims
-from dpverify.claims.theorems.shuffled_mean import SHUFFLED_MEAN
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas import shuffled_mean as formulas
+from dpverify.formulas.protocols import shuffled_mean as formulas
+from dpverify.papers.wang_lecture9.shuffled_mean import SHUFFLED_MEAN
 from dpverify.planning.account import account
 from protocols.bitsum import RandomizedResponse
 from protocols.shuffled_mean import ShuffledMean

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from dpverify import cli
-from dpverify.claims.buckets import under_estimating
+from dpverify.claims.shared.buckets import under_estimating
 from dpverify.cli.commands import made_by
 from dpverify.planning.account import account
 from protocols.histogram import Histogram

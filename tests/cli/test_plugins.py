@@ -127,7 +127,7 @@ def test_a_kernel_is_accounted_and_audited(site: Path) -> None:
     code = """
 import numpy as np
 from coins import OwnIdentity, Tosses
-from dpverify.audit.density import audit_density
+from dpverify.audit.subjects.density import audit_density
 from dpverify.claims.registry import claims_named
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
@@ -157,7 +157,7 @@ import sys
 import coins
 import numpy as np
 from coins import *
-from dpverify.audit.bitsum import audit_bitsum
+from dpverify.audit.subjects.bitsum import audit_bitsum
 from dpverify.planning.account import account
 
 def told(action):

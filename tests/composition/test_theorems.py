@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context
-from dpverify.privacy_loss import two_valued
+from dpverify.privacy_loss.losses import two_valued
 
 BASIC, ADVANCED, OPTIMAL = CompositionTheorem
 

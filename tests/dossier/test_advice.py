@@ -10,9 +10,9 @@ import pytest
 from dpverify.dossier.advice import recommended
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
-from dpverify.planning.comparison import compare
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import compare
 
 
 def test_the_fewest_messages_among_the_best_are_recommended() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dpverify.claims.ledger import ledger
 from dpverify.dossier.contents import Evidence
 from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
-from dpverify.planning.comparison import compare
+from dpverify.evidence.ledger import ledger
 from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps.comparison import compare
 from protocols.bitsum import Poisson
 from tests.dossier.small import audit, small
 

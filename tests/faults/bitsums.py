@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.bitsum import Implementation, bitsum_subject
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from protocols.bitsum import BitsumProtocol, RandomizedResponse, ThreeNB
 from protocols.bitsum.base import messages_by_symbol
 from protocols.shuffler import UserMessages

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
 
 __all__ = ["UNIT", "BlackBox", "Pair", "Run", "box"]
 

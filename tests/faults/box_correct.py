@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
 from tests.faults.black_box import UNIT, Pair, Run
 from tests.faults.box_noise import laplace, normal
 

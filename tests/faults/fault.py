@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpverify.audit.bitsum import Subject
+from dpverify.audit.subjects.bitsum import Subject
 
 __all__ = ["Fault"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.bitsum import Implementation
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
+from dpverify.audit.subjects.bitsum import Implementation
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.local import local_subject
-from dpverify.audit.means import mean_subject
-from dpverify.audit.rappor import rappor_subject
-from dpverify.audit.target import Target
+from dpverify.audit.running.target import Target
+from dpverify.audit.subjects.local import local_subject
+from dpverify.audit.subjects.means import mean_subject
+from dpverify.audit.subjects.rappor import rappor_subject
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean

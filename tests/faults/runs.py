@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.target import Target
 from dpverify.laws.discrete import DiscreteLaw
 from tests.faults.fault import Fault
 

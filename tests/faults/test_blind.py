@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.audit.black_box import audit_mechanism
+from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.engine import audit
 from dpverify.statistics.family import Verdict
 from tests.faults import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from dpverify.audit.bitsum import Implementation, bitsum_subject
 from dpverify.audit.engine import audit
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from tests.faults import CORRECT_OTHERS, FAULTS, Fault

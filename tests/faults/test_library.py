@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.audit_faults import main
-from dpverify.audit.black_box import audit_mechanism
+from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.engine import audit
 from dpverify.statistics.family import Verdict
 from tests.faults import BOXES, CORRECT_BOXES, FAULTS, LATE_FAULTS, BlackBox, CorrectBox, Fault

@@ -6,7 +6,7 @@ import pytest
 from mpmath import fp
 
 from dpverify.formulas.amplification import CLOSED_CLONES, closed_clones, largest_epsilon0
-from dpverify.privacy_loss.amplification import clones
+from dpverify.privacy_loss.shuffling.amplification import clones
 from tests.formulas.agreement import assert_one_number, assert_refused
 
 

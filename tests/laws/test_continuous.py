@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 
 from dpverify.laws.continuous import Cells, Gaussian, Laplace
-from dpverify.statistics.rare import rare_events
+from dpverify.statistics.bounds.rare import rare_events
 
 
 @pytest.mark.parametrize("law", [Laplace(0.0, 1.0), Laplace(-3.0, 0.25), Laplace(2.0, 7.0)])

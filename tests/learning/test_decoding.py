@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.data import open_data
 from dpverify.learning.decoding import decode
+from dpverify.learning.files.data import open_data
 from protocols.decoding import decode_classes
 from tests.learning.points import blobs
 

@@ -11,8 +11,8 @@ import pandas
 import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.data import open_data
 from dpverify.learning.evaluate import Learned, learn
+from dpverify.learning.files.data import open_data
 from tests.learning.points import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.data import open_data
 from dpverify.learning.decoding import decode
 from dpverify.learning.density import PrivateDensity
 from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.data import open_data
+from dpverify.learning.files.model import load_model, save_model
 from dpverify.learning.inputs import validated
-from dpverify.learning.model import load_model, save_model
 from dpverify.learning.scale import PublicScale
 from tests.learning.points import blobs
 

@@ -8,8 +8,8 @@ import pytest
 from dpverify.guarantee import InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
 from dpverify.planning.amplify import RANDOMIZERS, Amplified, amplify, largest_epsilon0
-from dpverify.privacy_loss.amplification import pure, randomized_response, reports, variation_ratio
-from dpverify.privacy_loss.hidden_report import HiddenReport
+from dpverify.privacy_loss.shuffling.amplification import pure, randomized_response, reports, variation_ratio
+from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from protocols.bitsum import RandomizedResponse
 
 

@@ -11,7 +11,7 @@ import pytest
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.planning.answers import answered, change_of, chosen_threat_model, within_limits
-from dpverify.privacy_loss.bounds import LargestLossCurve
+from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 
 
 class Line:

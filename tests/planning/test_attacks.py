@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.claims.caps import capped
-from dpverify.claims.manipulation import density_manipulation, manipulation
+from dpverify.claims.attacks.caps import capped
+from dpverify.claims.attacks.manipulation import density_manipulation, manipulation
 from dpverify.guarantee import Budget
 from dpverify.planning.attacks import CAP_SHARE, attack, density_attack
-from dpverify.planning.density import DensityRow
+from dpverify.planning.kernels.density import DensityRow
 from dpverify.planning.plan import plan
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, RandomizedResponse, ThreeNB
 from protocols.kde import KernelDensityProtocol

@@ -15,9 +15,9 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import CapacityError
 from dpverify.planning.account import account
-from dpverify.planning.comparison import FailedPlan, compare
 from dpverify.planning.crowds import CrowdRow, crowd, crowd_of
 from dpverify.planning.plan import plan
+from dpverify.planning.sweeps.comparison import FailedPlan, compare
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteLaplace,

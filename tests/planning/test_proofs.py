@@ -16,8 +16,8 @@ from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.report_sums import ReportSums
+from dpverify.privacy_loss.datasets.report_sums import ReportSums
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.bitsum import Pure, RandomizedResponse, ThreeNB
 from protocols.bitsum.baselines import CentralDiscreteLaplace, CentralGaussian
 

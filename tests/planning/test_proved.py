@@ -7,11 +7,11 @@ import pytest
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas.contexts import FLOATS
-from dpverify.formulas.randomized_response import flip_probability_at_rmse
+from dpverify.formulas.protocols.randomized_response import flip_probability_at_rmse
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.proved import Search, TargetEpsilon
-from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.privacy_loss.joint.joint_change import JointChange
 from protocols.bitsum import RandomizedResponse
 
 TARGET = TargetEpsilon(Full(4), Budget("1", "1e-5"), ThreatModel.COMMUNICATION)

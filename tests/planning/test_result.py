@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from dpverify.claims.manipulation import manipulation
+from dpverify.claims.attacks.manipulation import manipulation
 from dpverify.guarantee import ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.result import HonestView

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum_pairs import ComposedEpsilon, Pairs
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.lsq.inner_product import IdentityClaims
+from dpverify.claims.shared.bitsum_pairs import ComposedEpsilon, Pairs
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
@@ -25,7 +25,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
 from dpverify.laws.window import point_mass
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
 from protocols.lsq import Identity

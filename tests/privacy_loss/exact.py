@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpverify.certificates.rationals import RationalInterval, compose_rational
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
 RationalPair = tuple[list[Fraction], list[Fraction]]
 

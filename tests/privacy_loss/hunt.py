@@ -18,11 +18,11 @@ from flint import arb
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, DiscreteLaplacePair, Pair, ThreeNBPair
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import blanket, pairs
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.mixture import bit_probability_change, erased
-from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.product import delta_of_two
+from dpverify.privacy_loss.losses import blanket, pairs
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.losses.pairs import two_valued
+from dpverify.privacy_loss.windows.product import delta_of_two
 from tests.privacy_loss.balls import (
     BallPair,
     discrete_gaussian_masses,

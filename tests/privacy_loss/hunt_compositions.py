@@ -15,8 +15,8 @@ import numpy as np
 from flint import arb
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.balls import divergence, misses, power, product, rational_balls
 from tests.privacy_loss.exact import RationalPair, floats, normalised
 

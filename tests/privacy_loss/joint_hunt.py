@@ -16,9 +16,9 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dpverify.changes import L2Ball, L2Bounded
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.joint_change import JointChange
-from dpverify.privacy_loss.pairs import mixed_reports
+from dpverify.privacy_loss.joint.joint_change import JointChange
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import mixed_reports
 
 Floats = NDArray[np.float64]
 Law = list[fmpq]

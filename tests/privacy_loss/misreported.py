@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from tests.privacy_loss.exact import RationalPair
 
 ROUNDING = 1e-14

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.accounting import INSTANCES, TRIALS, P, shifted_pair
 from benchmarks.accounting_reference import bromwich
 from dpverify.claims.bitsum import three_nb
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.step import choose_step
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.step import choose_step
+from dpverify.privacy_loss.windows.transform import Composition
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -14,18 +14,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import chord, grid, report_sums
-from dpverify.privacy_loss.concentration import Concentration
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss
-from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.mixture import bit_probability_change, erased
-from dpverify.privacy_loss.pairs import Directions, approximate_dp
-from dpverify.privacy_loss.product import delta_of_two, product
-from dpverify.privacy_loss.renyi import renyi_divergence, zero_concentrated_rho
-from dpverify.privacy_loss.tradeoff import TradeOff
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets import chord, report_sums
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp
+from dpverify.privacy_loss.losses.renyi import renyi_divergence, zero_concentrated_rho
+from dpverify.privacy_loss.losses.tradeoff import TradeOff
+from dpverify.privacy_loss.windows import grid
+from dpverify.privacy_loss.windows.concentration import Concentration
+from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.product import delta_of_two, product
+from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 from tests.privacy_loss.misreported import ONE_ERROR, Errors, listed
 

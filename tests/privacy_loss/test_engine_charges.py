@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import grid, tilting
-from dpverify.privacy_loss import transform as compose
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import connect_the_dots, dominating_grid
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.windows import grid, tilting
+from dpverify.privacy_loss.windows import transform as compose
+from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import UNIT, fft_error
 
 LOSS, COPIES = 0.5, 6

@@ -10,7 +10,7 @@ from flint import arb
 
 from dpverify.certificates.rationals import compose_rational
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
+from dpverify.privacy_loss.losses.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import LaplacianBinning
 from tests.claims.kde.densities import account_kde

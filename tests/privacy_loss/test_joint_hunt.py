@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.changes import L2Ball
-from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.privacy_loss.joint.joint_change import JointChange
 from tests.privacy_loss import joint_hunt
 
 

@@ -13,14 +13,14 @@ from flint import arb, ctx
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, DiscreteLaplacePair, ThreeNBPair
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss import pairs
-from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss
-from dpverify.privacy_loss.mixture import bit_probability_change, erased
-from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.product import delta_of_two, product
-from dpverify.privacy_loss.renyi import renyi_divergence
+from dpverify.privacy_loss.losses import pairs
+from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.mixture import bit_probability_change, erased
+from dpverify.privacy_loss.losses.pairs import two_valued
+from dpverify.privacy_loss.losses.renyi import renyi_divergence
+from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
+from dpverify.privacy_loss.windows.product import delta_of_two, product
 
 CUT: dict[str, Callable[[float], tuple[PrivacyLossDistribution, ...]]] = {
     "negative binomial": lambda tail: pairs.negative_binomial(30.0, 0.6, tail),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, normalised, truth
 
 STEEP: RationalPair = (normalised([10**15, 1, 3]), normalised([1, 10**15, 7]))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.laws import noise as laws
 from dpverify.laws.window import IntegerLaw
-from dpverify.privacy_loss import pairs
-from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.pairs import two_valued
+from dpverify.privacy_loss.losses import pairs
+from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import two_valued
 
 EPSILONS = (-30.0, -1.0, -0.3, 0.0, 0.1, 0.4, 0.9, 1.5, 2.5)
 STATED, REAL = 0.01, 0.0098

@@ -13,11 +13,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss import tilting
-from dpverify.privacy_loss import transform as compose
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.pairs import approximate_dp
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.losses.pairs import approximate_dp
+from dpverify.privacy_loss.windows import tilting
+from dpverify.privacy_loss.windows import transform as compose
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.transform import Composition
 
 LEVELS = (1e-3, 0.03)
 """The relative error of a transform in the 2-norm: small, and so large that it compounds over nine copies."""

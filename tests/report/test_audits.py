@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from matplotlib.colors import to_hex
 
-from dpverify.audit.bitsum import Implementation, audit_bitsum
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum
 from dpverify.report.audits import audit_figure, audit_table
 from dpverify.statistics.family import AuditResult, Verdict
 from protocols.bitsum import RandomizedResponse

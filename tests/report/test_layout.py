@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from dpverify.claims.ledger import ledger
 from dpverify.demo import DemoResult, DemoRow
+from dpverify.evidence.ledger import ledger
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
-from dpverify.planning.comparison import Comparison, compare
+from dpverify.planning.sweeps.comparison import Comparison, compare
 from dpverify.report.layout import Rows
-from dpverify.report.ledger import ledger_table
+from dpverify.report.papers.ledger import ledger_table
 from dpverify.report.tables import account_table, demo_table, plan_table
 from protocols.bitsum import CentralGaussian
 

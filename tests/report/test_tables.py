@@ -14,8 +14,8 @@ from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.guarantee import Budget, Side, ThreatModel
 from dpverify.planning.account import account
-from dpverify.planning.comparison import Comparison, compare
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import Comparison, compare
 from dpverify.report.tables import account_table, plan_table
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
 from protocols.bitsum.base import BitsumProtocol

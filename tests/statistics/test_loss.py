@@ -10,7 +10,7 @@ from scipy import stats
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw
-from dpverify.privacy_loss import pairs
+from dpverify.privacy_loss.losses import pairs
 from dpverify.statistics.loss import LossLaw
 from tests.samples import FALSE_ALARM
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change, Full, FullOfPoints
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.bitsum_pairs import CoinPairs, ComposedEpsilon, Pairs, negligible
+from dpverify.claims.shared.bitsum_pairs import CoinPairs, ComposedEpsilon, Pairs, negligible
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw, NoLawError
 from dpverify.laws.messages import MessagesLaw
-from dpverify.privacy_loss.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
-from dpverify.privacy_loss.covers import tied
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import Entry, FamilyComposition
-from dpverify.privacy_loss.joint_change import JointChange
+from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
+from dpverify.privacy_loss.composing.family import Entry, FamilyComposition
+from dpverify.privacy_loss.datasets.covers import tied
+from dpverify.privacy_loss.joint.joint_change import JointChange
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
@@ -32,7 +32,7 @@ P = TypeVar("P", bound=BitsumProtocol)
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
-    audited_by: ClassVar[str] = "dpverify.audit.bitsum:audit_bitsum"
+    audited_by: ClassVar[str] = "dpverify.audit.subjects.bitsum:audit_bitsum"
     coarse: ClassVar[bool] = False
     """Whether a coarse search takes a fraction of the time of a sharp one."""
     noise: ClassVar[str] = ""

@@ -25,7 +25,7 @@ from dpverify.changes import Change, Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.randomized_response import reports_law
-from dpverify.claims.bitsum_pairs import (
+from dpverify.claims.shared.bitsum_pairs import (
     LARGEST_LOSS,
     LEFT_OUT,
     ComposedEpsilon,
@@ -34,22 +34,22 @@ from dpverify.claims.bitsum_pairs import (
     normal_deviation,
     tail_for,
 )
-from dpverify.claims.theorem import Theorem
-from dpverify.formulas import baselines as formulas
-from dpverify.formulas import randomized_response, three_nb
 from dpverify.formulas.contexts import FLOATS, arb_context, enclosure, nudged
+from dpverify.formulas.protocols import baselines as formulas
+from dpverify.formulas.protocols import randomized_response, three_nb
 from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.window import point_mass
-from dpverify.privacy_loss import pairs
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
-from dpverify.privacy_loss.gaussian import GaussianPrivacyLoss, NormalNoiseCurve
-from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.renyi import ConcentratedCurve
-from dpverify.privacy_loss.two_valued import TwoValuedCurve
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.losses import pairs
+from dpverify.privacy_loss.losses.pairs import two_valued
+from dpverify.privacy_loss.losses.renyi import ConcentratedCurve
+from dpverify.privacy_loss.losses.two_valued import TwoValuedCurve
+from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss, NormalNoiseCurve
 from dpverify.search import before_first, smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (

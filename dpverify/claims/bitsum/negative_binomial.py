@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from dpverify.changes import Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum_pairs import (
+from dpverify.claims.shared.bitsum_pairs import (
     DATA_INDEPENDENT,
     LEFT_OUT,
     ComposedEpsilon,
@@ -34,17 +34,17 @@ from dpverify.claims.bitsum_pairs import (
     searched_epsilon,
     tail_for,
 )
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.bitsum import NEGATIVE_BINOMIAL
-from dpverify.formulas import negative_binomial as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import point_mass
-from dpverify.privacy_loss import pairs as laws
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.bitsum import NEGATIVE_BINOMIAL
+from dpverify.privacy_loss.losses import pairs as laws
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.negative_binomial import counted, least_poisson_mean
-from dpverify.claims.bitsum_pairs import DATA_INDEPENDENT, LEFT_OUT, ComposedEpsilon, Pairs, noise_tail
-from dpverify.claims.theorem import Theorem
+from dpverify.claims.shared.bitsum_pairs import DATA_INDEPENDENT, LEFT_OUT, ComposedEpsilon, Pairs, noise_tail
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
@@ -22,7 +21,8 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import poisson
 from dpverify.laws.window import point_mass
-from dpverify.privacy_loss import pairs as laws
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.losses import pairs as laws
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson

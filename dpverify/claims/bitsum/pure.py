@@ -37,12 +37,9 @@ from typing import Any, ClassVar
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts, flood_suffices
-from dpverify.claims.bitsum_pairs import LARGEST_LOSS, LEFT_OUT, ComposedEpsilon, Pairs
-from dpverify.claims.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.bitsum import PURE
-from dpverify.formulas import FormulaRangeError, three_nb
-from dpverify.formulas import pure as formulas
+from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, LEFT_OUT, ComposedEpsilon, Pairs
+from dpverify.claims.shared.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
+from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.contexts import (
     FLOATS,
     ArbContext,
@@ -52,16 +49,20 @@ from dpverify.formulas.contexts import (
     nudged,
     upper_float,
 )
+from dpverify.formulas.protocols import pure as formulas
+from dpverify.formulas.protocols import three_nb
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
-from dpverify.privacy_loss import pairs as laws
-from dpverify.privacy_loss.cells import Enclosure
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.mixture import erased
-from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.two_counts import negative_binomial_counts
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.bitsum import PURE
+from dpverify.privacy_loss.floods.cells import Enclosure
+from dpverify.privacy_loss.floods.two_counts import negative_binomial_counts
+from dpverify.privacy_loss.losses import pairs as laws
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.mixture import erased
+from dpverify.privacy_loss.losses.pairs import two_valued
 from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure

@@ -1,6 +1,6 @@
 """What is true of `protocols.bitsum.randomized_response`.
 
-The pairs that its neighbouring views are covered by are in `dpverify.claims.response_pairs`.
+The pairs that its neighbouring views are covered by are in `dpverify.claims.shared.response_pairs`.
 
 More users are never worse: what a further user reports, whatever she holds, could be added to the view of all others.
 A flip probability nearer to 1/2 is more private: p' > p is p and then, for every report by itself, a flip with
@@ -19,8 +19,15 @@ import numpy as np
 from dpverify.changes import Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum_pairs import LEFT_OUT, CoinPairs, ComposedEpsilon, Pairs, negligible, normal_deviation
-from dpverify.claims.response_pairs import (
+from dpverify.claims.shared.bitsum_pairs import (
+    LEFT_OUT,
+    CoinPairs,
+    ComposedEpsilon,
+    Pairs,
+    negligible,
+    normal_deviation,
+)
+from dpverify.claims.shared.response_pairs import (
     DAYS_BINS,
     DAYS_CELLS,
     DAYS_TAIL,
@@ -33,19 +40,19 @@ from dpverify.claims.response_pairs import (
     sampled,
     tail_of,
 )
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.bitsum import RANDOMIZED_RESPONSE
 from dpverify.digits import shortest
-from dpverify.formulas import randomized_response as formulas
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, nudged, upper_float
+from dpverify.formulas.protocols import randomized_response as formulas
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.pairs import Directions, mixed_reports
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.bitsum import RANDOMIZED_RESPONSE
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import Directions, mixed_reports
 from dpverify.rounding import UNIT
 from dpverify.search import smallest_at_level
 from protocols.bitsum.base import BitsumProtocol

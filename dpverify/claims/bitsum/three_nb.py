@@ -17,12 +17,9 @@ from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum_pairs import ComposedEpsilon, Pairs
-from dpverify.claims.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.bitsum import THREE_NB
+from dpverify.claims.shared.bitsum_pairs import ComposedEpsilon, Pairs
+from dpverify.claims.shared.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas import three_nb as formulas
 from dpverify.formulas.contexts import (
     FLOATS,
     ArbContext,
@@ -31,12 +28,15 @@ from dpverify.formulas.contexts import (
     lower_float,
     upper_float,
 )
+from dpverify.formulas.protocols import three_nb as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.bitsum import THREE_NB
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.claims.distant import opposite_sizes
 from dpverify.claims.registry import claims_of
+from dpverify.claims.shared.distant import opposite_sizes
 from dpverify.guarantee import PrivacyCurve
-from dpverify.privacy_loss.attained_change import Parts, composed
-from dpverify.privacy_loss.concentration import total_loss
-from dpverify.privacy_loss.mixture import bit_probability_change
+from dpverify.privacy_loss.joint.attained_change import Parts, composed
+from dpverify.privacy_loss.losses.mixture import bit_probability_change
+from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.rounding import UNIT
 from protocols.bitsum import BitsumProtocol
 from protocols.lsq import LSQFeatures

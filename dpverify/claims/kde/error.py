@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.lsq.base import pair_mean
 from dpverify.claims.registry import claims_of
-from dpverify.formulas import kde as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import kde as formulas
 from dpverify.guarantee import Interval
 from dpverify.rounding import UNIT, summation_error
 from protocols.lsq import LSQFamily

@@ -18,24 +18,24 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, FullOfPoints, L2Ball, L2Bounded, Sparse
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.bitsum_pairs import negligible
 from dpverify.claims.kde.attained import opposite_curve, opposite_parts
 from dpverify.claims.registry import claims_of
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.kde import PRIVACY
+from dpverify.claims.shared.bitsum_pairs import negligible
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.privacy_loss.attained_change import Parts
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
-from dpverify.privacy_loss.concentration import total_loss
-from dpverify.privacy_loss.covers import Entry, tied
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-from dpverify.privacy_loss.joint_change import JointChange
-from dpverify.privacy_loss.mixture import bit_probability_change
-from dpverify.privacy_loss.product import product
-from dpverify.privacy_loss.step import choose_step, least_step
-from dpverify.privacy_loss.transform import Composition
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.kde import PRIVACY
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.datasets.covers import Entry, tied
+from dpverify.privacy_loss.joint.attained_change import Parts
+from dpverify.privacy_loss.joint.joint_change import JointChange
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.mixture import bit_probability_change
+from dpverify.privacy_loss.windows.concentration import total_loss
+from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.product import product
+from dpverify.privacy_loss.windows.step import choose_step, least_step
+from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily, LSQFeatures

@@ -15,9 +15,9 @@ from dpverify.claims.base import MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import ContinuousLaw
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.validation import check_real
 
 __all__ = ["LocalClaims", "ReportMatrix"]
@@ -71,7 +71,7 @@ class LocalClaims(MechanismClaims[P]):
     """The twin of a mechanism with `randomize(inputs, rng)`, shape (users,), whose reports are seen by everyone."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_by: ClassVar[str] = "dpverify.audit.local:audit_local"
+    audited_by: ClassVar[str] = "dpverify.audit.subjects.local:audit_local"
     pure: ClassVar[bool] = True
 
     @abstractmethod

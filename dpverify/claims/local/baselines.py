@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.changes import Change
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.local.laplace import laplace_cells, laplace_families
-from dpverify.claims.means import MeanClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.local_means import CENTRAL
+from dpverify.claims.shared.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.local_means import CENTRAL
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.local.baselines import CentralLaplaceMean
 
 __all__ = ["CentralLaplaceMeanClaims"]

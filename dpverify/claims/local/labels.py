@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.labels import LABELS
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.labels import LABELS
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_integer

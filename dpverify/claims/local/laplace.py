@@ -1,4 +1,4 @@
-"""What is true of `protocols.local.laplace`: exact laws are in `dpverify.privacy_loss.laplace`.
+"""What is true of `protocols.local.laplace`: exact laws are in `dpverify.privacy_loss.losses.laplace`.
 
 **Privacy.** Two values differ by m at most, and noise with a log-concave law tells a larger shift apart better. Of the
 discrete noise, a value between two points of the grid has a mixture of their laws, so that no pair is worse than that
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.means import LocalMeanClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.local_means import LAPLACE
-from dpverify.formulas import local_means as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import local_means as formulas
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.laws import noise, views
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.laplace import binned_laplace, stepped_laplace
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.local_means import LAPLACE
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.laplace import binned_laplace, stepped_laplace
 from dpverify.rounding import UNIT
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 

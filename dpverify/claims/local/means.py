@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
 from dpverify.claims.local.base import LocalClaims
-from dpverify.claims.means import MeanClaims
+from dpverify.claims.shared.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.pairs import two_valued
-from dpverify.privacy_loss.two_valued import TwoValuedCurve
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import two_valued
+from dpverify.privacy_loss.losses.two_valued import TwoValuedCurve
 from protocols.local.means import LocalMean
 from protocols.validation import check_integer
 

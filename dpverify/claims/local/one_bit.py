@@ -16,11 +16,11 @@ import numpy as np
 
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.means import TwoValuedClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.local_means import ONE_BIT
-from dpverify.formulas import local_means as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.local_means import ONE_BIT
 from dpverify.rounding import UNIT
 from protocols.local.one_bit import OneBitMean
 

@@ -15,12 +15,12 @@ import numpy as np
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.labels import ROUNDINGS, LabelClaims
 from dpverify.claims.local.means import LocalMeanClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.local_means import RESPONSE
-from dpverify.formulas import local_means as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.local_means import RESPONSE
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.local.randomized_response import RandomizedResponseMean
 
 __all__ = ["RandomizedResponseMeanClaims"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.claims.base import Claims
-from dpverify.claims.distant import turned_bits
+from dpverify.claims.shared.distant import turned_bits
 from dpverify.rounding import UNIT, norm, spectral_norm
 from protocols.lsq import LSQFamily, LSQFeatures
 

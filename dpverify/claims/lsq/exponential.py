@@ -9,7 +9,7 @@ import numpy as np
 from dpverify.claims.lsq.base import Array
 from dpverify.claims.lsq.hashing import HashedPartitionClaims
 from dpverify.claims.lsq.laplacian import LaplacianBinningClaims
-from dpverify.claims.theorem import Theorem
+from dpverify.papers.theorem import Theorem
 from protocols.lsq import ExponentialTessellation, LSQFamily
 from protocols.lsq.hashing import HashedPartition
 

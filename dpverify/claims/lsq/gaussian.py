@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import scipy
 
-from dpverify.claims.distant import aligned
 from dpverify.claims.lsq.base import (
     Array,
     LSQClaims,
@@ -24,8 +23,9 @@ from dpverify.claims.lsq.base import (
     pair_mean,
     squared_change_of,
 )
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.lsq import GAUSSIAN
+from dpverify.claims.shared.distant import aligned
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.lsq import GAUSSIAN
 from dpverify.rounding import UNIT
 from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily, LSQFeatures
 from protocols.lsq.gaussian import Cosines, GaussianKernel

@@ -22,8 +22,8 @@ from dpverify.claims.lsq.base import (
     linear_spread,
     squared_change_of,
 )
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.lsq import INNER_PRODUCT
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.lsq import INNER_PRODUCT
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import Identity, LSQFamily, LSQFeatures, RandomSigns
 from protocols.lsq.inner_product import Signs

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpverify.claims.lsq.base import Array, far_query
 from dpverify.claims.lsq.hashing import HashedPartitionClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.lsq import LAPLACIAN
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wagner2025.lsq import LAPLACIAN
 from protocols.lsq import LaplacianBinning, LSQFamily
 from protocols.lsq.hashing import HashedPartition
 

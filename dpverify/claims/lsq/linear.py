@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from dpverify.claims.distant import aligned, climbed, farthest
 from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
+from dpverify.claims.shared.distant import aligned, climbed, farthest
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 

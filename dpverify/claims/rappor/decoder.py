@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from dpverify.formulas import rappor as formulas
 from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import rappor as formulas
 from protocols.rappor.response import Rappor
 from protocols.validation import check_integer, check_real
 

@@ -19,22 +19,22 @@ from typing import Any, ClassVar, TypeVar
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.rappor.bloom import Split, splits, splits_of
-from dpverify.claims.rappor_mixes import Bits, MixedSplits
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.rappor import RAPPOR, RAPPOR_LIMIT
-from dpverify.formulas import rappor as formulas
+from dpverify.claims.shared.rappor_mixes import Bits, MixedSplits
 from dpverify.formulas.contexts import arb_context, enclosure
+from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, WorstCurve
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.memoized_bit import flipped_bit, memoized_bit
-from dpverify.privacy_loss.once import OneInstance
-from dpverify.privacy_loss.pairs import Directions
-from dpverify.privacy_loss.product import listed_product
-from dpverify.privacy_loss.several import SeveralComposition, SeveralLaws
+from dpverify.papers.theorem import Theorem
+from dpverify.papers.wang_lecture9.rappor import RAPPOR, RAPPOR_LIMIT
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, WorstCurve
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.composing.once import OneInstance
+from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.memoized_bit import flipped_bit, memoized_bit
+from dpverify.privacy_loss.losses.pairs import Directions
+from dpverify.privacy_loss.windows.product import listed_product
 from protocols.rappor.response import PermanentResponse, Rappor
 
 __all__ = ["PermanentClaims", "RapporClaims", "change_seen"]
@@ -50,7 +50,7 @@ class _ResponseClaims(MechanismClaims[P]):
     """The twin of a mechanism that reports the bits of a pattern independently."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_by: ClassVar[str] = "dpverify.audit.rappor:audit_rappor"
+    audited_by: ClassVar[str] = "dpverify.audit.subjects.rappor:audit_rappor"
     pure: ClassVar[bool] = True
 
     def bit(self, protocol: P, tail: float = DEFAULT_TAIL) -> Directions:

@@ -33,16 +33,16 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpverify.changes import Change
-from dpverify.claims.central import CentralClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.user_level import CENTRAL_LEARNER
+from dpverify.claims.shared.central import CentralClaims
 from dpverify.formulas.contexts import arb_context, enclosure, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
+from dpverify.papers.ghazi2021.user_level import CENTRAL_LEARNER
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from dpverify.search import bisected
 from protocols.user_level.central_selection import ExponentialSelection

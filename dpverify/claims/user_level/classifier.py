@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Protocol
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.user_level import SHUFFLE_LEARNER
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.papers.ghazi2021.user_level import SHUFFLE_LEARNER
+from dpverify.papers.theorem import Theorem
 from dpverify.search import least_integer
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.validation import check_real

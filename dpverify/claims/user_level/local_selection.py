@@ -27,11 +27,11 @@ import numpy as np
 from scipy.stats import binom
 
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.user_level import LOCAL_LEARNER
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.papers.ghazi2021.user_level import LOCAL_LEARNER
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.user_level.local_selection import HadamardSelection
 from protocols.validation import check_integer, check_probability

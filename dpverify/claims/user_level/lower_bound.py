@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
-from dpverify.formulas.user_level import group_privacy
+from dpverify.formulas.protocols.user_level import group_privacy
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.validation import check_integer, check_probability, check_real
 

@@ -15,11 +15,9 @@ from typing import ClassVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
-from dpverify.claims.theorem import Theorem
-from dpverify.claims.theorems.vector_sum import VECTOR_SUM
 from dpverify.claims.vector_sum.error import VectorSumError
-from dpverify.formulas import vector_sum as formulas
 from dpverify.formulas.contexts import FLOATS, arb_context, enclosure
+from dpverify.formulas.protocols import vector_sum as formulas
 from dpverify.guarantee import (
     Adjacency,
     Budget,
@@ -32,12 +30,14 @@ from dpverify.guarantee import (
     ThreatModel,
 )
 from dpverify.laws import noise as laws
-from dpverify.privacy_loss.blanket import report_in_blanket, report_in_view
-from dpverify.privacy_loss.bounds import BestCurve, LargestLossCurve, times
-from dpverify.privacy_loss.covers import Entry
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.pairs import binomial_randomized_response
+from dpverify.papers.scott2022.vector_sum import VECTOR_SUM
+from dpverify.papers.theorem import Theorem
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets.covers import Entry
+from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import binomial_randomized_response
 from dpverify.search import smallest
 from protocols.validation import check_real
 from protocols.vector_sum import VectorSum

@@ -9,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from dpverify.claims.bitsum import claims_of
-from dpverify.claims.theorem import Verdict as Found
 from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
-from dpverify.planning.comparison import Comparison, FailedPlan
+from dpverify.papers.theorem import Verdict as Found
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import Comparison, FailedPlan
 from dpverify.report.html.words import GLOSSARY, promises
 from dpverify.report.tables import epsilon_of, number
 from dpverify.statistics.family import Verdict

@@ -16,8 +16,8 @@ from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from dpverify.guarantee import CapacityError
 from dpverify.laws.discrete import NoLawError
 from dpverify.planning.account import account
-from dpverify.privacy_loss import pairs
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses import pairs
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.statistics.conformance import choose_bins, g_test
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (

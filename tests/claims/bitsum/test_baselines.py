@@ -15,9 +15,9 @@ from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.bitsum.baselines import CentralDiscreteGaussianClaims, CentralGaussianClaims, least_sigma
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.planning.account import account
-from dpverify.planning.least import least_epsilon
 from dpverify.planning.plan import plan
-from dpverify.privacy_loss.gaussian import NormalNoiseCurve
+from dpverify.planning.sweeps.least import least_epsilon
+from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,

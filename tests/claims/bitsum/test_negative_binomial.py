@@ -12,15 +12,15 @@ from scipy import stats
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, NegativeBinomialPair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.claims.theorem import Verdict
-from dpverify.formulas import negative_binomial as formulas
 from dpverify.formulas.contexts import arb_context
+from dpverify.formulas.protocols import negative_binomial as formulas
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.papers.theorem import Verdict
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.proved import TargetEpsilon
-from dpverify.privacy_loss.joint_change import JointChange
-from dpverify.privacy_loss.pairs import negative_binomial
+from dpverify.privacy_loss.joint.joint_change import JointChange
+from dpverify.privacy_loss.losses.pairs import negative_binomial
 from dpverify.search import smallest
 from protocols.bitsum import Estimate, NegativeBinomial
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf

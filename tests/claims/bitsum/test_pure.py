@@ -13,8 +13,8 @@ from scipy.signal import convolve
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.pure import RHO
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas import pure as formulas
 from dpverify.formulas.contexts import arb_context
+from dpverify.formulas.protocols import pure as formulas
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan

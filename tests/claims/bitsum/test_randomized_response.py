@@ -15,20 +15,20 @@ from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.certificates.rationals import compose_rational
 from dpverify.changes import L2Ball
-from dpverify.claims import response_pairs
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
+from dpverify.claims.shared import response_pairs
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.proved import TargetEpsilon
-from dpverify.privacy_loss import any_mix
-from dpverify.privacy_loss.any_mix import AnyMix
-from dpverify.privacy_loss.covers import Covers, members
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.listed_reports import sure_coins
-from dpverify.privacy_loss.pairs import binomial_randomized_response, mixed_reports
+from dpverify.privacy_loss.composing import any_mix
+from dpverify.privacy_loss.composing.any_mix import AnyMix
+from dpverify.privacy_loss.datasets.covers import Covers, members
+from dpverify.privacy_loss.datasets.listed_reports import sure_coins
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import binomial_randomized_response, mixed_reports
 from protocols.bitsum import RandomizedResponse
 
 CLAIMS = BITSUM_CLAIMS["rr"]

@@ -20,7 +20,7 @@ from dpverify.claims.bitsum.three_nb import FLOOD_RATE, flood_suffices
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
-from dpverify.privacy_loss.pairs import three_nb
+from dpverify.privacy_loss.losses.pairs import three_nb
 from protocols.bitsum import Pure, ThreeNB
 
 CLAIMS = BITSUM_CLAIMS["3nb"]

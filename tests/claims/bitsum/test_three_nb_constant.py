@@ -10,8 +10,8 @@ from mpmath import fp
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, ThreeNBPair
 from dpverify.claims.bitsum.three_nb import FLOOD_RATE, ThreeNBClaims
-from dpverify.claims.theorem import Verdict
-from dpverify.formulas import three_nb as formulas
+from dpverify.formulas.protocols import three_nb as formulas
+from dpverify.papers.theorem import Verdict
 
 WORST = (1.27, 3.6e-7)
 """(epsilon0, delta0) of the smallest constant that `benchmarks/three_nb_constant.py` found."""

@@ -14,9 +14,9 @@ from mpmath import fp, mp
 from dpverify.claims.kde.error import _moments, mse, sup_rmse
 from dpverify.claims.lsq import LSQ_CLAIMS
 from dpverify.claims.registry import claims_of
-from dpverify.claims.theorem import Verdict
-from dpverify.claims.theorems.kde import ERROR
-from dpverify.formulas import kde as formulas
+from dpverify.formulas.protocols import kde as formulas
+from dpverify.papers.theorem import Verdict
+from dpverify.papers.wagner2025.kde import ERROR
 from protocols.bitsum import Pure, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.lsq.hashing import HASH_ERROR

@@ -15,7 +15,7 @@ from dpverify.changes import Full
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.privacy_loss.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.claims.distant import opposite_sizes
 from dpverify.claims.lsq.base import LSQClaims
 from dpverify.claims.registry import claims_of
+from dpverify.claims.shared.distant import opposite_sizes
 from protocols.bitsum import RandomizedResponse
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import (

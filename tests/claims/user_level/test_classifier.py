@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.claims.buckets import least_shape, under_estimating
-from dpverify.claims.figures import recorded
-from dpverify.claims.theorems.user_level import CENTRAL_LEARNER, LOCAL_LEARNER, SHUFFLE_LEARNER
+from dpverify.claims.shared.buckets import least_shape, under_estimating
 from dpverify.claims.user_level import classifier
 from dpverify.claims.user_level.classifier import UserLevelClaims, least_users, plurality_failure
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.papers.figures import recorded
+from dpverify.papers.ghazi2021.user_level import CENTRAL_LEARNER, LOCAL_LEARNER, SHUFFLE_LEARNER
 from dpverify.planning.account import account
 from protocols.selection import Selection
 from protocols.user_level.central_selection import ExponentialSelection

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from mpmath import fp
 
-from dpverify.claims.theorem import Verdict
-from dpverify.claims.theorems.user_level import LEARNER_LOWER_BOUND
 from dpverify.claims.user_level.lower_bound import enough_runs, hit_probability, least_users
-from dpverify.formulas import user_level as formulas
+from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.papers.ghazi2021.user_level import LEARNER_LOWER_BOUND
+from dpverify.papers.theorem import Verdict
 from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.lower_bound import LearnedRepresentation
 from protocols.user_level.representations import Thresholds

@@ -9,8 +9,6 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
-from dpverify.claims.theorem import Verdict
-from dpverify.claims.theorems.user_level import STABLE_LEARNER
 from dpverify.claims.user_level.correlated_sampling import total_variation
 from dpverify.claims.user_level.stable_learner import (
     agreement,
@@ -20,8 +18,10 @@ from dpverify.claims.user_level.stable_learner import (
     measured_stability,
     sample_counts,
 )
-from dpverify.formulas import user_level as formulas
+from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import CapacityError
+from dpverify.papers.ghazi2021.user_level import STABLE_LEARNER
+from dpverify.papers.theorem import Verdict
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner

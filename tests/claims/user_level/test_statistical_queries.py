@@ -9,10 +9,10 @@ import pytest
 from mpmath import fp
 from scipy import stats
 
-from dpverify.claims.theorem import Verdict
-from dpverify.claims.theorems.user_level import QUERIES
 from dpverify.claims.user_level.statistical_queries import answer_disagreement, bisection_agreement, enough_samples
-from dpverify.formulas import user_level as formulas
+from dpverify.formulas.protocols import user_level as formulas
+from dpverify.papers.ghazi2021.user_level import QUERIES
+from dpverify.papers.theorem import Verdict
 from protocols.user_level.statistical_queries import Bisection, QueryLearner, rounded_answer
 
 FOUND = {theorem.name: theorem for theorem in QUERIES}

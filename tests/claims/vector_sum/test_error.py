@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mpmath import fp
 
-from dpverify.claims.theorem import Verdict
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
-from dpverify.formulas import vector_sum as formulas
+from dpverify.formulas.protocols import vector_sum as formulas
+from dpverify.papers.theorem import Verdict
 from protocols.vector_sum import VectorSum
 from tests.samples import assert_mean
 

@@ -14,16 +14,16 @@ from mpmath import fp
 from scipy import stats
 
 from dpverify.changes import Full
-from dpverify.claims.theorem import Verdict
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas import vector_sum as formulas
+from dpverify.formulas.protocols import vector_sum as formulas
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.papers.theorem import Verdict
 from dpverify.planning.account import account
-from dpverify.privacy_loss.blanket import report_in_view
-from dpverify.privacy_loss.family import FamilyComposition
-from dpverify.privacy_loss.grid import connect_the_dots
-from dpverify.privacy_loss.transform import Composition
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.losses.blanket import report_in_view
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.transform import Composition
 from protocols.vector_sum import VectorSum
 
 CLAIMS = VectorSumClaims()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.local import local_subject
-from dpverify.audit.means import mean_subject
-from dpverify.audit.rappor import rappor_subject
+from dpverify.audit.subjects.local import local_subject
+from dpverify.audit.subjects.means import mean_subject
+from dpverify.audit.subjects.rappor import rappor_subject
 from tests.faults.counts import bucket_subject, buckets, vector_subject, vectors
 from tests.faults.fault import Fault
 from tests.faults.third.local import (

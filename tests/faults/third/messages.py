@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.bitsum import Implementation
+from dpverify.audit.subjects.bitsum import Implementation
 from protocols.bitsum import NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.shuffler import UserMessages
 from tests.faults.bitsums import fault

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify import account
-from dpverify.claims.buckets import least_shape, under_estimating
+from dpverify.claims.shared.buckets import least_shape, under_estimating
 from dpverify.claims.user_level.classifier import least_users
 from protocols.selection import Selection
 from protocols.user_level.classifier import UserLevelClassifier

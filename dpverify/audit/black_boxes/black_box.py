@@ -1,0 +1,368 @@
+"""Audits of mechanisms whose law is not known, on pairs of inputs: what their outputs show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
+from dpverify.audit.black_boxes.mechanism_report import MechanismReport
+from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
+from dpverify.audit.black_boxes.tried import held_out
+from dpverify.audit.limits import Limits, Look
+from dpverify.audit.options import AuditKeywords, AuditOptions, batched
+from dpverify.audit.results import POWER
+from dpverify.audit.running.calls import COMPARED, Calls
+from dpverify.audit.running.outputs import RowTarget, Samplers, WidthTarget
+from dpverify.audit.running.runner import Trials, run
+from dpverify.audit.running.target import Target
+from dpverify.audit.sequential import StagedBets
+from dpverify.guarantee import Budget, BudgetLike
+from dpverify.statistics.family import AuditResult, decide
+from protocols.validation import check_probability, check_real
+
+__all__ = ["audit_mechanism", "audit_samplers"]
+
+_ORDERS = (2.0, 4.0, 8.0, 16.0)
+_PROBED = 50
+"""Runs on each input that show how many numbers an output holds."""
+_CLAIM_SHARE = 0.75
+"""The share of the level that the tests of the claim on single outputs have; the others are tests of calls.
+
+As small a share of the figures' error probability is for what events show at most.
+"""
+_LOWEST_BITS = "the lowest bit"
+_LOOKED_AT = (
+    "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
+    "tails, histograms, a linear discriminant and, of more than 64 kinds of outputs, a classifier"
+)
+
+
+def audit_mechanism(
+    target: Target | Callable[..., Any] | str,
+    claim: BudgetLike | None,
+    inputs: InputPairs,
+    *,
+    delta: float = 0.0,
+    resolution: float | None = None,
+    anytime: bool = False,
+    **options: Unpack[AuditKeywords],
+) -> MechanismReport:
+    """Audit a mechanism whose law is not known, on neighbouring inputs.
+
+    Of the outputs on each input an eighth teaches what tells the two apart, an eighth chooses events, and the rest
+    tests the claim on these. What is refuted is refuted for certain but for `level`. A pass excludes, with at least the
+    confidence 0.95, that an event tried shows `(1 + detect) epsilon` at the claimed delta; at delta = 0 but for events
+    too rare to tell. Which epsilon at that delta, and which delta at the claimed epsilon, are excluded is stated; about
+    other events, and other inputs, no test of a black box says anything. For delta > 0 this takes many trials, 5
+    million for Gaussian noise that attains (1, 1e-3): fewer are undecided.
+
+    Parameters
+    ----------
+    target : Target, callable or str
+        `function(inputs, rng)` returns an output of any kind: a number, a vector, a string, a tuple. Runs must be
+        independent.
+    claim : Budget or (epsilon, delta), optional
+        What is claimed for every pair; None only measures.
+    inputs : (array_like, array_like) or sequence of InputPair
+        Two neighbouring inputs, of any shape, or pairs to search, for instance of
+        `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
+    delta : float
+        In [0, 1), at which epsilon is measured where nothing is claimed.
+    resolution : float, optional
+        Positive: numbers, wherever they are in an output, are rounded to its multiples before it is looked at. Noise in
+        floating point shows the input in the lowest bits; with this the audit looks past them, and says so.
+    anytime : bool
+        Whether to bet against the claim while outputs are drawn, and to stop as soon as it is refuted: after few draws
+        for a gross fault, after `trials` in any case.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    MechanismReport
+        `verdict`, `statement`, and between which epsilons the events that were tried are.
+
+    Raises
+    ------
+    TargetError
+        If the target fails, or returns what is made of other things than numbers, strings, bytes, None, lists, tuples,
+        sets, mappings and arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbours = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    >>> report = audit_mechanism(lambda x, rng: x.sum() + rng.laplace(0, 0.5), (1, 0), neighbours, trials=4_000)
+    >>> report.statement.startswith("Violates: privacy of the output")  # the noise's epsilon is 2
+    True
+    """
+    how = AuditOptions(**options)
+    budget = None if claim is None else Budget.of(claim, "claim")
+    check_probability("delta", delta, high_open=True)
+    if resolution is not None:
+        check_real("resolution", resolution, low=0.0, low_open=True)
+    pairs = input_pairs(inputs)
+    given = target if isinstance(target, Target) else Target(target)
+    at = delta if budget is None else budget.delta
+    if anytime and budget is None:
+        raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
+    datasets, places = _distinct(pairs)
+    read = RowTarget.of(given, _width(given, datasets, how), resolution)
+    # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
+    family_level = how.level / 2.0 if anytime else how.level
+    bets = None
+    if anytime and budget is not None:
+        bets = StagedBets(places, budget.epsilon, budget.delta, level=family_level, detect=how.detect, seed=how.seed)
+    shown = _Shown(pairs, places, len(datasets), None if budget is None else budget.epsilon, at, how, family_level)
+    with closing(how.rounds(read, datasets)) as drawn:
+        for outputs in batched(drawn if bets is None else _until_refuted(drawn, bets)):
+            if bets is None or bets.refuted_after is None:
+                shown.update(outputs)
+    if bets is not None and bets.refuted_after is not None and budget is not None:
+        return _refuted(given, budget, pairs, bets, how)
+    return _report(given, budget, at, resolution, shown, how, family_level)
+
+
+def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
+    """Yield outputs until the bets on them have refuted the claim."""
+    for outputs in drawn:
+        if bets.update(outputs):
+            return
+        yield outputs
+
+
+class _Shown:
+    """All that is looked at in the outputs, as they come."""
+
+    def __init__(
+        self,
+        pairs: Sequence[InputPair],
+        places: Sequence[tuple[int, int]],
+        inputs: int,
+        epsilon: float | None,
+        delta: float,
+        how: AuditOptions,
+        family_level: float,
+    ) -> None:
+        self.pairs, self._places = pairs, places
+        claim = _CLAIM_SHARE * family_level
+        # A pass needs the confidence 0.95.
+        upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
+        self.confidence = 1.0 - claim - upper
+        self.each = (family_level - claim) / (len(pairs) + Calls.TESTS * inputs)
+        given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "detect": how.detect, "seed": how.seed}
+        both: dict[str, Any] = {"level": claim / len(pairs), "upper": upper / len(pairs)}
+        single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
+        self.single = [Examination(how.trials, **given, **both, check=f"{single}, {pair.name}") for pair in pairs]
+        self.double = [TwoCalls(how.trials, **given, level=self.each, check=f"{double}, {pair.name}") for pair in pairs]
+        self.calls = [Calls(f"input {place}", how.seed) for place in range(inputs)]
+
+    def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
+        """Look at more outputs, shape (runs, columns), as many on every input."""
+        for (first, second), single, double in zip(self._places, self.single, self.double, strict=True):
+            single.update(outputs[first], outputs[second])
+            double.update(outputs[first], outputs[second])
+        for calls, rows in zip(self.calls, outputs, strict=True):
+            calls.update(rows)
+
+
+def _refuted(
+    target: Target, budget: Budget, pairs: Sequence[InputPair], bets: StagedBets, how: AuditOptions
+) -> MechanismReport:
+    """Return the report of an audit that has stopped early: nothing is known then but that the claim is wrong."""
+    assert bets.refuted_after is not None
+    result = AuditResult(
+        "privacy of the output, anytime",
+        2.0 * math.exp(-bets.log_wealth),
+        bets.refuted_after,
+        "betting on events that earlier outputs have taught, anytime-valid",
+        f"epsilon > {budget.epsilon:.4g} at delta {budget.delta:.3g} with confidence {1.0 - how.level:.4g}, the claim; "
+        f"refuted after {bets.refuted_after:,} outputs on each input",
+        power=1.0,
+    )
+    return MechanismReport(
+        target.name or "target",
+        {"epsilon": budget.epsilon, "delta": budget.delta},
+        decide([result], how.level, power=POWER),
+        how.level,
+        bets.refuted_after,
+        how.seed,
+        limits=Limits((Look("inputs", "; ".join(pair.name for pair in pairs)), Look("outputs", _LOOKED_AT))),
+        diagnosis=_seen_in(bets.seen_in),
+        delta=budget.delta,
+        epsilon_lower=budget.epsilon,
+        confidence=1.0 - how.level,
+    )
+
+
+def _report(
+    target: Target,
+    budget: Budget | None,
+    delta: float,
+    resolution: float | None,
+    shown: _Shown,
+    how: AuditOptions,
+    family_level: float,
+) -> MechanismReport:
+    """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
+    pairs = shown.pairs
+    epsilon = None if budget is None else budget.epsilon
+    found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
+    calls = [result for one in shown.calls for result in one.results(shown.each)]
+    best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
+    return MechanismReport(
+        target.name or "target",
+        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        decide([*(one.result for one in found), *together, *calls], family_level, power=POWER),
+        how.level,
+        how.trials,
+        how.seed,
+        limits=_limits(pairs, found, calls, how, epsilon, delta, resolution),
+        diagnosis=_diagnosis(best, all(one.constant for one in shown.calls)),
+        delta=delta,
+        epsilon_lower=best.epsilon_lower,
+        epsilon_upper=max(one.epsilon_upper for one in found),
+        delta_upper=max(one.delta_upper for one in found),
+        least_mass=max(one.least_mass for one in found),
+        mu_lower=max(one.curve.mu() for one in found),
+        renyi_lower={order: max(one.curve.renyi(order) for one in found) for order in _ORDERS},
+        confidence=shown.confidence,
+        tradeoff=best.band.rows(),
+    )
+
+
+def audit_samplers(
+    first: Target | Callable[..., Any] | str,
+    second: Target | Callable[..., Any] | str,
+    claim: BudgetLike | None,
+    *,
+    delta: float = 0.0,
+    resolution: float | None = None,
+    anytime: bool = False,
+    **options: Unpack[AuditKeywords],
+) -> MechanismReport:
+    """Audit a pair of samplers: one draws outputs on an input, the other on its neighbour.
+
+    Parameters
+    ----------
+    first, second : Target, callable or str
+        `function(rng)` returns an output of any kind.
+    claim, delta, resolution, anytime, **options
+        See `audit_mechanism`.
+
+    Returns
+    -------
+    MechanismReport
+        As of `audit_mechanism`.
+
+    Examples
+    --------
+    >>> report = audit_samplers(lambda rng: rng.integers(2), lambda rng: rng.integers(3), (1, 0), trials=2_000)
+    >>> report.verdict.value  # only the second ever returns 2
+    'violates'
+    """
+    pair = InputPair("the first sampler against the second", np.array([0]), np.array([1]))
+    both = Samplers.of(first, second)
+    return audit_mechanism(both, claim, [pair], delta=delta, resolution=resolution, anytime=anytime, **options)
+
+
+def _distinct(pairs: Sequence[InputPair]) -> tuple[list[NDArray[Any]], list[tuple[int, int]]]:
+    """Return all inputs, each once, and the places of every pair's."""
+    seen: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+    datasets: list[NDArray[Any]] = []
+
+    def place(inputs: NDArray[Any]) -> int:
+        key = str(inputs.dtype), inputs.shape, inputs.tobytes()
+        if key not in seen or inputs.dtype.hasobject:
+            seen[key] = len(datasets)
+            datasets.append(inputs)
+        return seen[key]
+
+    return datasets, [(place(pair.first), place(pair.second)) for pair in pairs]
+
+
+def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) -> int:
+    """Return how many numbers an output holds at most, of a few on each input."""
+    if target.shape:
+        return math.prod(target.shape)
+    probed = Trials(WidthTarget.of(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
+    widths = run(probed, executor=how.executor, timeout=how.timeout)
+    return int(max(column.max() for column in widths))
+
+
+def _limits(
+    pairs: Sequence[InputPair],
+    found: Sequence[Examined],
+    calls: Sequence[AuditResult],
+    how: AuditOptions,
+    epsilon: float | None,
+    delta: float,
+    resolution: float | None,
+) -> Limits:
+    least = _least_sure(how.trials, epsilon or 0.0, delta, how.level / len(pairs))
+    upper = max(one.epsilon_upper for one in found)
+    shown = next((one.result.fault for one in found if one.epsilon_upper == upper), "")
+    tested = [
+        Look("inputs", "; ".join(pair.name for pair in pairs)),
+        Look("outputs", _LOOKED_AT, shown),
+    ]
+    if least is not None:
+        tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))
+    tested += [Look("calls", fault) for fault in dict.fromkeys(result.fault for result in calls if result.fault)]
+    missing = [
+        "inputs other than these",
+        "events that were not tried; no audit of a black box can exclude them",
+        "what several calls show together, but for two in a row, repeated outputs and the sides of their medians",
+    ]
+    if least is not None:
+        missing.append(f"outcomes rarer than {least:.2g}")
+    if not any(result.check.startswith("repeated") for result in calls):
+        missing.append("whether outputs are repeated: they are equal too often anyway")
+    if how.trials > COMPARED:
+        missing.append(f"what the calls after the first {COMPARED:,} on an input tell of each other")
+    if resolution is not None:
+        missing.append(f"what rounding to multiples of {resolution:g} hides, such as the lowest bits of floats")
+    return Limits(tuple(tested), tuple(missing))
+
+
+def _least_sure(trials: int, epsilon: float, delta: float, level: float) -> float | None:
+    """Return the least probability of an outcome of one input alone that refutes the claim with power .95.
+
+    An estimate: it must be met 20 times where events are learned, and its lower limit must exceed what the claim allows
+    beside an upper limit of no outcome at all. None if no probability does.
+    """
+    held = held_out(trials)
+    fresh = trials - 2 * held
+    each = level / 16.0
+    other = -math.log(each) / fresh
+    needed = math.exp(min(epsilon, 700.0)) * other + delta
+    # Normal: p less both the limit's and the power's deviations reaches what is needed.
+    wide = float(stats.norm.isf(each) + stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
+    root = (wide + math.sqrt(wide**2 + 4.0 * needed)) / 2.0
+    least = max(root**2, 20.0 / held)
+    return least if least < 1.0 else None
+
+
+def _seen_in(name: str) -> tuple[str, ...]:
+    if not name:
+        return ()
+    found = f"The outputs on the two inputs differ most in {name}"
+    if _LOWEST_BITS not in name:
+        return (found,)
+    return (
+        found,
+        "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
+        "resolution=... looks past them",
+    )
+
+
+def _diagnosis(best: Examined, constant: bool) -> tuple[str, ...]:
+    found = _seen_in(best.seen_in) if best.result.p_value < 1.0 else ()
+    return (*found, "Every output on an input is the same") if constant else found

@@ -1,0 +1,89 @@
+"""What is said of a mechanism whose law is not known: a verdict, and figures that hold together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpverify.audit.outcome import AuditReport
+from dpverify.digits import rounded_down, rounded_up
+from dpverify.statistics.family import Verdict
+
+__all__ = ["MechanismReport"]
+
+
+@dataclass(frozen=True)
+class MechanismReport(AuditReport):
+    """The report of `audit_mechanism`. Its figures hold together with the stated confidence.
+
+    Parameters
+    ----------
+    delta : float
+        At which epsilon is stated.
+    epsilon_lower : float
+        A lower bound of the mechanism's epsilon at delta.
+    epsilon_upper : float
+        No event that was tried shows more at delta, but for those rarer than `least_mass`; inf where nothing is
+        excluded. Of events that were not tried nothing is known: this is no upper bound for the mechanism.
+    delta_upper : float
+        No event that was tried, however rare, shows more at the claimed epsilon; 1 where nothing is claimed.
+    least_mass : float
+        See above; 0 where delta > 0.
+    mu_lower : float
+        A lower bound of mu, of Gaussian differential privacy.
+    renyi_lower : mapping of float to float
+        Lower bounds of the Renyi divergence, by order.
+    confidence : float
+        Of all these figures and of the band, together.
+    tradeoff : tuple of mapping
+        Of the pair of inputs that shows most: see `dpverify.statistics.bounds.tradeoff_band.TradeoffBand.rows`.
+    """
+
+    delta: float = 0.0
+    epsilon_lower: float = 0.0
+    epsilon_upper: float = math.inf
+    delta_upper: float = 1.0
+    least_mass: float = 1.0
+    mu_lower: float = 0.0
+    renyi_lower: Mapping[float, float] = field(default_factory=dict)
+    confidence: float = 0.0
+    tradeoff: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """The verdict in a sentence, with what a pass is worth."""
+        if self.verdict is Verdict.VIOLATES:
+            return super().statement
+        excluded = []
+        if self.epsilon_upper < math.inf:
+            excluded.append(f"epsilon {rounded_up(self.epsilon_upper, 4)} at delta {self.delta:.3g}")
+        if self.claim is not None and self.delta_upper < 1.0:
+            excluded.append(f"delta {rounded_up(self.delta_upper, 3)} at epsilon {self.claim['epsilon']:.4g}")
+        most = f"no event tried shows more than {', or '.join(excluded)}" if excluded else "nothing is excluded"
+        least = f"some shows at least epsilon {rounded_down(self.epsilon_lower, 4)} at delta {self.delta:.3g}"
+        figures = f"{most}; {least if self.epsilon_lower > 0 else 'none shows any'} (confidence {self.confidence:.4g})"
+        rare = f"rarer than {self.least_mass:.2g}, or not tried," if self.least_mass > 0 else "not tried"
+        others = f" Events {rare} may show more." if excluded else ""
+        if self.verdict is Verdict.CONSISTENT:
+            return f"Consistent: {figures}.{others}"
+        if self.claim is None:
+            return f"Undecided: nothing is claimed; {figures}.{others}"
+        # Few trials may exclude the fault on the events that count, and pass nothing: see `decisive`.
+        return f"Undecided: {figures}, which is too little for a pass, with {self.trials:,} trials.{others}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; an epsilon for which there is no finite bound is the word `inf`."""
+        return {
+            **super().to_dict(),
+            "delta": self.delta,
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon_upper_of_events_tried": "inf" if math.isinf(self.epsilon_upper) else self.epsilon_upper,
+            "delta_upper_of_events_tried": self.delta_upper,
+            "least_mass": self.least_mass,
+            "mu_lower": self.mu_lower,
+            "renyi_lower": {f"{order:g}": value for order, value in self.renyi_lower.items()},
+            "confidence": self.confidence,
+            "tradeoff": [dict(row) for row in self.tradeoff],
+        }

@@ -1,0 +1,306 @@
+"""Outputs of any kind as rows of numbers, from which all of an output can be told: numbers, vectors, strings, tuples.
+
+The first column of a row is 0, 1 or 2 for floats, integers or booleans in the usual number, with a hash of the shape
+where that has two axes or more; for anything else it is a hash of the whole output. So two different outputs have
+different rows, but for numbers of one kind in a row: a list, a tuple or an array of these, or one by itself, is the
+same. The other columns are what the output is made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.running.target import Target, TargetError
+
+__all__ = ["RowTarget", "Samplers", "WidthTarget", "leaves_of"]
+
+_KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
+"""The first column of plain numbers, by numpy's kind."""
+_HASHED = 2.0**52
+"""Added to a hash of 52 bits, so that it is no kind of plain numbers."""
+_CHARACTERS, _LAST = 16, 8
+"""Characters of a string with a column each, of its beginning and its end; the hash tells the others."""
+_MOST = 4096
+"""Columns of an output; the hash tells what is beyond."""
+_EXACT = 2**53
+
+
+def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list[float]]:
+    """Return what an output is, to the last bit or with numbers rounded, and the numbers that it is made of.
+
+    A string gives its length, the number that it spells (0 if none), its first and last characters, the sum of their
+    codes, and how many of all are digits, capitals and white space. What is not finite or
+    beyond the floats is 0 among the numbers.
+
+    Parameters
+    ----------
+    output : object
+        Of one run.
+    resolution : float, optional
+        Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
+
+    Raises
+    ------
+    TypeError
+        If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
+    """
+    if isinstance(output, np.generic):
+        output = output.item()
+    if isinstance(output, np.ma.MaskedArray):
+        output = output.tolist()  # what is masked is None
+    if resolution is not None and isinstance(output, (int, float, np.ndarray)):
+        output = _multiple(output, resolution)
+    if output is None or isinstance(output, (bool, int, float)):
+        spelt = output.hex() if isinstance(output, float) else repr(output)
+        return f"{type(output).__name__} {spelt};".encode(), [_number(output)]
+    if isinstance(output, complex):
+        return leaves_of((output.real, output.imag), resolution)
+    if isinstance(output, (str, bytes, bytearray)):
+        content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
+        text = output if isinstance(output, str) else output.decode("latin-1")
+        codes = [*_codes(text[:_CHARACTERS], _CHARACTERS), *_codes(text[::-1][:_LAST], _LAST)]
+        kinds = [sum(map(kind, text)) for kind in (str.isdigit, str.isupper, str.isspace)]
+        head = f"{type(output).__name__} {len(content)} ".encode()
+        return head + content, [
+            float(len(text)),
+            _spelt(output),
+            *codes,
+            float(sum(map(ord, text))),
+            *map(float, kinds),
+        ]
+    if isinstance(output, np.ndarray) and _held(output):
+        content = np.ascontiguousarray(output).tobytes()
+        return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
+    parts = [leaves_of(part, resolution) for part in _parts(output)]
+    if isinstance(output, (set, frozenset)):
+        parts.sort()
+    elif isinstance(output, np.ndarray):
+        parts.insert(0, leaves_of(output.shape))
+    head = f"{type(output).__name__} {len(parts)} ".encode()
+    return head + b"".join(part for part, _ in parts), [x for _, leaves in parts for x in leaves]
+
+
+def _codes(text: str, most: int) -> list[float]:
+    return [*(float(ord(character)) for character in text), *[-1.0] * (most - len(text))]
+
+
+def _parts(output: Any) -> Sequence[Any]:
+    if isinstance(output, np.ndarray):
+        return output.ravel().tolist()
+    if isinstance(output, Mapping):
+        return [part for item in output.items() for part in item]
+    if isinstance(output, (list, tuple, set, frozenset)):
+        return list(output)
+    raise TypeError(f"an output is of type {type(output).__name__}")
+
+
+def _multiple(output: Any, resolution: float) -> Any:
+    """Return numbers as the nearest multiple of a resolution, of their own type; an integer is one of 1 and below."""
+    if isinstance(output, float) or (isinstance(output, np.ndarray) and output.dtype.kind == "f"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = np.rint(np.asarray(output, dtype=np.float64) / resolution) * resolution + 0.0  # no -0
+        near = np.where(np.isfinite(near), near, output)
+        return float(near) if isinstance(output, float) else near.astype(output.dtype)
+    if resolution <= 1.0 or isinstance(output, bool):
+        return output
+    if isinstance(output, int):
+        return int(round(Fraction(output) / Fraction(resolution)) * Fraction(resolution))
+    if output.dtype.kind not in "iu":
+        return output
+    return np.array([_multiple(x, resolution) for x in output.ravel().tolist()], dtype=object).reshape(output.shape)
+
+
+def _number(value: float | None) -> float:
+    try:
+        number = float(value or 0.0) if value != 0 else float(value)  # -0.0 stays
+    except OverflowError:
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def _spelt(text: str | bytes | bytearray) -> float:
+    try:
+        return _number(float(text))
+    except ValueError:
+        return 0.0
+
+
+def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) -> NDArray[np.float64]:
+    """Return the rows of the outputs of some runs, shape (trials, 1 + width), with numbers rounded."""
+    if len(raw) != trials:
+        raise TypeError(f"{len(raw)} outputs came of {trials} runs")
+    rows = np.zeros((trials, 1 + width))
+    # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
+    at_once = isinstance(raw, np.ndarray) or len({_kind(output) for output in raw}) == 1
+    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
+    if at_once and (array := _plain(raw)) is not None and array.size == trials * width:
+        rows[:, 0], rows[:, 1:] = _form(array.dtype, array.shape[1:]), array.reshape(trials, width)
+        fine = np.isfinite(rows).all(axis=1)
+        if array.dtype.kind in "iu":
+            fine &= (np.abs(rows[:, 1:]) <= _EXACT).all(axis=1)
+        again: Iterator[int] = iter(np.flatnonzero(~fine).tolist())
+    else:
+        again = iter(range(trials))
+    for run in again:
+        array = _plain(raw[run])
+        content, leaves = leaves_of(raw[run], resolution)
+        whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
+        if array is not None and array.size == width and np.isfinite(array).all() and not whole:
+            rows[run, 0], rows[run, 1:] = _form(array.dtype, array.shape), array.ravel()
+        else:
+            digest = hashlib.blake2b(content, digest_size=8).digest()
+            rows[run] = 0.0
+            rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12)
+            rows[run, 1 : 1 + len(leaves)] = leaves[:width]
+    if resolution is not None:
+        plain = rows[:, 0] < _HASHED
+        rows[plain, 1:] = _multiple(rows[plain, 1:], resolution)
+    return rows
+
+
+def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:
+    """Return the first column of numbers of one kind: of a matrix it tells the shape as well."""
+    shown = _KINDS[dtype.kind]
+    if len(shape) < 2:
+        return shown
+    return shown + 3.0 * (int.from_bytes(hashlib.blake2b(repr(shape).encode(), digest_size=8).digest()) >> 16)
+
+
+def _held(array: NDArray[Any]) -> bool:
+    """Return whether an array is of real numbers that a float or an integer holds; longer floats would be cut."""
+    return array.dtype.kind in _KINDS and array.dtype.itemsize <= 8
+
+
+def _kind(output: Any) -> Any:
+    return type(output), getattr(output, "dtype", None), getattr(output, "shape", None)
+
+
+def _plain(output: Any) -> NDArray[Any] | None:
+    """Return outputs as an array of real numbers; None for what is none, or hides the kinds of its parts."""
+    if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
+        return None
+    nested = isinstance(output, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in output)
+    if nested or (isinstance(output, (list, tuple)) and len({_kind(part) for part in output}) > 1):
+        return None
+    try:
+        array = np.asarray(output)
+    except (ValueError, OverflowError):
+        return None
+    return array if _held(array) else None
+
+
+@dataclass(frozen=True)
+class RowTarget(Target):
+    """A target with outputs of any kind, read as rows; see `RowTarget.of`."""
+
+    inner: Target | None = None
+    resolution: float | None = None
+
+    @classmethod
+    def of(cls, inner: Target, width: int, resolution: float | None = None) -> RowTarget:
+        """Return a target whose outputs have up to `width` numbers in them, rounded to multiples of `resolution`."""
+        return cls(inner.function, inner.batch, (1 + width,), inner.name, inner, resolution)
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        return self._inner.shown
+
+    @property
+    def _inner(self) -> Target:
+        assert self.inner is not None
+        return self.inner
+
+    def load(self) -> Callable[..., Any]:
+        """Return the callable; see `Target`."""
+        return self._inner.load()
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this target from others; see `Target`."""
+        return {**self._inner.identity(), "columns": str(self.shape), "resolution": str(self.resolution)}
+
+    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
+        """Return the rows of independent runs, shape (trials, columns).
+
+        Raises
+        ------
+        TargetError
+            If the callable raises, or returns what is made of other things than `leaves_of` knows.
+        """
+        raw = self._inner.raw(inputs, rng, trials, where)
+        try:
+            return self._read(raw, trials)
+        except (TypeError, RecursionError) as error:
+            raise TargetError(
+                f"{self.shown}: {error} in {where}, but outputs must be made of numbers, strings, bytes, None, lists, "
+                "tuples, sets, mappings and arrays."
+            ) from None
+
+    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
+        return _rows(raw, trials, self.shape[0] - 1, self.resolution)
+
+
+@dataclass(frozen=True)
+class WidthTarget(RowTarget):
+    """A target read as how many numbers are in each output, up to 4,096."""
+
+    @classmethod
+    def of(cls, inner: Target, width: int = 0, resolution: float | None = None) -> WidthTarget:
+        """Return a target whose outputs' numbers are counted."""
+        return cls(inner.function, inner.batch, (), inner.name, inner)
+
+    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
+        return np.array([min(_MOST, len(leaves_of(output)[1])) for output in raw], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Samplers(Target):
+    """Two samplers as one target, which runs the first on the input 0 and the second on 1.
+
+    Parameters
+    ----------
+    function : callable or str
+        The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
+    batch, shape, name
+        See `Target`.
+    second : Target
+        The second, as a target.
+    """
+
+    second: Target | None = None
+
+    @classmethod
+    def of(cls, first: Target | Callable[..., Any] | str, second: Target | Callable[..., Any] | str) -> Samplers:
+        """Return two samplers as one target."""
+        one, two = (entry if isinstance(entry, Target) else Target(entry) for entry in (first, second))
+        if one.batch != two.batch:
+            raise ValueError("first and second must both take the number of trials, or neither.")
+        return cls(one.function, one.batch, one.shape, one.name, two)
+
+    @property
+    def _both(self) -> tuple[Target, Target]:
+        assert self.second is not None
+        return Target(self.function, self.batch, self.shape, self.name), self.second
+
+    @property
+    def shown(self) -> str:
+        """How messages name them."""
+        return " and ".join(target.shown for target in self._both)
+
+    def load(self) -> Callable[..., Any]:
+        """Return a callable that runs either; see `Target`."""
+        both = [target.load() for target in self._both]
+        return lambda inputs, *arguments: both[int(inputs[0])](*arguments)
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells these targets from others; see `Target`."""
+        first, second = (target.identity() for target in self._both)
+        return {**second, **first, "second target": second["target"]}

@@ -1,0 +1,224 @@
+"""The implementation under audit: any callable, what one call returns, and the checks of what it does return."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.running.identity import code_identity, described
+from dpverify.audit.running.loading import load, parts_of
+
+__all__ = ["ReadTarget", "Target", "TargetError", "happened"]
+
+_MOST_SHOWN = 300
+"""Characters of another's error that a message shows."""
+_EXACT = 2**53
+"""Up to here every integer is a float."""
+
+
+class TargetError(ValueError):
+    """The target failed, or returned something that is no output; the message names it and the trials."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A callable that runs one protocol or mechanism on a dataset.
+
+    Parameters
+    ----------
+    function : callable or str
+        `function(inputs, rng)` returns the output of one run, or with `batch` `function(inputs, rng, trials)` those of
+        independent runs, shape (trials, *shape). A string "module:callable" or "path/to/file.py:callable" is imported
+        where it is run, also from the current directory.
+    batch : bool
+        Whether the callable takes the number of trials.
+    shape : tuple of int
+        The shape of one output; () for a number.
+    name : str, optional
+        What identifies the implementation and its parameters in a checkpoint, where its `repr` does not.
+    """
+
+    function: Callable[..., Any] | str
+    batch: bool = False
+    shape: tuple[int, ...] = ()
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        wanted = "must be a callable, 'module:callable' or 'path/to/file.py:callable'"
+        if isinstance(self.function, str):
+            if not all(parts_of(self.function)):
+                raise ValueError(f"target={self.function!r} {wanted}.")
+        elif not callable(self.function):
+            raise TypeError(f"target={self.function!r} {wanted}.")
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        if self.name is not None:
+            return f"target={self.name!r}"
+        if isinstance(self.function, str):
+            return f"target={self.function!r}"
+        return f"target={re.sub(' at 0x[0-9a-f]+', '', described(self.function))}"
+
+    def load(self) -> Callable[..., Any]:
+        """Return the callable, imported where it is named by a string.
+
+        Raises
+        ------
+        TargetError
+            If there is no such module, no such name in it, it is no callable, or importing it fails in any way.
+        """
+        return self._loaded()[0]
+
+    def _loaded(self) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """Return the callable, and the module that names it if it is named."""
+        if not isinstance(self.function, str):
+            return self.function, ()
+        try:
+            module, found = load(self.function)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"{self.shown} cannot be imported: {happened(error, ImportError, OSError)}") from None
+        if not callable(found):
+            raise TargetError(f"{self.shown} is of type {type(found).__name__}, but must be callable.")
+        return found, (module.__name__,)
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this target from others, the code of all local modules that it uses included.
+
+        Raises
+        ------
+        ValueError
+            If only an address in memory does; pass `name` then.
+        """
+        function, modules = self._loaded()
+        shown = self.name or (self.function if isinstance(self.function, str) else described(function))
+        if " at 0x" in shown:
+            raise ValueError(f"target={shown} has no lasting identity; pass Target(..., name=...) to use a checkpoint.")
+        return {"target": f"{shown} batch={self.batch} shape={self.shape}", **code_identity(function, *modules)}
+
+    def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
+        """Return the outputs of independent runs, shape (trials, *shape).
+
+        Raises
+        ------
+        TargetError
+            If the callable raises, or returns another shape, a nan, an infinity or no numbers; `where` says in which
+            trials.
+        """
+        return self.checked(self.raw(inputs, rng, trials, where), trials, where)
+
+    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
+        """Return what the callable returns in independent runs, one thing each, or for all together with `batch`.
+
+        Raises
+        ------
+        TargetError
+            If the callable raises.
+        """
+        function = self.load()
+        try:
+            # A copy each time: an implementation that changes its input must not change the next trial.
+            if self.batch:
+                raw = function(inputs.copy(), rng, trials)
+            else:
+                raw = [_kept(function(inputs.copy(), rng)) for _ in range(trials)]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"{self.shown} {happened(error, when=f'in {where}')}") from error
+        return raw
+
+    def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
+        """Return outputs as floats, shape (trials, *shape).
+
+        Raises
+        ------
+        TargetError
+            For another shape, a nan, an infinity or no real numbers.
+        """
+        wanted = (trials, *self.shape)
+        try:
+            outputs = np.asarray(raw)
+        except Exception as error:
+            raise TargetError(
+                f"{self.shown} returned no array of the shape {wanted} in {where}: {_one_line(error)}"
+            ) from error
+        if outputs.shape != wanted:
+            raise TargetError(f"{self.shown} returned the shape {outputs.shape} in {where}, but must return {wanted}.")
+        if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
+            raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
+        if np.issubdtype(outputs.dtype, np.integer) and _largest(outputs) > _EXACT:
+            raise TargetError(f"{self.shown} returned integers beyond 2^53 in {where}, which floats cannot hold.")
+        numbers = outputs.astype(np.float64)
+        finite = np.isfinite(numbers)
+        if not finite.all():
+            raise TargetError(
+                f"{self.shown} returned {numbers[~finite][0]} in {where}, but must return finite numbers."
+            )
+        return numbers
+
+
+def _largest(integers: NDArray[Any]) -> int:
+    """Return the largest size of an entry, in Python's integers: numpy's unsigned ones have no negative."""
+    return max(int(integers.max()), -int(integers.min())) if integers.size else 0
+
+
+def _kept(output: Any) -> Any:
+    """Return an output that the next call cannot change: a target may return the same buffer each time."""
+    if isinstance(output, np.ndarray) and not isinstance(output, np.ma.MaskedArray):
+        return np.array(output)
+    return output if isinstance(output, (int, float, str, bytes, np.generic)) else copy.deepcopy(output)
+
+
+def happened(error: BaseException, *plain: type[Exception], when: str = "") -> str:
+    """Return a sentence's end on an exception; of a `plain` one, which speaks for itself, only its message."""
+    after = f" {when}" if when else ""
+    if isinstance(error, SystemExit):
+        status = "" if error.code is None else f"{error.code!r}"[:_MOST_SHOWN]
+        return f"called sys.exit({status}){after}."
+    if isinstance(error, plain):
+        return _one_line(error)
+    raised = f"raised {type(error).__name__}{after}" if when else type(error).__name__
+    return f"{raised}: {_one_line(error)}"
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    text = (text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ...") or "no message"
+    return text if text.endswith(".") else f"{text}."
+
+
+@dataclass(frozen=True)
+class ReadTarget(Target):
+    """A target whose outputs an audit reads through a function, which for instance numbers the cells they fall in.
+
+    Parameters
+    ----------
+    function, batch, shape, name
+        As of the target itself; see `ReadTarget.of`.
+    read : callable, optional
+        Takes the outputs of a block, and returns as many.
+    """
+
+    read: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+
+    @classmethod
+    def of(cls, target: Target, read: Callable[[NDArray[Any]], NDArray[Any]]) -> ReadTarget:
+        """Return a target, read through a function."""
+        return cls(target.function, target.batch, target.shape, target.name, read)
+
+    def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
+        """Return what is read of the outputs; see `Target`."""
+        outputs = super().__call__(inputs, rng, trials, where)
+        return outputs if self.read is None else np.asarray(self.read(outputs), dtype=np.float64)

@@ -1,0 +1,287 @@
+"""Audits of bitsum implementations: which datasets to run, and the exact laws that the protocol's twin claims there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.diagnosis import likely_parameters
+from dpverify.audit.options import AuditKeywords
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.running.target import Target
+from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
+from dpverify.audit.subjects.parameters import audit_reference
+from dpverify.claims.bitsum import claims_of
+from dpverify.guarantee import BudgetLike
+from dpverify.laws.discrete import DiscreteLaw
+from protocols.bitsum import BitsumProtocol
+from protocols.shuffler import UserMessages, shuffle
+
+__all__ = ["Implementation", "audit_bitsum", "bitsum_subject"]
+
+_WATCHED_USERS = 200
+"""Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
+_SAME_LAW = 1e-9
+"""How far apart laws of the same outputs may be: their rounding."""
+_MIXED = 20
+"""The seed of the order in which users with and without a one come."""
+
+Shuffler = Callable[[UserMessages, np.random.Generator], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Implementation:
+    """What can be watched of an implementation of a bitsum.
+
+    Parameters
+    ----------
+    target : Target
+        `function(bits, rng)` returns the estimate, shape (), or a row of the estimate and the counts of the view.
+    counts : bool
+        Whether it returns such rows.
+    sent, arrived : callable, optional
+        See `dpverify.audit.subject.Messages`.
+    name : str
+        As in a report.
+    """
+
+    target: Target
+    counts: bool = False
+    sent: Sent | None = None
+    arrived: Arrived | None = None
+    name: str = "target"
+
+    @classmethod
+    def of(
+        cls,
+        protocol: BitsumProtocol,
+        *,
+        aggregated: bool = False,
+        shuffler: Shuffler = shuffle,
+        watched: bool | None = None,
+    ) -> Implementation:
+        """Return what can be watched of one of our own protocols.
+
+        Parameters
+        ----------
+        protocol : BitsumProtocol
+            The implementation; a subclass may override anything.
+        aggregated : bool
+            Whether to draw views by `sample_view`, which is fast, rather than message by message.
+        shuffler : callable
+            The shuffler of the message-level path.
+        watched : bool, optional
+            Whether users' messages and their order are checked too; by default unless aggregated.
+        """
+        shape = (1 + max(1, len(protocol.alphabet)),)
+        if aggregated or not protocol.alphabet:
+            target = Target(functools.partial(_aggregated, protocol), True, shape)
+        else:
+            target = Target(functools.partial(_message_by_message, protocol, shuffler), False, shape)
+        if not protocol.alphabet or not (not aggregated if watched is None else watched):
+            return cls(target, True, name=repr(protocol))
+        sent, arrived = functools.partial(_sent, protocol), functools.partial(_arrived, protocol, shuffler)
+        return cls(target, True, sent, arrived, repr(protocol))
+
+
+def _rows(protocol: BitsumProtocol, views: NDArray[Any]) -> NDArray[np.float64]:
+    return np.concatenate([np.asarray(protocol.analyze(views))[..., np.newaxis], views], axis=-1)
+
+
+def _aggregated(
+    protocol: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator, trials: int
+) -> NDArray[np.float64]:
+    ones = np.full(trials, int(bits.sum()))
+    return _rows(protocol, protocol.sample_view(ones, rng, participants=bits.size))
+
+
+def _message_by_message(
+    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return _rows(protocol, protocol.view(_arrived(protocol, shuffler, bits, rng)))
+
+
+def _sent(
+    protocol: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    messages = protocol.randomize(bits, rng)
+    return messages.symbols, messages.senders
+
+
+def _arrived(
+    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    return shuffler(protocol.randomize(bits, rng), rng)
+
+
+def bitsum_subject(
+    reference: BitsumProtocol,
+    *,
+    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    fewer_users: bool = False,
+) -> Subject:
+    """Return an implementation as a subject: datasets without ones, with one, half and all, in mixed order.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run: the protocol with its parameters, whose exact laws are known.
+    implementation : Implementation, Target, callable or str, optional
+        What does run: `function(bits, rng)` returns the estimate of the sum. `reference` itself when omitted.
+    fewer_users : bool
+        Whether it promises the same randomizer where fewer users take part than `reference.users`.
+    """
+    if implementation is None:
+        implementation = Implementation.of(reference, aggregated=reference.users > _WATCHED_USERS, watched=True)
+    elif isinstance(implementation, Target):
+        implementation = Implementation(implementation)
+    elif not isinstance(implementation, Implementation):
+        name = implementation if isinstance(implementation, str) else "target"
+        implementation = Implementation(Target(implementation), name=name)
+    inputs = _inputs(reference.users, fewer_users)
+    datasets = [
+        Dataset(name, bits, *_laws(reference, int(bits.sum()), bits.size, implementation.counts))
+        for name, bits in inputs.items()
+    ]
+    at = {name: place for place, name in enumerate(inputs)}
+    silent = () if fewer_users else ("fewer users than announced",)
+    if not implementation.counts and reference.alphabet:
+        silent = (*silent, "the messages behind the estimate, which are what the adversary sees")
+    return Subject(
+        implementation.name,
+        implementation.target,
+        datasets,
+        tuple(Neighbours(at[one], at[other]) for one, other in _NEIGHBOURS if one in at and other in at),
+        _messages(reference, implementation),
+        functools.partial(likely_parameters, reference, datasets),
+        (*silent, "what the low bits of the estimate tell, below 2^-44 of its size"),
+    )
+
+
+_NEIGHBOURS = (
+    ("no ones", "a single one"),
+    ("no ones", "the last user's one"),
+    ("half ones", "half ones and one more"),
+    ("all ones", "all ones but one"),
+)
+
+
+def _inputs(users: int, fewer_users: bool) -> dict[str, NDArray[np.int64]]:
+    """Return the datasets: both extremes, and users in no order between them, each next to a neighbour."""
+    zeros, ones = np.zeros(users, dtype=np.int64), np.ones(users, dtype=np.int64)
+    mixed = np.random.default_rng(_MIXED).permutation(_sorted_bits(users // 2, users))
+    first, last, more, fewer = zeros.copy(), zeros.copy(), mixed.copy(), ones.copy()
+    first[0], last[-1], fewer[users // 3] = 1, 1, 0
+    more[np.flatnonzero(mixed == 0)[0]] = 1
+    inputs = {
+        "no ones": zeros,
+        "a single one": first,
+        "the last user's one": last,
+        "half ones": mixed,
+        "half ones and one more": more,
+        "all ones": ones,
+        "all ones but one": fewer,
+    }
+    if fewer_users:
+        inputs["half the users gone"] = mixed[: users - users // 2]
+    distinct: dict[bytes, str] = {}  # with few users some of them coincide
+    for name, bits in inputs.items():
+        distinct.setdefault(bits.tobytes(), name)
+    return {name: inputs[name] for name in distinct.values()}
+
+
+def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:
+    return (np.arange(present) < ones).astype(np.int64)
+
+
+def _laws(
+    reference: BitsumProtocol, ones: int, present: int, counts: bool
+) -> tuple[dict[int, tuple[str, DiscreteLaw]], tuple[slice, DiscreteLaw] | None]:
+    """Return the laws of the columns and of the view, and refuse a twin that states two laws of the same column."""
+    claims = claims_of(reference)
+    laws = claims.marginals(reference, ones, present)
+    names = {0: "estimate"}
+    if counts:
+        names |= {1 + place: f"count of {symbol:+d}" for place, symbol in enumerate(reference.alphabet)}
+    columns = {column: (name, laws[name]) for column, name in names.items() if name in laws}
+    if not (counts and reference.alphabet):
+        return columns, None  # the estimate is all there is
+    try:
+        view = claims.view_law(reference, ones, present)
+    except ValueError:
+        return columns, None  # too many cells for a joint law: the counts are tested one by one
+    for column, (name, law) in columns.items():
+        made = DiscreteLaw.of(
+            view.points[:, column - 1] if column else reference.analyze(view.points), view.pmf, view.outside
+        )
+        if made.distance(law) > _SAME_LAW:
+            raise ValueError(
+                f"the claims {claims.name} state two laws of the {name} at {ones} ones of {present} users: that of "
+                f"_view and another, which are {made.distance(law):.2g} apart in total variation."
+            )
+    return columns, (slice(1, None), view)
+
+
+def _messages(reference: BitsumProtocol, implementation: Implementation) -> Messages | None:
+    if implementation.sent is None or implementation.arrived is None:
+        return None
+    users, symbol = reference.users, reference.alphabet[-1]
+    claims = claims_of(reference)
+    fewest, most = claims.messages_range(reference)
+    return Messages(
+        implementation.sent,
+        implementation.arrived,
+        _sorted_bits(users // 2, users),
+        np.zeros(users, dtype=np.int64),
+        symbol,
+        claims.marginals(reference, 0, 1).get(f"count of {symbol:+d}"),
+        fewest,
+        most,
+    )
+
+
+def audit_bitsum(
+    reference: BitsumProtocol,
+    claim: BudgetLike | None = None,
+    *,
+    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    fewer_users: bool = False,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Audit an implementation of a bitsum: whether it follows its parameters' law, and those keep the promise.
+
+    Parameters
+    ----------
+    reference : BitsumProtocol
+        What is claimed to run, with its parameters and its number of users.
+    claim : Budget or (epsilon, delta), optional
+        The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
+    implementation, fewer_users
+        See `bitsum_subject`.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
+    Examples
+    --------
+    An implementation that forgets its noise, and one whose parameters promise too much.
+
+    >>> from protocols.bitsum import RandomizedResponse
+    >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
+    >>> audit_bitsum(promised, implementation=lambda bits, rng: float(bits.sum()), trials=200).verdict.value
+    'violates'
+    >>> report = audit_bitsum(promised, ("0.5", "1e-3"), trials=200)
+    >>> report.statement.startswith("Violates: privacy of the parameters")
+    True
+    """
+    subject = bitsum_subject(reference, implementation=implementation, fewer_users=fewer_users)
+    return audit_reference(subject, reference, claim, **options)

@@ -1,0 +1,96 @@
+"""Audits of mechanisms that every user runs by herself: the reports of single inputs against their exact laws."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.options import AuditKeywords
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.running.target import ReadTarget, Target
+from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.audit.subjects.parameters import audit_reference
+from dpverify.claims.local.base import LocalClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import BudgetLike
+
+__all__ = ["audit_local", "local_subject"]
+
+_MOST_INPUTS = 5
+
+
+def _reports(protocol: Any, inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    return np.asarray(protocol.randomize(np.repeat(inputs, trials), rng))
+
+
+def local_subject(reference: Any, *, implementation: Target | Callable[..., Any] | str | None = None) -> Subject:
+    """Return an implementation as a subject: one user, with each of up to five inputs.
+
+    Parameters
+    ----------
+    reference : object
+        The mechanism that is claimed to run, whose twin is a `LocalClaims`.
+    implementation : Target, callable or str, optional
+        What does run: `function(inputs, rng)` with one user's input, shape (1,), returns her report. `reference` itself
+        when omitted.
+
+    Raises
+    ------
+    TypeError
+        If the twin knows no law of single reports.
+    """
+    claims = mechanism_claims_of(reference)
+    if not isinstance(claims, LocalClaims):
+        raise TypeError(f"reference={reference!r} must be a local mechanism, whose reports have a law each.")
+    if implementation is None:
+        target, name = Target(functools.partial(_reports, reference), True), repr(reference)
+    else:
+        target = implementation if isinstance(implementation, Target) else Target(implementation)
+        name = target.name or "target"
+    target = ReadTarget.of(target, functools.partial(claims.readable, reference))
+    inputs = claims.inputs(reference)[:_MOST_INPUTS]
+    datasets = [
+        Dataset(f"input {value!r}", np.array([value]), {0: ("report", claims.report_law(reference, value))})
+        for value in inputs
+    ]
+    return Subject(name, target, datasets, (Neighbours(0, 1),))
+
+
+def audit_local(
+    reference: Any,
+    claim: BudgetLike | None = None,
+    *,
+    implementation: Target | Callable[..., Any] | str | None = None,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Audit an implementation of a local mechanism: whether it follows its law, and that keeps the promise.
+
+    Parameters
+    ----------
+    reference
+        See `local_subject`.
+    claim : Budget or (epsilon, delta), optional
+        Of one report.
+    implementation
+        See `local_subject`.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Returns
+    -------
+    AuditReport
+        `verdict`, `statement`, every single test, and `limits`.
+
+    Examples
+    --------
+    >>> from protocols.local.labels import LabelRandomizedResponse
+    >>> promised = LabelRandomizedResponse(classes=3, epsilon=1.0)
+    >>> audit_local(promised, implementation=lambda label, rng: int(label[0]), trials=200).verdict.value  # never lies
+    'violates'
+    """
+    subject = local_subject(reference, implementation=implementation)
+    return audit_reference(subject, reference, claim, **options)

@@ -1,0 +1,168 @@
+"""Audits of code without a twin, or with another analyzer, against laws that the caller writes down."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.audit.engine import audit
+from dpverify.audit.options import AuditKeywords
+from dpverify.audit.outcome import AuditReport
+from dpverify.audit.running.target import ReadTarget, Target
+from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.guarantee import Budget, BudgetLike
+from dpverify.laws.continuous import Cells, ContinuousLaw
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.search import bisected, galloped
+from protocols.validation import check_integer
+
+__all__ = ["audit_law", "common_cells", "law_subject"]
+
+Law = DiscreteLaw | ContinuousLaw
+Cases = Mapping[str, tuple[ArrayLike, Law]]
+
+_FAR = 1e-6
+"""What each end of the cells leaves of a law: less than an audit of a million runs resolves."""
+_ACROSS = 256
+_DIGITS = (
+    "digits of the outputs finer than {width:.3g}, where floating-point noise may show its input: see audit_mechanism"
+)
+
+
+def audit_law(
+    target: Target | Callable[..., Any] | str,
+    cases: Cases,
+    claim: BudgetLike | None = None,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport:
+    """Audit code whose outputs have a law that you know: whether they follow it, and whether it keeps a promise.
+
+    Parameters
+    ----------
+    target, cases
+        See `law_subject`.
+    claim : Budget or (epsilon, delta), optional
+        What is claimed for every two of the inputs.
+    **options
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+
+    Examples
+    --------
+    A counter whose noise is rounded, and the law that its author meant.
+
+    >>> from dpverify.laws.discrete import DiscreteLaw
+    >>> from dpverify.laws.noise import discrete_laplace
+    >>> noise = DiscreteLaw.from_integer_law(discrete_laplace(1.0))
+    >>> cases = {"none": (0, noise), "one": (1, noise.image(lambda points: points + 1))}
+    >>> def counter(value, rng):
+    ...     return value + np.round(rng.laplace(scale=1.0))
+    >>> audit_law(counter, cases, (1, 0), trials=2_000).verdict.value
+    'violates'
+    """
+    budget = None if claim is None else Budget.of(claim, "claim")
+    return audit(
+        law_subject(target, cases),
+        claim=None if budget is None else (budget.epsilon, budget.delta),
+        **options,
+    )
+
+
+def law_subject(target: Target | Callable[..., Any] | str, cases: Cases) -> Subject:
+    """Return code as a subject, with a law of the caller's own for each of a few inputs.
+
+    Parameters
+    ----------
+    target : Target, callable or str
+        `function(inputs, rng)` returns the output of one run, a number; or with discrete laws on rows of integers, a
+        row of as many.
+    cases : mapping of str to (array_like, law)
+        By name: an input, and the law of the output on it. Laws are all discrete, on numbers or on rows, or all have a
+        density. Of the latter an audit reads which of some hundred common cells an output falls in.
+
+    Raises
+    ------
+    TypeError
+        If laws of both kinds are mixed.
+    ValueError
+        If there is no case, or rows have other lengths.
+    """
+    check_integer("the number of cases", len(cases), low=1)
+    own = target if isinstance(target, Target) else Target(target)
+    laws = [law for _, law in cases.values()]
+    silent: tuple[str, ...] = ()
+    discrete = [law for law in laws if isinstance(law, DiscreteLaw)]
+    if len(discrete) == len(laws):
+        shapes = sorted({law.points.shape[1:] for law in discrete})
+        if len(shapes) > 1:
+            raise ValueError(f"cases has laws on outputs of the shapes {shapes}, but they must have the same one.")
+        own = Target(own.function, own.batch, shapes[0], own.name)
+    elif discrete:
+        raise TypeError("cases mixes discrete laws and laws with a density, but all must be of one kind.")
+    else:
+        cells = common_cells([law for law in laws if not isinstance(law, DiscreteLaw)])
+        own = ReadTarget.of(own, functools.partial(_numbered, cells))
+        silent = (_DIGITS.format(width=cells.width),)
+        discrete = [cells.law(law) for law in laws if not isinstance(law, DiscreteLaw)]
+    datasets = [
+        _dataset(name, np.asarray(inputs), law)
+        for (name, (inputs, _)), law in zip(cases.items(), discrete, strict=True)
+    ]
+    neighbours = [Neighbours(*pair) for pair in itertools.combinations(range(len(datasets)), 2)]
+    return Subject(own.name or "target", own, datasets, neighbours, silent_on=silent)
+
+
+def _numbered(cells: Cells, outputs: NDArray[Any]) -> NDArray[np.int64]:
+    return cells.number(outputs)
+
+
+def _dataset(name: str, inputs: NDArray[Any], law: DiscreteLaw) -> Dataset:
+    if law.points.ndim == 1:
+        return Dataset(name, inputs, {0: ("output", law)})
+    columns = {at: (f"coordinate {at}", _coordinate(law, at)) for at in range(law.points.shape[1])}
+    return Dataset(name, inputs, columns, (slice(None), law))
+
+
+def _coordinate(law: DiscreteLaw, at: int) -> DiscreteLaw:
+    return law.image(lambda points: points[:, at])
+
+
+def common_cells(laws: Sequence[ContinuousLaw]) -> Cells:
+    """Return cells of one width that leave at most 1e-6 of each law beyond either end.
+
+    Parameters
+    ----------
+    laws : sequence of ContinuousLaw
+        At least one.
+    """
+    low = -max(_reach(functools.partial(_below, law)) for law in laws)
+    high = max(_reach(functools.partial(_above, law)) for law in laws)
+    return Cells((low + high) / 2.0, (high - low) / _ACROSS, _ACROSS // 2 + 1)
+
+
+def _above(law: ContinuousLaw, x: float) -> float:
+    return float(law.survival(x))
+
+
+def _below(law: ContinuousLaw, x: float) -> float:
+    return float(law.cdf(-x))
+
+
+def _reach(rest: Callable[[float], float]) -> float:
+    """Return a point beyond which little remains, near the least such point."""
+
+    def holds(x: float) -> bool:
+        return rest(x) <= _FAR
+
+    if not holds(0.0):
+        found = galloped(holds, 0.0, 1.0)
+    else:
+        down = galloped(lambda x: not holds(-x), 0.0, 1.0)
+        found = None if down is None else (-down[1], -down[0])
+    if found is None:
+        raise ValueError("cases has a law whose distribution function does not reach 0 and 1 at any float.")
+    return bisected(holds, *found, steps=100)[1]

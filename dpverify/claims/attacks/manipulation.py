@@ -1,0 +1,167 @@
+"""How far users who send what they like move an estimate; the figures and the attacks are in docs/crowds.md.
+
+Every analyzer here is affine in the view: a message adds the same to the estimate whatever else was sent. So what some
+users add, compared with staying away, is a sum over their messages, exactly, whatever the others hold and draw. Reports
+outside the alphabet are refused by `view`, and where the protocol has each user send a fixed number of messages the
+shuffler can refuse others. Where the noise has any number of messages, so has a user, unless the shuffler caps it
+(`dpverify.claims.attacks.caps`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.claims.attacks.caps import MOST
+from dpverify.claims.registry import claims_of
+from dpverify.digits import json_plain
+from protocols.bitsum.base import BitsumProtocol
+from protocols.histogram import BucketSums
+from protocols.kde import KernelDensityProtocol
+from protocols.validation import check_integer
+from protocols.vector_sum import VectorSum
+
+__all__ = ["Manipulation", "density_manipulation", "manipulation"]
+
+
+@dataclass(frozen=True)
+class Manipulation:
+    """What some users can add to an estimate, compared with staying away; up to rounding both ends are attained.
+
+    Parameters
+    ----------
+    malicious : int
+        How many users send what they like.
+    lower, upper : float
+        The least, at most 0, and the most, at least 0, in the units of the estimate; infinite where nothing bounds how
+        many messages a user sends.
+    """
+
+    malicious: int
+    lower: float
+    upper: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, an infinity as a string."""
+        return {"malicious": self.malicious, "lower": json_plain(self.lower), "upper": json_plain(self.upper)}
+
+
+def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Manipulation:
+    """Return how far some users can move one estimate: of a sum, of a bucket's count, of a sum's coordinate.
+
+    Parameters
+    ----------
+    protocol : BitsumProtocol, BucketSums or VectorSum
+        The protocol. For `KernelDensityProtocol` see `density_manipulation`.
+    malicious : int
+        m, from 0 to n.
+    cap : int, optional
+        B, from 1 to 2^53: the shuffler passes on at most so many messages of a user, in one instance (of a histogram:
+        in all buckets together). Without it there is no bound where the noise has none.
+
+    Returns
+    -------
+    Manipulation
+        `lower` and `upper`: by how much the estimate moves, infinite where nothing bounds it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a protocol of another kind, or a number out of range.
+
+    Notes
+    -----
+    An honest user adds her bit and her noise. So the estimate is off from the sum of all users' true bits by no more
+    than this, one more for each of the m users, and the honest users' noise.
+
+    Examples
+    --------
+    >>> from protocols.bitsum import RandomizedResponse, ThreeNB
+    >>> found = manipulation(RandomizedResponse(users=1000, flip_probability=0.25), 10)
+    >>> found.lower, found.upper
+    (-5.0, 15.0)
+    >>> manipulation(ThreeNB(users=1000, p=0.8, flood_shape=9, flood_p=0.99), 10, cap=4).upper
+    40.0
+    """
+    if cap is not None:
+        check_integer("cap", cap, low=1, high=MOST)
+    if isinstance(protocol, BitsumProtocol):
+        check_integer("malicious", malicious, low=0, high=protocol.users)
+        return _times(malicious, *_of_bitsum(protocol, cap))
+    if isinstance(protocol, BucketSums):
+        check_integer("malicious", malicious, low=0, high=protocol.users)
+        return _times(malicious, *_of_bitsum(protocol.bitsum, cap))
+    if isinstance(protocol, VectorSum):
+        check_integer("malicious", malicious, low=0, high=protocol.users)
+        return _times(malicious, *_of_reports(protocol, cap))
+    raise TypeError(f"protocol={protocol!r} must be a BitsumProtocol, BucketSums or VectorSum.")
+
+
+def density_manipulation(
+    protocol: KernelDensityProtocol, malicious: int, queries: ArrayLike, cap: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the most that some users can add to a density estimate at each query.
+
+    They choose every bit of theirs, in all I Q bitsums: where the query's feature is positive the most, and where it is
+    negative the least.
+
+    Parameters
+    ----------
+    protocol : KernelDensityProtocol
+        The protocol, its public features included.
+    malicious : int
+        m, from 0 to n.
+    queries : array_like, shape (queries, dimension)
+        Where the density is asked for; the users are taken to know.
+    cap : int, optional
+        As for `manipulation`, in each bitsum.
+
+    Returns
+    -------
+    (ndarray, ndarray), each of shape (queries,)
+    """
+    one = manipulation(protocol.bitsum, malicious, cap)
+    features = protocol.features
+    g = features.g(queries).reshape(-1, features.coordinates)
+    # A bitsum moved by s moves F~ = (2 B~ - n) R by 2 R s, and the density by that times g / (n I).
+    scale = 2.0 * features.family.R / (protocol.users * features.instances)
+    up, down = np.where(g > 0.0, g, 0.0).sum(axis=1), np.where(g < 0.0, -g, 0.0).sum(axis=1)
+
+    def added(rising: float, falling: float) -> NDArray[np.float64]:
+        # Where all features have one sign the other end does not count, infinite or not.
+        with np.errstate(invalid="ignore"):
+            parts = np.where(up > 0.0, rising * up, 0.0) - np.where(down > 0.0, falling * down, 0.0)
+        return np.asarray(scale * parts)
+
+    return added(one.lower, one.upper), added(one.upper, one.lower)
+
+
+def _times(malicious: int, least: float, most: float) -> Manipulation:
+    # Nobody adds nothing, also where one would add any number.
+    return Manipulation(malicious, malicious * least if malicious else 0.0, malicious * most if malicious else 0.0)
+
+
+def _of_bitsum(protocol: BitsumProtocol, cap: int | None) -> tuple[float, float]:
+    """Return the least and the most that one user can add."""
+    if not protocol.alphabet:
+        return 0.0, 1.0  # the curator takes a bit of her, and no other
+    views = np.eye(len(protocol.alphabet), dtype=np.int64)
+    added = protocol.analyze(views) - protocol.analyze(np.zeros_like(views))
+    return _over_messages(added, claims_of(protocol).messages_range(protocol)[1], cap)
+
+
+def _of_reports(protocol: VectorSum, cap: int | None) -> tuple[float, float]:
+    """Return the least and the most that one user's t reports can add, all of the coordinate where that is most."""
+    values = np.arange(protocol.levels + 1) / protocol.levels
+    gamma = protocol.blanket_probability
+    added = (values - gamma / 2.0) / (1.0 - gamma) - protocol.centre
+    return _over_messages(added / protocol.inclusion_probability.min(), protocol.sampled, cap)
+
+
+def _over_messages(added: NDArray[np.float64], most_sent: float, cap: int | None) -> tuple[float, float]:
+    sent = most_sent if cap is None else min(most_sent, cap)
+    least, most = min(float(added.min()), 0.0), max(float(added.max()), 0.0)
+    return sent * least if least else 0.0, sent * most if most else 0.0

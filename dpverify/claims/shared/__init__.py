@@ -1,0 +1,1 @@
+"""What do several twins share? Pairs, noise, buckets, estimators and their limits."""

@@ -1,0 +1,157 @@
+"""The pairs of one instance of a binary-sum protocol: what they may leave out, and what a search asks of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dpverify.changes import Change, Full
+from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.laws.window import DEFAULT_TAIL
+from dpverify.privacy_loss.composing.family import Entry
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+
+__all__ = [
+    "DATA_INDEPENDENT",
+    "LARGEST_LOSS",
+    "LEFT_OUT",
+    "CoinPairs",
+    "ComposedEpsilon",
+    "Pairs",
+    "negligible",
+    "noise_tail",
+    "normal_deviation",
+    "searched_epsilon",
+    "tail_for",
+]
+
+DATA_INDEPENDENT = "the noise does not depend on the data: one pair for every dataset"
+"""The note of a protocol whose one pair, of noise and its shift, covers all."""
+LARGEST_LOSS = 700.0
+"""What searches take for a larger loss of the noise, which would leave the floats: its exponential is nothing."""
+LEFT_OUT = 1e-40
+"""The P-mass that an instance's pairs leave out, about, unless told otherwise."""
+_CUT = 1e-10
+"""The share of delta that cut tails may take, over all instances."""
+_LEAST_CUT = 1e-260
+"""So that the tails of what a view is made of, cut further out, stay within floats."""
+
+
+class ComposedEpsilon(Hashable, Protocol):
+    """Maps the pairs of one instance to the epsilon of the whole composition at the budget's delta: an upper bound."""
+
+    @property
+    def change(self) -> Change:
+        """What one user's replacement changes in the instances that are composed."""
+
+    @property
+    def mechanisms(self) -> int:
+        """How many instances are composed."""
+
+    @property
+    def delta(self) -> float:
+        """The budget's delta. At 0 the call is not allowed: cut tails have no finite loss, and `pure_epsilon` is."""
+
+    @property
+    def threat_model(self) -> ThreatModel:
+        """Whose view the pairs must be: one of the claims' `threat_models`."""
+
+    @property
+    def coarse(self) -> bool:
+        """Whether a bound will do that is quick to make, and may be a per cent larger."""
+
+    @property
+    def nearly(self) -> ComposedEpsilon:
+        """What is nearly as much and quicker, to search roughly with: that of full changes alone, or a guess."""
+
+    @property
+    def guessed(self) -> ComposedEpsilon:
+        """What is about as much and, for joint changes, quicker: it proves nothing."""
+
+    def __call__(
+        self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
+    ) -> float:
+        """Return it; with `decide`, stop once it is known whether it exceeds the budget, however loose the bound.
+
+        Pairs that are attained tell how sharp the bound is, and whether it pays to look for a better one.
+        """
+        ...
+
+
+def negligible(delta: float, instances: int) -> float:
+    """Return a P-mass that each of many instances may leave out without notice at this delta."""
+    return max(_CUT * delta / instances, _LEAST_CUT)
+
+
+def noise_tail(left_out: float) -> float:
+    """Return where to cut noise for a shift by one to leave out no more than this, with room to spare."""
+    return min(1e-3 * left_out, DEFAULT_TAIL)
+
+
+def tail_for(composed_epsilon: ComposedEpsilon) -> float:
+    """Return where a search cuts noise, so that what is left out of all instances is little at the budget's delta.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If such tails leave the floats.
+    """
+    if composed_epsilon.delta / composed_epsilon.mechanisms < 10.0 * _LEAST_CUT:
+        raise InfeasibleBudgetError(
+            f"delta={composed_epsilon.delta:.6g} for instances={composed_epsilon.mechanisms} is too small to account "
+            "unbounded noise for: so rare outcomes leave the floats."
+        )
+    return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
+
+
+def searched_epsilon(composed_epsilon: ComposedEpsilon, pairs: Sequence[Entry]) -> float:
+    """Return the composed epsilon for a search by its values: roughly, if those of joint changes are far too small."""
+    return composed_epsilon(pairs, decide=not isinstance(composed_epsilon.change, Full))
+
+
+def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
+    """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
+    return math.sqrt(-2.0 * composed_epsilon.change.full * math.log(composed_epsilon.delta)) / target
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of neighbouring views of one instance of a protocol.
+
+    Parameters
+    ----------
+    every : tuple of PrivacyLossDistribution, or of groups of them
+        Together they dominate the pair of every dataset, in both directions; see `FamilyComposition`.
+    attained : tuple of PrivacyLossDistribution
+        Pairs that some dataset attains exactly: the lower bound.
+    note : str
+        Which datasets attain them, and how `every` covers the rest.
+    """
+
+    every: tuple[Entry, ...]
+    attained: tuple[PrivacyLossDistribution, ...]
+    note: str = field(default="")
+
+    def delta_upper(self, epsilon: float) -> float:
+        """Return an upper bound on the delta of one instance at an epsilon."""
+        groups = [(entry,) if isinstance(entry, PrivacyLossDistribution) else entry for entry in self.every]
+        return max(pair.delta(epsilon).upper for group in groups for pair in group)
+
+
+@dataclass(frozen=True)
+class CoinPairs:
+    """Pairs of one user's full change in two bitsums, where every other user's bit is a fair coin in one or both.
+
+    Parameters
+    ----------
+    every : iterable of (pairs, pairs)
+        For the first bitsum, and for the second; one entry dominates for every division of the other users. Made one by
+        one, once: there are many.
+    attained : (pair, pair)
+        Where the others' bits are all sure in the first bitsum, and coins in the second.
+    """
+
+    every: Iterable[tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]]
+    attained: tuple[PrivacyLossDistribution, PrivacyLossDistribution]

@@ -1,0 +1,1 @@
+"""Commands that say what something gives: account, days, spending, certify."""

@@ -1,0 +1,110 @@
+"""`dpverify account days`, and `--and`: what different runs on the same users give together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpverify.cli.accounts.runs import TypedRun
+from dpverify.cli.options import integer
+from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, print_result, threat_model, write_figure
+from dpverify.guarantee import ThreatModel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["account_days", "account_together"]
+
+AtMost = Annotated[
+    int | None,
+    integer(
+        "--at-most", within="[1, inf)", help="In how many runs the same user takes part at most; by default in all."
+    ),
+]
+
+
+def account_days(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A .json file, one list of objects, or a .csv file: protocol, its parameters by name, and if wanted "
+            "count (runs), honest (users) and day (a name)."
+        ),
+    ],
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+    at_most: AtMost = None,
+    adversary: Annotated[
+        ThreatModel | None, threat_model("Whose view; by default the first that all days are accounted for.")
+    ] = None,
+    curve: Annotated[bool, typer.Option("--curve", help="Print epsilon after the runs, one after the other.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw that curve to this .png, .svg or .pdf file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Account different days on the same users: a file of protocols."""
+    from dpverify.planning.schedules.days import read_days
+
+    if plot is not None:
+        from dpverify.report.plots import check_path
+
+        check_path(plot, "--plot")
+    if (curve or plot is not None) and delta is None:
+        raise ValueError("--curve and --plot need --delta.")
+    _print(read_days(file), delta, epsilon, at_most, adversary, curve, plot, as_json)
+
+
+def account_together(runs: Sequence[TypedRun]) -> None:
+    """Account runs of different protocols, and print what they give together.
+
+    Parameters
+    ----------
+    runs : sequence of TypedRun
+        Behind one of them stand --delta or --epsilon.
+    """
+    from dpverify.planning.schedules.schedule import Day
+
+    given = {name: [getattr(run, name) for run in runs if getattr(run, name)] for name in ("delta", "epsilon")}
+    if len(given["delta"]) + len(given["epsilon"]) != 1:
+        raise ValueError("exactly one of --delta and --epsilon must be given, once for all protocols.")
+    adversaries = {run.adversary for run in runs if run.adversary is not None}
+    if len(adversaries) > 1:
+        raise ValueError(f"--threat-model must be one for all protocols, not {' and '.join(sorted(adversaries))}.")
+    days = [Day(*run.entry) for run in runs]
+    at = {name: values[0] if values else None for name, values in given.items()}
+    as_json = any(run.as_json for run in runs)
+    _print(days, at["delta"], at["epsilon"], None, next(iter(adversaries), None), False, None, as_json)
+
+
+def _print(
+    days: Sequence[Any],
+    delta: str | None,
+    epsilon: str | None,
+    at_most: int | None,
+    adversary: ThreatModel | None,
+    curve: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    from dpverify.planning.schedules.schedule import Schedule, account_schedule
+    from dpverify.report.plans.schedules import schedule_table
+
+    if (delta is None) == (epsilon is None):
+        raise ValueError("exactly one of --delta and --epsilon must be given.")
+    result = account_schedule(Schedule(days, at_most, adversary), delta=delta, epsilon=epsilon)
+    shown = result.to_dict()
+    if as_json and curve:
+        shown["curve"] = [{"runs": runs, "epsilon": end.to_dict()} for runs, end in result.cumulative()]
+    print_result(shown, schedule_table(result, curve=curve), as_json)
+
+    def figure() -> Figure:
+        from dpverify.report.plots import new_figure
+
+        drawn = new_figure(6.4, 4.0)
+        result.plot(drawn.axes[0])
+        return drawn
+
+    if plot is not None and not write_figure("--plot", plot, figure):
+        raise typer.Exit(2)

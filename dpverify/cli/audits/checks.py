@@ -1,0 +1,48 @@
+"""The command that checks a plan, as a line for the shell."""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import typer
+
+from dpverify.changes import Full, L2Ball
+from dpverify.cli.accounts.account import account
+from dpverify.digits import shortest, unrounded
+
+if TYPE_CHECKING:
+    from dpverify.planning.plan import PlanRow
+
+__all__ = ["account_command"]
+
+
+def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
+    """Return the `dpverify account` that encloses what a plan's parameters really give, or None where there is none.
+
+    The parameters are written in full: what is read back are the floats of the plan. Delta and squared change are what
+    was typed, or the shortest decimals that are rounded to the same floats. The plan's change counts the S bitsums of
+    every instance that replacing a user costs as so many more instances.
+    """
+    commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
+    if row.bitsum not in commands:  # a protocol of another package
+        return None
+    values = {
+        "users": row.protocol.users,
+        "instances": row.change.instances,
+        "squared_change": None
+        if isinstance(row.change, Full)
+        else shortest(row.change.squared_change, downwards=False),
+        "ball": isinstance(row.change, L2Ball),
+        **row.parameters,
+        "adversary": row.guarantee.threat_model.value,
+        "delta": unrounded(delta) if isinstance(delta, Fraction) else shortest(delta, downwards=True),
+        **({} if row.honest is None else {"honest_users": row.honest}),
+    }
+    words = ["dpverify", "account", row.bitsum]
+    for option in commands[row.bitsum].params:
+        value = values.get(option.name or "")
+        if value is not None and value is not False:
+            words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return shlex.join(words)

@@ -1,0 +1,98 @@
+"""The commands `dpverify ledger`: what was found about the sources' theorems, and the evidence run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from dpverify.cli.groups import Listed
+from dpverify.cli.output import AsJson, print_result
+
+__all__ = ["in_full", "register"]
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]", help="Only these: part of a name, Theorem 3.2, or words of what is said."),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help='Only the evidence of these: part of a name, or "Theorem 3.2".'),
+]
+
+_COMMANDS = ("show", "check", "errata", "coverage")
+
+
+def in_full(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `show`, which may be left out, in its place."""
+    if words[:1] == ["ledger"] and (len(words) == 1 or words[1] not in (*_COMMANDS, "--help")):
+        return ["ledger", "show", *words[1:]]
+    return list(words)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(cls=Listed, help="Show what was found about the theorems of the sources.")
+    group.command(name="show")(_show)
+    group.command(name="check")(_check)
+    group.command(name="errata")(_errata)
+    group.command(name="coverage")(_coverage)
+    app.add_typer(group, name="ledger")
+
+
+def _show(words: Words = None, as_json: AsJson = False) -> None:
+    """Show the theorems of the sources, and what was found about each; `show` may be left out."""
+    from dpverify.evidence.ledger import find, ledger
+    from dpverify.report.papers.ledger import ledger_table
+
+    rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else ledger())]
+    print_result({"theorems": rows}, ledger_table(rows, findings=bool(words)), as_json)
+
+
+def _errata() -> None:
+    """Print what is wrong or misleading in the documents, as Markdown: docs/errata.md."""
+    from dpverify.evidence.ledger import ledger
+    from dpverify.report.papers.errata import errata_page
+
+    typer.echo(errata_page([theorem.to_dict() for theorem in ledger()]), nl=False)
+
+
+def _coverage() -> None:
+    """Print which claims of the documents have an entry, as Markdown: docs/ledger.md."""
+    from dpverify.evidence.ledger import ledger
+    from dpverify.papers.statements import outcomes
+    from dpverify.papers.theorem import READING, RULE
+    from dpverify.report.papers.errata import coverage_page
+
+    known = ledger()
+    entries = [theorem.to_dict() for theorem in known]
+    typer.echo(coverage_page(entries, outcomes(known), (READING, RULE)), nl=False)
+
+
+def _check(
+    names: Names = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only what takes a second or less.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the figures down, for the findings to quote (in a source tree).")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the evidence of the ledger again; exits with 1 if anything contradicts it."""
+    from dpverify.evidence.ledger import Checked, check, find, ledger
+    from dpverify.papers.figures import record as write_down
+    from dpverify.report.papers.ledger import checked_table
+
+    chosen = {theorem.name: theorem for name in names or () for theorem in find(name)} if names else None
+
+    def progress(done: int, total: int, evidence: Any) -> None:
+        typer.echo(f"[{done + 1}/{total}] {evidence.method.value}: {evidence.check}", err=True)
+
+    asked = chosen.values() if chosen else ledger()
+    results: list[Checked] = list(check(asked, quick=quick, anew=record, progress=progress))
+    if record:
+        write_down({each.evidence.check: each.figures for each in results if each.figures})
+    rows = [each.to_dict() for each in results]
+    print_result({"checks": rows, "agrees": all(row["agrees"] for row in rows)}, checked_table(rows), as_json)
+    if not all(row["agrees"] for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Commands that choose: plan, least, budget, means, densities, amplify, crowd."""

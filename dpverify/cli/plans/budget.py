@@ -1,0 +1,51 @@
+"""The command `dpverify budget`: what each instance may spend."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.names import BITSUMS
+from dpverify.cli.options import choice, exact, integer
+from dpverify.cli.output import AsJson, Instances, print_result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(budget)
+
+
+def _bitsums() -> tuple[str, ...]:
+    from dpverify.planning.sweeps.comparison import BITSUMS
+
+    return BITSUMS
+
+
+def budget(
+    epsilon: Annotated[
+        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+    ],
+    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    instances: Instances,
+    sparsity: Annotated[
+        int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
+    ] = 1,
+    bitsum: Annotated[
+        str | None,
+        choice(known=_bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(BITSUMS)}."),
+    ] = None,
+    users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Split a budget: what each of many instances may spend. One row for every composition theorem."""
+    from dpverify.guarantee import Budget
+    from dpverify.planning.budgets import per_instance_budgets
+    from dpverify.report.plans.budgets import budget_table
+
+    if (bitsum is None) != (users is None):
+        raise ValueError("--bitsum and --users must be given together, or neither.")
+    found = per_instance_budgets(Budget(epsilon, delta), instances, sparsity=sparsity, bitsum=bitsum, users=users)
+    print_result(found.to_dict(), budget_table(found), as_json)

@@ -1,0 +1,39 @@
+"""The command `dpverify means`: estimators of a mean side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.options import exact, integer
+from dpverify.cli.output import AsJson, Users, print_result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(means)
+
+
+def means(
+    epsilon: Annotated[
+        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
+    ],
+    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    users: Users,
+    instances: Annotated[
+        int, integer(within="[1, inf)", help="I, the means that each user takes part in, with a value for each.")
+    ] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare local, shuffled and central means at one budget. Of values in [0, 1], by their exact errors."""
+    from dpverify.guarantee import Budget
+    from dpverify.planning.means import plan_means
+    from dpverify.report.plans.means import means_table
+
+    found = plan_means(Budget(epsilon, delta), users=users, instances=instances)
+    if not found.plans and not as_json:
+        raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
+    print_result(found.to_dict(), means_table(found), as_json)

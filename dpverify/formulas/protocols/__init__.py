@@ -1,0 +1,1 @@
+"""The closed forms of each protocol."""

@@ -1,0 +1,166 @@
+"""Density estimators over lists: every budget with every number of users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar
+
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
+from dpverify.planning.answers import honest_users
+from dpverify.planning.kernels.density import DensityPlan, DensityRow, plan_density
+from dpverify.shown import Drawn
+from protocols.validation import check_integer
+
+__all__ = ["DensityGrid", "NoDensity", "plan_densities"]
+
+
+@dataclass(frozen=True)
+class NoDensity:
+    """A budget that no density estimator meets.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole.
+    users : int
+        n.
+    error : str
+        Why.
+    """
+
+    budget: Budget
+    users: int
+    error: str
+
+
+@dataclass(frozen=True)
+class DensityGrid(Drawn):
+    """What several budgets buy for a kernel, for several numbers of users.
+
+    Parameters
+    ----------
+    kernel : str
+        One of `planning.density.KERNELS`.
+    dimension : int
+        d.
+    bandwidth : float or None
+        In the units of the points; None for the inner product.
+    entries : tuple of DensityPlan or NoDensity
+        One for each budget and number of users; the latter changes first.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.densities:densities_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.densities:densities_errors"
+
+    kernel: str
+    dimension: int
+    bandwidth: float | None
+    entries: tuple[DensityPlan | NoDensity, ...]
+
+    @property
+    def plans(self) -> tuple[DensityPlan, ...]:
+        """The entries that are plans."""
+        return tuple(entry for entry in self.entries if isinstance(entry, DensityPlan))
+
+    @property
+    def failures(self) -> tuple[NoDensity, ...]:
+        """The entries that are not."""
+        return tuple(entry for entry in self.entries if isinstance(entry, NoDensity))
+
+    @property
+    def rows(self) -> Iterator[tuple[DensityPlan, DensityRow]]:
+        """Every row, behind the plan that it is of."""
+        return ((one, row) for one in self.plans for row in one.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, and "rows".
+
+        A row is that of a `DensityPlan`, behind "budget" and "users"; where there is no plan, or none of some size, it
+        has the key "error".
+        """
+        rows: list[dict[str, Any]] = []
+        for entry in self.entries:
+            asked = {"budget": entry.budget.to_dict(), "users": entry.users}
+            found = [] if isinstance(entry, NoDensity) else entry.to_dict()["rows"]
+            reasons = [entry.error] if isinstance(entry, NoDensity) else entry.failures
+            rows += [{**asked, **row} for row in (*found, *({"error": why} for why in reasons))]
+        return {"kernel": self.kernel, "dimension": self.dimension, "bandwidth": self.bandwidth, "rows": rows}
+
+
+def plan_densities(
+    kernel: str,
+    dimension: int,
+    budgets: Iterable[BudgetLike],
+    *,
+    users: Iterable[int],
+    bandwidth: float = 1.0,
+    bitsums: Iterable[str] = ("rr",),
+    max_messages_per_user: float | None = None,
+    honest_fraction: Number | None = None,
+    every_rung: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+) -> DensityGrid:
+    """Find density estimators of least error for every budget and number of users.
+
+    Each entry is what `dpverify.planning.kernels.density.plan_density` returns for it alone.
+
+    Parameters
+    ----------
+    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest_fraction, every_rung
+        As there, the same for all.
+    budgets : iterable of Budget or (epsilon, delta)
+        The budgets of the whole, epsilon in nats.
+    users : iterable of int
+        n, at least 1.
+    progress : callable, optional
+        `progress(done, total)` in plans, after every plan.
+
+    Returns
+    -------
+    DensityGrid
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range. A budget that nothing meets is an entry instead, with the reason.
+
+    Examples
+    --------
+    >>> found = plan_densities("inner-product", 16, [("1", "1e-6"), ("2", "1e-6")], users=[2000])
+    >>> one, two = found.plans
+    >>> one.best.rmse > two.best.rmse  # more epsilon, less error
+    True
+    """
+    budgets = dict.fromkeys(Budget.of(budget) for budget in budgets)
+    sizes = dict.fromkeys(check_integer("users", number, low=1) for number in users)
+    for name, values in (("budgets", budgets), ("users", sizes)):
+        if not values:
+            raise ValueError(f"{name}={list(values)!r} must have at least one entry.")
+    if honest_fraction is not None:
+        honest_users("honest_fraction", honest_fraction, min(sizes))
+    bitsums, settings = tuple(bitsums), list(product(budgets, sizes))
+
+    def tell(before: int) -> Callable[[int, int], object] | None:
+        return None if progress is None else lambda done, each: progress(before * each + done, each * len(settings))
+
+    entries: list[DensityPlan | NoDensity] = []
+    for place, (budget, number) in enumerate(settings):
+        try:
+            entry: DensityPlan | NoDensity = plan_density(
+                kernel,
+                dimension,
+                budget,
+                users=number,
+                bandwidth=bandwidth,
+                bitsums=bitsums,
+                max_messages_per_user=max_messages_per_user,
+                honest_fraction=honest_fraction,
+                every_rung=every_rung,
+                progress=tell(place),
+            )
+        except InfeasibleBudgetError as error:
+            entry = NoDensity(budget, number, str(error))
+        entries.append(entry)
+    return DensityGrid(kernel, dimension, None if kernel == "inner-product" else float(bandwidth), tuple(entries))

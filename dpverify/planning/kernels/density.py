@@ -1,0 +1,364 @@
+"""From a target budget to a density estimator: range, family, number of features and bitsum of least error.
+
+Bits of one point are charged for their joint change T^2. `rungs` picks the range and the family for each number of
+bits; only what is picked is planned and proved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.claims.registry import claims_of
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.planning.answers import honest_users
+from dpverify.planning.kernels.rungs import KERNELS, Candidate, check_kernel, drawn, ladder, rmse_at_one_point
+from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps.fronts import Knee, knee, undominated
+from dpverify.shown import Drawn
+from protocols.lsq import LSQFamily, LSQFeatures
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["KERNELS", "DensityPlan", "DensityRow", "plan_density", "plan_features", "rmse_at_one_point"]
+
+
+@dataclass(frozen=True)
+class DensityRow:
+    """One density estimator that meets the budget.
+
+    Parameters
+    ----------
+    family : LSQFamily
+        The features' family.
+    pairs : int
+        I, how many pairs of features are drawn.
+    bits : int
+        I Q, the bits of one user.
+    squared_change : float
+        T^2, with the features of public seed 0. The plan's `change` says whether these are in a ball of that square.
+    bitsum : PlanRow
+        The bitsum for all bits together.
+    rmse : float
+        The root mean squared error of a density: see `rmse_at_one_point`.
+    """
+
+    family: LSQFamily
+    pairs: int
+    bits: int
+    squared_change: float
+    bitsum: PlanRow
+    rmse: float
+
+    @property
+    def features(self) -> LSQFeatures:
+        """The features of public seed 0."""
+        return drawn(self.family, self.pairs)
+
+    @property
+    def messages_per_user(self) -> float:
+        """Expected messages of one user, over all bits."""
+        return self.bits * self.bitsum.messages_per_user
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        claims = claims_of(self.family)
+        return {
+            "family": {"name": claims.name, **claims.parameters(self.family)},
+            "pairs": self.pairs,
+            "bits": self.bits,
+            "squared_change": self.squared_change,
+            "messages_per_user": self.messages_per_user,
+            "rmse": self.rmse,
+            "bitsum": self.bitsum.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class DensityPlan(Drawn):
+    """What one budget buys for a kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        One of `KERNELS`.
+    dimension, users : int
+        d and n.
+    bandwidth : float or None
+        In the units of the points; None for the inner product.
+    budget : Budget
+        The budget of the whole.
+    rows : tuple of DensityRow
+        By messages, the fewest first.
+    failures : tuple of str
+        Why bitsums have no plan, in one sentence each.
+    honest : int or None
+        For how many users who follow the protocol the budget is kept; None for all of them.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.densities:density_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.densities:density_front"
+
+    kernel: str
+    dimension: int
+    users: int
+    bandwidth: float | None
+    budget: Budget
+    rows: tuple[DensityRow, ...]
+    failures: tuple[str, ...] = ()
+    honest: int | None = None
+
+    @property
+    def front(self) -> tuple[DensityRow, ...]:
+        """The rows that no other with as few messages or fewer has as little error as.
+
+        Those that need a trusted curator, if others do not.
+        """
+        return undominated(self._untrusting or self.rows, _messages, _error)
+
+    @property
+    def _untrusting(self) -> tuple[DensityRow, ...]:
+        return tuple(row for row in self.rows if row.bitsum.guarantee.threat_model is not ThreatModel.CENTRAL)
+
+    @property
+    def best(self) -> DensityRow:
+        """The row of least error."""
+        return min(self.rows, key=lambda row: row.rmse)
+
+    @property
+    def recommended(self) -> Knee:
+        """The row of fewest messages among those that err little more than the best one, and the reason."""
+        found = knee(self.front, _messages, _error)
+        if len(self._untrusting) in (0, len(self.rows)):
+            return found
+        return Knee(found.row, f"{found.reason}; of those that need no trusted curator")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
+        front, chosen = {id(row) for row in self.front}, self.recommended
+        return {
+            "kernel": self.kernel,
+            "dimension": self.dimension,
+            "users": self.users,
+            "honest": self.honest,
+            "bandwidth": self.bandwidth,
+            "budget": self.budget.to_dict(),
+            "reason": chosen.reason,
+            "rows": [
+                {**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen.row} for row in self.rows
+            ],
+            "failures": list(self.failures),
+        }
+
+
+def _messages(row: DensityRow) -> float:
+    return row.messages_per_user
+
+
+def _error(row: DensityRow) -> float:
+    return row.rmse
+
+
+def plan_features(
+    found: Candidate,
+    bitsum: str,
+    budget: Budget,
+    *,
+    users: int,
+    max_messages_per_user: float | None = None,
+    honest_fraction: Number | None = None,
+) -> DensityRow:
+    """Return the density estimator with these features and this bitsum.
+
+    Parameters
+    ----------
+    found : Candidate
+        The features.
+    bitsum, budget, users, max_messages_per_user, honest_fraction
+        As for `plan_density`.
+
+    Raises
+    ------
+    InfeasibleBudgetError, CapacityError
+        If there is none within the budget.
+    """
+    measured = found.measured()
+    row = plan(
+        bitsum,
+        budget,
+        users=users,
+        instances=measured.bits,
+        squared_change=measured.squared_change,
+        ball=measured.ball,
+        max_messages_per_user=None if max_messages_per_user is None else max_messages_per_user / measured.bits,
+        honest_fraction=honest_fraction,
+    )
+    rmse = rmse_at_one_point(found.family, found.pairs, users, row.bitsum_rmse)
+    return DensityRow(found.family, found.pairs, measured.bits, measured.squared_change, row, rmse)
+
+
+_DROPPING = "pure"
+"""The bitsum that may send less than a message for a bit; of every other one a 1 is a message at least."""
+
+
+class _Reasons:
+    """Why there are no plans, each in one sentence, and too few messages in one sentence for all numbers of bits."""
+
+    def __init__(self, most: float | None) -> None:
+        self._most, self._told, self._few = most, dict[str, None](), dict[str, int]()
+
+    def too_few(self, bitsum: str, bits: int) -> bool:
+        """Return whether a message for each bit is too much, and take that down."""
+        if self._most is None or bits <= self._most or bitsum == _DROPPING:
+            return False
+        self._few[bitsum] = min(bits, self._few.get(bitsum, bits))
+        return True
+
+    def add(self, bitsum: str, bits: int, error: InfeasibleBudgetError | CapacityError) -> None:
+        reason = error.reason if isinstance(error, CapacityError) else str(error)
+        # What one bit may send is asked of a plan of bits, and said to nobody who set a limit for all of them.
+        if self._most is not None and reason.startswith("max_messages_per_user="):
+            self._few[bitsum] = min(bits, self._few.get(bitsum, bits))
+        else:
+            self._told[reason] = None
+
+    def sentences(self) -> tuple[str, ...]:
+        few = [
+            f"max_messages_per_user={self._most:g} is too few for "
+            f"{', '.join(name for name, least in self._few.items() if least == bits)} with {bits:,} bits a user or "
+            "more, as a bit takes about a message."
+            for bits in dict.fromkeys(self._few.values())
+        ]
+        return (*self._told, *few)
+
+
+def plan_density(
+    kernel: str,
+    dimension: int,
+    budget: BudgetLike,
+    *,
+    users: int,
+    bandwidth: float = 1.0,
+    bitsums: Iterable[str] = ("rr",),
+    max_messages_per_user: float | None = None,
+    honest_fraction: Number | None = None,
+    every_rung: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+) -> DensityPlan:
+    """Find density estimators of least error within a budget, for every number of messages.
+
+    Parameters
+    ----------
+    kernel : {"inner-product", "gaussian", "laplacian", "exponential"}
+        The kernel; points are in the unit ball for the first and the last.
+    dimension : int
+        d, at least 1.
+    budget : Budget or (epsilon, delta)
+        The budget of the whole, for replacing one point; delta must be positive.
+    users : int
+        n, public.
+    bandwidth : float
+        In the units of the points, in [1e-100, 1e100]; 1, as it has none, for the inner product.
+    bitsums : iterable of str
+        The bitsums that are tried. Where T^2 is large they differ little in error, and randomized
+        response sends the fewest messages.
+    max_messages_per_user : float, optional
+        The expected messages of one user over all bits, at most.
+    honest_fraction : number, optional
+        The budget is kept if at least this share of the users follows the protocol, as in `planning.plan.plan`;
+        all of them when omitted. The error is that of all users' noise.
+    every_rung : bool
+        Whether every bitsum is planned for all numbers of bits; otherwise each has one row, for the number that is
+        recommended under normal noise, or the next lower one that it has a plan for.
+    progress : callable, optional
+        `progress(done, total)` in plans, after every plan.
+
+    Returns
+    -------
+    DensityPlan
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no bitsum meets the budget on any rung, or none with so few messages.
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> found = plan_density("inner-product", 64, ("1", "1e-6"), users=2000)
+    >>> best = found.best
+    >>> best.bits, best.bitsum.bitsum
+    (64, 'rr')
+    >>> best.rmse < 0.01
+    True
+    """
+    budget, users = Budget.of(budget), check_integer("users", users, low=1)
+    kernel = check_kernel(kernel, dimension, bandwidth, budget)
+    if max_messages_per_user is not None:
+        check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
+    honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)
+    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
+    if not chosen:
+        raise ValueError("bitsums=[] must have at least one entry.")
+    # All users' noise is as much more than that of the honest ones.
+    sigma = least_sigma(budget.epsilon, budget.delta) * math.sqrt(users / (honest or users))
+    rungs = [
+        min(rung, key=lambda each: each.normal_rmse(users, sigma))
+        for rung in ladder(kernel, dimension, float(bandwidth))
+    ]
+    # Each attempt is tried until one succeeds: a rung alone, or the recommended one and those below it.
+    attempts = [[rung] for rung in rungs] if every_rung else [_recommended(rungs, users, sigma)]
+    rows, reasons, done = list[DensityRow](), _Reasons(max_messages_per_user), 0
+    for attempt in attempts:
+        for bitsum in chosen:
+            for candidate in attempt:
+                bits = candidate.measured().bits
+                if reasons.too_few(bitsum, bits):
+                    continue
+                try:
+                    row = plan_features(
+                        candidate,
+                        bitsum,
+                        budget,
+                        users=users,
+                        max_messages_per_user=max_messages_per_user,
+                        honest_fraction=honest_fraction,
+                    )
+                except (InfeasibleBudgetError, CapacityError) as error:
+                    reasons.add(bitsum, bits, error)
+                else:
+                    rows.append(row)
+                    break
+            done += 1
+            if progress is not None:
+                progress(done, len(attempts) * len(chosen))
+    if not rows:
+        raise InfeasibleBudgetError("\n".join(reasons.sentences()))
+    rows.sort(key=lambda row: (row.messages_per_user, row.rmse))
+    return DensityPlan(
+        kernel,
+        dimension,
+        users,
+        None if kernel == "inner-product" else float(bandwidth),
+        budget,
+        tuple(rows),
+        reasons.sentences(),
+        honest,
+    )
+
+
+def _recommended(rungs: Sequence[Candidate], users: int, sigma: float) -> list[Candidate]:
+    """Return the rung that is recommended under normal noise, where a bit is a message, and those below it."""
+
+    def bits(one: Candidate) -> float:
+        return one.measured().bits
+
+    def error(one: Candidate) -> float:
+        return one.normal_rmse(users, sigma)
+
+    best = knee(undominated(rungs, bits, error), bits, error).row
+    return [one for one in reversed(rungs) if bits(one) <= bits(best)]

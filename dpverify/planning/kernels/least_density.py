@@ -1,0 +1,367 @@
+"""Density estimators backwards: the least users or epsilon for an error, for every number of bits.
+
+The error of some features has a part that no budget takes away, their own; what noise and rounding add falls about like
+1 over the number of users, or over epsilon. So the answer under normal noise, which needs no plan, is a good start, and
+a few plans settle it: the answer meets what is asked, and one step less, in the fourth digit, does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
+
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, exact_number
+from dpverify.planning.answers import honest_users
+from dpverify.planning.kernels.density import DensityRow, plan_features
+from dpverify.planning.kernels.least_densities import LeastDensities, LeastDensity
+from dpverify.planning.kernels.rungs import Candidate, check_kernel, ladder, rmse_at_one_point
+from dpverify.planning.sweeps.steps import EPSILONS, ROUND_USERS, Steps
+from dpverify.search import smallest_at_level
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["error_for_margin", "least_density_epsilon", "least_density_users"]
+
+Progress = Callable[[float, int], object]
+_MANY = 10**15
+"""Users whose rounding is nothing beside the features' own error."""
+_NEAR = 1e-3
+_STILL_LEFT = 0.75
+"""Of an answer, after every plan: nobody knows how many it takes, and six are usual."""
+
+
+def error_for_margin(margin: float, confidence: float = 0.9) -> float:
+    """Return which error of each density is small enough to tell two classes apart.
+
+    Parameters
+    ----------
+    margin : float
+        By how much two classes' densities differ at a point, in (0, 2].
+    confidence : float
+        The least probability that the estimates stand in the same order there, in (0, 1).
+
+    Returns
+    -------
+    float
+        margin sqrt(1 - confidence) / 2, as a root mean squared error of each.
+
+    Notes
+    -----
+    With an error of e each, the difference errs by 2 e at most (root mean squares of sums are at most sums of root mean
+    squares, whether or not the errors depend on each other, as with shared features), and by Chebyshev's inequality by
+    `margin` or more with probability (2 e / margin)^2 at most. Noise is nearly normal, so much less is often enough.
+
+    Examples
+    --------
+    >>> error_for_margin(0.2, 0.75)
+    0.05
+    """
+    check_real("margin", margin, low=0.0, high=2.0, low_open=True)
+    check_real("confidence", confidence, low=0.0, high=1.0, low_open=True, high_open=True)
+    return margin * math.sqrt(1.0 - confidence) / 2.0
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of every rung: what to plan at a step, and what normal noise would err by there."""
+
+    steps: Steps
+    error: float
+    attempt: Callable[[Candidate, str, str], DensityRow]
+    normal: Callable[[Candidate, float], float]
+    floor: Callable[[Candidate], float]
+
+    def reduced(self, rmse: float, floor: float) -> float:
+        """Return the part of an error above the floor, which is at most `level` just where the error is met."""
+        level = self.level(floor)
+        found = math.sqrt(max(rmse**2 - floor**2, 0.0))
+        return max(found, math.nextafter(level, math.inf)) if rmse > self.error else min(found, level)
+
+    def level(self, floor: float) -> float:
+        return math.sqrt(self.error**2 - floor**2)
+
+    def start(self, candidate: Candidate) -> float:
+        """Return the answer under normal noise; infinite where there is none."""
+        floor, last = self.floor(candidate), float(self.steps.value(self.steps.most))
+        if floor >= self.error:
+            return math.inf
+        found = smallest_at_level(
+            lambda at: self.reduced(self.normal(candidate, at), floor),
+            self.level(floor),
+            1.0,
+            last,
+            _NEAR,
+            slope=1.0,
+        )
+        return math.inf if found is None else found
+
+    def answer(
+        self, candidate: Candidate, bitsum: str, start: float, progress: Callable[[float], object]
+    ) -> LeastDensity | str:
+        """Return the least at which a plan meets the error, with the plan one step below; or why there is none.
+
+        `progress` is told after every plan, and before the first, which share of the way may lie behind.
+        """
+        floor, left = self.floor(candidate), 1.0
+        progress(0.0)
+
+        @cache
+        def at(index: int) -> DensityRow | str:
+            nonlocal left
+            try:
+                return self.attempt(candidate, bitsum, self.steps.value(index))
+            except (InfeasibleBudgetError, CapacityError) as error:
+                return error.reason if isinstance(error, CapacityError) else str(error)
+            finally:
+                left *= _STILL_LEFT
+                progress(1.0 - left)
+
+        def error(index: int) -> float:
+            return math.inf if isinstance(row := at(index), str) else self.reduced(row.rmse, floor)
+
+        found = self.steps.least(error, self.level(floor), start, slope=1.0)
+        if found is None:
+            last, row = self.steps.value(self.steps.most), at(self.steps.most)
+            return f"{bitsum} does not reach an error of {self.error:.6g} with {self.steps.name} up to {last}" + (
+                f": {row}" if isinstance(row, str) else "."
+            )
+        row = at(found)
+        assert isinstance(row, DensityRow)
+        if found == 1:
+            return LeastDensity(float(self.steps.value(1)), row)
+        return LeastDensity(float(self.steps.value(found)), row, float(self.steps.value(found - 1)), at(found - 1))
+
+
+def _answers(
+    question: _Question,
+    rungs: list[list[Candidate]],
+    bitsums: Iterable[str],
+    every_rung: bool,
+    progress: Progress | None,
+) -> tuple[tuple[LeastDensity, ...], tuple[str, ...]]:
+    """Return the answers by messages, and why there are no others."""
+    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
+    if not chosen:
+        raise ValueError("bitsums=[] must have at least one entry.")
+    started = [min(((question.start(each), each) for each in rung), key=lambda pair: pair[0]) for rung in rungs]
+    reached = [pair for pair in started if pair[0] < math.inf]
+    if not every_rung:
+        reached = reached[-1:]
+    rows, reasons = list[LeastDensity](), dict[str, None]()
+
+    def tell(done: int, share: float) -> None:
+        if progress is not None:
+            progress(done + share, len(reached) * len(chosen))
+
+    for done, ((start, candidate), bitsum) in enumerate(product(reached, chosen)):
+        found = question.answer(candidate, bitsum, start, partial(tell, done))
+        if isinstance(found, str):
+            reasons[found] = None
+        else:
+            rows.append(found)
+        tell(done, 1.0)
+    short = [candidate for start, candidate in started if start == math.inf]
+    if short:
+        last, floor = short[-1], question.floor(short[-1])
+        why = (
+            f"without any noise they err by {floor:.3g}"
+            if floor >= question.error
+            else f"{question.steps.name} end at {question.steps.value(question.steps.most)}"
+        )
+        bits = last.measured().bits
+        reasons[f"an error of {question.error:.6g} is not reached with {bits:,} bits a user or fewer: {why}."] = None
+    rows.sort(key=lambda row: (row.row.messages_per_user, row.least))
+    return tuple(rows), tuple(reasons)
+
+
+def _asked(error: float | None, margin: float | None, confidence: float | None) -> tuple[float, float | None]:
+    """Return the error that is asked, and the confidence of a margin."""
+    if (error is None) == (margin is None):
+        raise ValueError(f"exactly one of error={error!r} and margin={margin!r} must be given.")
+    if error is not None:
+        if confidence is not None:
+            raise ValueError(f"confidence={confidence!r} must be omitted without margin, which it belongs to.")
+        return check_real("error", error, low=0.0, high=1.0, low_open=True), None
+    assert margin is not None
+    sure = 0.9 if confidence is None else confidence
+    return error_for_margin(margin, sure), sure
+
+
+def _spread(honest_fraction: Number | None) -> float:
+    """Return by how much the noise of all exceeds that of the honest."""
+    if honest_fraction is None:
+        return 1.0
+    honest_users("honest_fraction", honest_fraction, int(ROUND_USERS.value(ROUND_USERS.most)))
+    return 1.0 / math.sqrt(exact_number("honest_fraction", honest_fraction))
+
+
+def least_density_users(
+    kernel: str,
+    dimension: int,
+    budget: BudgetLike,
+    *,
+    error: float | None = None,
+    margin: float | None = None,
+    confidence: float | None = None,
+    bandwidth: float = 1.0,
+    bitsums: Iterable[str] = ("rr",),
+    honest_fraction: Number | None = None,
+    every_rung: bool = True,
+    progress: Progress | None = None,
+) -> LeastDensities:
+    """Find the least number of users, to four digits, with whom a density is estimated this well.
+
+    Parameters
+    ----------
+    kernel, dimension, budget
+        As for `dpverify.planning.kernels.density.plan_density`.
+    error : float, optional
+        The root mean squared error of a density, at most, in (0, 1]: see `planning.rungs.rmse_at_one_point`.
+    margin, confidence : float, optional
+        In place of the error: see `error_for_margin`. The users are then those of each class.
+    bandwidth, bitsums, honest_fraction
+        As for `dpverify.planning.kernels.density.plan_density`.
+    every_rung : bool
+        Whether every number of bits has a row; otherwise only the largest, one for each bitsum.
+    progress : callable, optional
+        `progress(done, total)` in answers, at the start and after every plan: the share of an answer that is under way
+        is a guess.
+
+    Returns
+    -------
+    LeastDensities
+        For each number of bits and bitsum the least number, with the plan that meets what is asked.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If delta is 0.
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> found = least_density_users("inner-product", 32, ("1", "1e-6"), error=0.05)
+    >>> row = found.best
+    >>> row.row.rmse <= 0.05 < row.below.rmse
+    True
+    """
+    budget = Budget.of(budget)
+    kernel = check_kernel(kernel, dimension, bandwidth, budget)
+    wanted, sure = _asked(error, margin, confidence)
+    sigma = least_sigma(budget.epsilon, budget.delta) * _spread(honest_fraction)
+
+    def attempt(candidate: Candidate, bitsum: str, users: str) -> DensityRow:
+        if honest_fraction is not None and exact_number("honest_fraction", honest_fraction) * int(users) < 1:
+            raise InfeasibleBudgetError(f"users={users} are too few for one of them to be honest.")
+        return plan_features(candidate, bitsum, budget, users=int(users), honest_fraction=honest_fraction)
+
+    question = _Question(
+        ROUND_USERS,
+        wanted,
+        attempt,
+        lambda candidate, at: candidate.normal_rmse(max(1, round(at)), sigma),
+        cache(lambda candidate: rmse_at_one_point(candidate.family, candidate.pairs, _MANY, 0.0)),
+    )
+    rows, reasons = _answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress)
+    return LeastDensities(
+        "users",
+        kernel,
+        dimension,
+        None if kernel == "inner-product" else float(bandwidth),
+        budget.exact_epsilon,
+        budget.exact_delta,
+        None,
+        wanted,
+        margin,
+        sure,
+        rows,
+        reasons,
+        honest_fraction,
+    )
+
+
+def least_density_epsilon(
+    kernel: str,
+    dimension: int,
+    delta: Number,
+    *,
+    users: int,
+    error: float | None = None,
+    margin: float | None = None,
+    confidence: float | None = None,
+    bandwidth: float = 1.0,
+    bitsums: Iterable[str] = ("rr",),
+    honest_fraction: Number | None = None,
+    every_rung: bool = True,
+    progress: Progress | None = None,
+) -> LeastDensities:
+    """Find the least epsilon of the whole, to four digits, at which a density is estimated this well.
+
+    Parameters
+    ----------
+    kernel, dimension
+        As for `least_density_users`.
+    delta : number
+        The delta of the whole, in (0, 1).
+    users : int
+        n, at least 1; of each class where a margin is asked.
+    error, margin, confidence, bandwidth, bitsums, honest_fraction, every_rung, progress
+        As for `least_density_users`.
+
+    Returns
+    -------
+    LeastDensities
+        For each number of bits and bitsum the least epsilon in nats, with the plan that meets what is asked.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If delta is 0.
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> found = least_density_epsilon("inner-product", 32, "1e-6", users=2000, error=0.05)
+    >>> row = found.best
+    >>> row.row.rmse <= 0.05 < row.below.rmse
+    True
+    """
+    whole, users = Budget(1, delta), check_integer("users", users, low=1)
+    kernel = check_kernel(kernel, dimension, bandwidth, whole)
+    wanted, sure = _asked(error, margin, confidence)
+    spread = _spread(honest_fraction)
+    if honest_fraction is not None:
+        honest_users("honest_fraction", honest_fraction, users)
+
+    def attempt(candidate: Candidate, bitsum: str, epsilon: str) -> DensityRow:
+        return plan_features(candidate, bitsum, Budget(epsilon, delta), users=users, honest_fraction=honest_fraction)
+
+    question = _Question(
+        EPSILONS,
+        wanted,
+        attempt,
+        lambda candidate, at: candidate.normal_rmse(users, spread * least_sigma(at, whole.delta)),
+        cache(lambda candidate: rmse_at_one_point(candidate.family, candidate.pairs, users, 0.0)),
+    )
+    rows, reasons = _answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress)
+    return LeastDensities(
+        "epsilon",
+        kernel,
+        dimension,
+        None if kernel == "inner-product" else float(bandwidth),
+        None,
+        whole.exact_delta,
+        users,
+        wanted,
+        margin,
+        sure,
+        rows,
+        reasons,
+        honest_fraction,
+    )

@@ -1,0 +1,45 @@
+"""What days add to a schedule whose bits all change together, as the features of points of bounded norm do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpverify.claims.base import MechanismClaims
+from dpverify.guarantee import ThreatModel
+from dpverify.privacy_loss.joint.attained_change import Parts
+from dpverify.privacy_loss.joint.joint_change import JointChange
+
+__all__ = ["joint_days"]
+
+
+def joint_days(
+    protocols: Mapping[int, tuple[Any, MechanismClaims[Any]]],
+    threat_model: ThreatModel,
+    reference_delta: float,
+    upper: Sequence[int],
+    lower: Sequence[int],
+) -> tuple[list[JointChange], Parts]:
+    """Return what bounds the runs of these protocols, one change for each, and what is attained in them at once.
+
+    Parameters
+    ----------
+    protocols : mapping of int to (protocol, MechanismClaims)
+        By number.
+    threat_model : ThreatModel
+        Whose view.
+    reference_delta : float
+        Where accuracy is wanted.
+    upper, lower : sequence of int
+        By number, how many runs each bounds from above and from below.
+    """
+    changes: list[JointChange] = []
+    attained: Parts = ()
+    for number, (protocol, claims) in protocols.items():
+        made = {
+            runs: claims.joint(protocol, threat_model, runs, reference_delta)
+            for runs in {upper[number], lower[number]} - {0}
+        }
+        changes += [made[runs][0] for runs in (upper[number],) if runs]
+        attained += made[lower[number]][1] if lower[number] else ()
+    return changes, attained

@@ -1,0 +1,400 @@
+"""What a schedule costs: days, weeks or releases with different protocols or numbers of users, on the same users.
+
+Days that differ in nothing that matters are one. Where they differ in one number that never costs privacy, such as the
+users of randomized response, and there are many, few are listed (`levels`): a day is bounded from above by the nearest
+listed one with less, and from below by the nearest with more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from dpverify.changes import Full
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
+from dpverify.planning.answers import LEAST_GUESS, PROOF, answered, between, left_out, upper_bound, within_limits
+from dpverify.planning.result import AccountResult, HonestView
+from dpverify.planning.schedules.day import Day, days_of
+from dpverify.planning.schedules.joint_days import joint_days
+from dpverify.planning.schedules.levels import alike, listed_levels
+from dpverify.planning.schedules.over_days import after_days, never_falling
+from dpverify.privacy_loss.composing.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
+from dpverify.privacy_loss.composing.once import OneInstance
+from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.composing.together import Part, Together
+from dpverify.privacy_loss.datasets.covers import Entry, members
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.rounding import UNIT
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
+
+_MOST_SHARP = 8
+"""Up to so many different laws each is listed as sharply as it can be."""
+_SHARE = 1e-12
+"""Of delta, what all laws together may leave out is far below."""
+_MOST_FACTORS = 300
+"""A cumulative curve with fewer laws in all points together is computed as sharply as the whole."""
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A law that is listed: its protocol, and that of the same family with how many users matter."""
+
+    protocol: Any
+    claims: MechanismClaims[Any]
+
+
+class _Family(NamedTuple):
+    """The number of a law, one of its families, what dominates and what is attained, and how often a run meets it."""
+
+    law: int
+    entries: Sequence[Entry]
+    attained: Sequence[PrivacyLossDistribution]
+    copies: int
+
+
+class Schedule:
+    """Days on the same users, in all or in at most some of which a user takes part.
+
+    Parameters
+    ----------
+    days : sequence of Day or of (protocol, count)
+        In the order in which they run.
+    at_most : int, optional
+        In how many runs the same user takes part at most; in all when omitted.
+    threat_model : ThreatModel or str, optional
+        One that all protocols are accounted for; the first such when omitted.
+    honest : int, optional
+        Of each day that does not say it, how many users follow the protocol, at least.
+
+    Raises
+    ------
+    ValueError
+        If no adversary is accounted for all days, or `at_most` is not in [1, the number of runs].
+    """
+
+    def __init__(
+        self,
+        days: Sequence[Any],
+        at_most: int | None = None,
+        threat_model: ThreatModel | str | None = None,
+        honest: int | None = None,
+    ) -> None:
+        self.days = tuple(
+            day if honest is None or day.honest is not None else dataclasses.replace(day, honest=honest)
+            for day in days_of(days)
+        )
+        self.runs = sum(day.count for day in self.days)
+        self.at_most = self.runs if at_most is None else check_integer("at_most", at_most, low=1, high=self.runs)
+        self._claims = [mechanism_claims_of(day.protocol) for day in self.days]
+        known = [claims.adversaries(day.protocol) for claims, day in zip(self._claims, self.days, strict=True)]
+        common = [adversary for adversary in known[0] if all(adversary in others for others in known)]
+        if not common:
+            told = sorted({f"{c.name}: {', '.join(k)}" for c, k in zip(self._claims, known, strict=True)})
+            raise ValueError(f"days contradict each other: no threat model is accounted for all ({'; '.join(told)}).")
+        self.threat_model = (
+            common[0] if threat_model is None else check_choice("threat_model", threat_model, common, where=" here")
+        )
+        self._assign()
+        self._joint = {
+            number: (law.protocol, law.claims)
+            for number, law in enumerate(self._listed)
+            if not self.uniform and law.claims.changes_jointly(law.protocol, self.threat_model)
+        }
+        if self._joint and self.at_most < self.runs:
+            names = ", ".join(sorted({claims.name for _, claims in self._joint.values()}))
+            raise ValueError(f"at_most={at_most!r} must be omitted: the joint changes of {names} are met in all runs.")
+        self._found_for = math.inf
+        self._families_known: list[_Family] = []
+        self._laws: SeveralLaws | None = None
+
+    def _assign(self) -> None:
+        """Choose what is listed, and for each day which law is above it and which is below."""
+        kinds: dict[type, list[tuple[int, bool, Any]]] = {}
+        for index, day in enumerate(self.days):
+            # What is left of it among the honest: two protocols where a share of the noise is no float.
+            ends = HonestView.of(day.protocol, day.honest, self.threat_model).protocols
+            for upper, protocol in ((True, ends[0]), (False, ends[-1])):
+                kinds.setdefault(type(protocol), []).append((index, upper, protocol))
+        self._listed: list[_Law] = []
+        self._above, self._below = [0] * len(self.days), [0] * len(self.days)
+        for kind in kinds.values():
+            claims = self._claims[kind[0][0]]
+            for axis, chosen in alike([protocol for _, _, protocol in kind], claims):
+                of_group = [kind[number] for number in chosen]
+                values = [getattr(protocol, axis) if axis else 0 for _, _, protocol in of_group]
+                levels = listed_levels(values, axis)
+                start = len(self._listed)
+                first = of_group[0][2]
+                for level in levels:
+                    self._listed.append(_Law(dataclasses.replace(first, **{axis: level}) if axis else first, claims))
+                for (index, upper, _), value in zip(of_group, values, strict=True):
+                    if upper:
+                        self._above[index] = start + bisect_right(levels, value) - 1
+                    else:
+                        self._below[index] = start + bisect_left(levels, value)
+
+    def _counts(self, runs: int) -> tuple[list[int], list[int]]:
+        """Return how many of the first runs each law bounds from above, and from below."""
+        upper, lower = [0] * len(self._listed), [0] * len(self._listed)
+        for day, above, below in zip(self.days, self._above, self._below, strict=True):
+            taken = min(day.count, runs)
+            upper[above] += taken
+            lower[below] += taken
+            runs -= taken
+        return upper, lower
+
+    @cached_property
+    def _largest(self) -> list[Interval]:
+        """The largest loss of each listed law."""
+        return [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all days have the same law, up to what a share of the noise is rounded by."""
+        return len(set(self._above)) == len(set(self._below)) == 1
+
+    def largest_loss(self, runs: int) -> Interval:
+        """Return the largest loss of the first runs: the sum of those that are largest, one by one."""
+        ends = []
+        for side, numbers in zip(("lower", "upper"), self._counts(runs)[::-1], strict=True):
+            left, parts = min(self.at_most, runs), []
+            found = [(getattr(loss, side), count) for loss, count in zip(self._largest, numbers, strict=True)]
+            for loss, count in sorted(found, reverse=True):
+                parts.append((min(count, left), Interval(loss, loss)))
+                left -= parts[-1][0]
+            ends.append(total(parts))
+        return Interval.proved(ends[0].lower, ends[1].upper)
+
+    def curve(
+        self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None, *, quick: bool = False
+    ) -> PrivacyCurve:
+        """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta."""
+        number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
+        most, reference_delta = min(self.at_most, number), max(reference_delta, LEAST_GUESS)
+        if self.uniform:
+            ends = [
+                law.claims.curve(
+                    law.protocol,
+                    Full(most),
+                    self.threat_model,
+                    relative_width=relative_width,
+                    reference_delta=reference_delta,
+                )
+                for law in (self._listed[number] for number in dict.fromkeys((self._above[0], self._below[0])))
+            ]
+            return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
+
+        def exact() -> PrivacyCurve:
+            if self._joint:
+                return self._together(reference_delta, relative_width, *self._counts(number))
+            laws = self._families(reference_delta, relative_width)
+            (upper, met), (lower, _) = (self._counted(counts) for counts in self._counts(number))
+            if most == number:
+                return SeveralComposition(laws, upper, lower, quick=quick)
+            # So many runs meet no more instances than that, and so many instances are met in no more runs.
+            return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most, quick=quick)
+
+        return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
+
+    def _together(
+        self, reference_delta: float, relative_width: float, upper: Sequence[int], lower: Sequence[int]
+    ) -> PrivacyCurve:
+        """Return the curve of so many runs of each law, some of which change their bits jointly."""
+        changes, attained = joint_days(self._joint, self.threat_model, reference_delta, upper, lower)
+        parts: list[Part] = [*changes]
+        if len(self._joint) < len(self._listed):
+            laws = self._families(reference_delta, relative_width)
+            above, below = self._counted(upper)[0], self._counted(lower)[0]
+            if not changes:  # in the first runs
+                return SeveralComposition(laws, above, below)
+            attained += tuple(laws.attained(below))
+            parts += laws.parts(above)
+        return Together(parts, attained, reference_delta)
+
+    def _counted(self, counts: Sequence[int]) -> tuple[list[int], int]:
+        """Return counts of runs by family, of which one run may meet several, and how many instances it meets at most.
+
+        Families that a run of one law meets and a run of another does not are met as often as runs are of the law.
+        """
+        met = Counter[int]()
+        for family in self._families_known:
+            met[family.law] += family.copies
+        return [counts[family.law] * family.copies for family in self._families_known], max(met.values(), default=1)
+
+    def _listing(self, reference_delta: float) -> list[_Family]:
+        """Return the families of all listed laws, with the number of the law, made once unless delta falls much."""
+        if self._found_for > 2.0 * reference_delta:
+            tail = _SHARE * reference_delta / self.runs
+            loose = len(self._listed) > _MOST_SHARP
+            self._found_for, self._laws = reference_delta, None
+            self._families_known = [
+                family
+                for number, law in enumerate(self._listed)
+                if number not in self._joint
+                for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
+            ]
+        return self._families_known
+
+    def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
+        found = self._listing(reference_delta)
+        if self._laws is None:
+            self._laws = SeveralLaws(
+                [family.entries for family in found],
+                [family.attained for family in found],
+                self._counted(self._counts(self.runs)[0])[0],
+                relative_width=max(relative_width, 1e-5),
+                reference_delta=reference_delta,
+            )
+        return self._laws
+
+    def basic_epsilon(self, delta: float) -> float:
+        """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
+
+        An upper bound, of the same laws.
+        """
+        share = delta / self.at_most * (1.0 - 2.0 * UNIT)
+        if self.uniform:
+            law = self._listed[0]
+            with within_limits(law.claims.name):
+                curve = law.claims.curve(law.protocol, Full(1), self.threat_model, reference_delta=share)
+                one = curve.epsilon(share).upper
+            return total([(self.at_most, Interval(one, one))]).upper
+        epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+        for number, (protocol, claims) in self._joint.items():
+            with within_limits(claims.name):
+                curve = claims.curve(protocol, Full(1), self.threat_model, reference_delta=share)
+                epsilons[number] = curve.epsilon(share).upper
+        most = self._counted([1] * len(self._listed))[1]
+        for number, entries, _, copies in found:
+            pairs = [pair for entry in entries for pair in members(entry)]
+            one = OneInstance([pairs], pairs).epsilon_upper(share / most)
+            epsilons[number] = total(
+                [(1, Interval(epsilons[number], epsilons[number])), (copies, Interval(one, one))]
+            ).upper
+        left, parts = self.at_most, []
+        for epsilon, count in sorted(zip(epsilons, self._counts(self.runs)[0], strict=True), reverse=True):
+            parts.append((min(left, count), Interval(epsilon, epsilon)))
+            left -= parts[-1][0]
+        return total(parts).upper
+
+
+def _met(law: int, families: Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]) -> Iterator[_Family]:
+    """Yield the families of a run, each once and with how often it is met."""
+    copies = Counter(map(id, families))
+    for family in {id(family): family for family in families}.values():
+        yield _Family(law, *family, copies[id(family)])
+
+
+@dataclass(frozen=True)
+class ScheduleResult(AccountResult):
+    """What a schedule really gives: an `AccountResult` of all its days, in which a user may take part in a few only.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The days.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_table"
+    rows_by: ClassVar[str] = "days"
+    figure_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_figure"
+
+    schedule: Schedule = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def users(self) -> int | None:
+        """Nothing: each day has its own."""
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values, each protocol by name and parameters."""
+        shown = super().to_dict()
+        for name in ("protocol", "users", "honest", "parameters"):
+            del shown[name]
+        days = [
+            {
+                "protocol": claims.name,
+                "users": getattr(day.protocol, "users", None),
+                "parameters": claims.parameters(day.protocol),
+                "count": day.count,
+                "honest": day.honest,
+            }
+            for day in self.schedule.days
+            for claims in [mechanism_claims_of(day.protocol)]
+        ]
+        return {"days": days, "runs": self.schedule.runs, "at_most": self.schedule.at_most, **shown}
+
+    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
+        """Return epsilon at other deltas, enclosed."""
+        with within_limits(self.name):
+            curve = self.schedule.curve(min(deltas), 1e-3)
+            return [curve.epsilon(delta) for delta in deltas]
+
+    def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
+        """Return epsilon after so many runs, enclosed, at the delta of the whole.
+
+        Parameters
+        ----------
+        runs : sequence of int, optional
+            After how many; when omitted see `dpverify.planning.schedules.over_days.after_days`.
+
+        Raises
+        ------
+        ValueError
+            If delta was not what was given, or is 0.
+        """
+        if self.asked != "delta" or not self.at:
+            given = f"{self.asked}={float(self.at)!r}"
+            raise ValueError(f"{given} must be a delta above 0 for a curve over the days.")
+        chosen = after_days([day.count for day in self.schedule.days]) if runs is None else runs
+        quick = len(chosen) * len(self.schedule._listed) > _MOST_FACTORS
+        known = {self.schedule.runs: self.epsilon}
+        with within_limits(self.name):
+            for number in sorted(set(chosen) - set(known)):
+                curve = self.schedule.curve(self.delta.lower, 1e-5, number, quick=quick)
+                known[number] = between(curve.epsilon, self.delta)
+        found = never_falling(known)
+        return [(number, found[number]) for number in chosen]
+
+
+def account_schedule(
+    schedule: Schedule,
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    relative_width: float = 1e-6,
+) -> ScheduleResult:
+    """Compute what a schedule gives, as an interval that contains the truth; see `account`."""
+    with within_limits("this schedule"):
+        asked: Literal["epsilon", "delta"]
+        asked, exact, made, point, statement = answered(
+            lambda reference: schedule.curve(reference, relative_width),
+            lambda: LargestLossCurve(schedule.largest_loss(schedule.runs), Full(1)),
+            delta,
+            epsilon,
+        )
+    names = sorted({mechanism_claims_of(day.protocol).name for day in schedule.days})
+    listed = "one law" if schedule.uniform else f"{len(schedule._listed)} laws listed"
+    notes = (f"any in each run, and any of them in different runs; {listed}", *left_out(made))
+    return ScheduleResult(
+        " and ".join(names),
+        tuple(day.protocol for day in schedule.days),
+        {},
+        Full(schedule.at_most),
+        *point,
+        upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF),
+        asked,
+        exact,
+        notes,
+        schedule=schedule,
+    )

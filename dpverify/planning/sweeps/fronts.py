@@ -1,0 +1,267 @@
+"""Error against messages: which plans no other beats in both, and which of them to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar, TypeVar
+
+from dpverify.changes import Change
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.planning.answers import change_of
+from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import FailedPlan, attempted
+from dpverify.shown import Drawn
+from protocols.validation import check_choice, check_integer, check_real
+
+__all__ = ["MARGINS", "SHUFFLED", "Front", "Knee", "front", "knee", "undominated"]
+
+_Row = TypeVar("_Row")
+_Measure = Callable[[_Row], float]
+
+SHUFFLED = ("rr", "3nb", "nb", "poisson")
+"""Bitsums that need no trusted curator and gain from the shuffler; at delta > 0 pure sends what 3nb does."""
+MARGINS = (0.004, 0.01, 0.03, 0.1, 0.3)
+"""How far above its infimum the error of a plan on the front is, for the bitsums that trade it for messages."""
+WITHIN = 0.05
+"""How much more error than the least the recommended plan may have."""
+
+
+@dataclass(frozen=True)
+class Knee:
+    """Which row to take, and why.
+
+    Parameters
+    ----------
+    row : PlanRow or DensityRow
+        The recommended one.
+    reason : str
+        What it costs, and what it saves, against the row of least error.
+    """
+
+    row: Any
+    reason: str
+
+
+def undominated(rows: Iterable[_Row], messages: _Measure[_Row], error: _Measure[_Row]) -> tuple[_Row, ...]:
+    """Return the rows that no other one with as few messages or fewer has as little error as, by messages."""
+    found: list[_Row] = []
+    for row in sorted(rows, key=lambda row: (messages(row), error(row))):
+        if not found or error(row) < error(found[-1]):
+            found.append(row)
+    return tuple(found)
+
+
+def knee(
+    front: Sequence[_Row],
+    messages: _Measure[_Row],
+    error: _Measure[_Row],
+    within: float = WITHIN,
+    *,
+    what: str = "error",
+) -> Knee:
+    """Return the row of fewest messages whose error is within a share of the least, and what that saves.
+
+    Parameters
+    ----------
+    front : sequence of rows
+        As `undominated` returns them; not empty.
+    messages, error : callable
+        What a row costs, and how much it errs.
+    within : float
+        The share.
+    what : str
+        What is called the error.
+    """
+    best = front[-1]
+    row = next(row for row in front if error(row) <= (1.0 + within) * error(best))
+    if row is best:
+        alone = len(front) == 1
+        why = (
+            f"the least {what}, and the fewest messages"
+            if alone
+            else f"no other row is within {within:.0%} of its {what}"
+        )
+        return Knee(row, why)
+    more, share = error(row) / error(best) - 1.0, messages(row) / messages(best)
+    return Knee(row, f"knee: {more:.1%} more {what} than the best row, {share:.3g} of its messages")
+
+
+@dataclass(frozen=True)
+class Front(Drawn):
+    """What one budget buys, by error and by messages.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget of the whole composition.
+    users, instances : int
+        n and I.
+    change : Full or L2Bounded
+        What one user's replacement changes.
+    rows : tuple of PlanRow
+        All plans, the fewest messages first.
+    failures : tuple of FailedPlan
+        Bitsums without a plan, with the reason.
+    within : float
+        How much more error than the least the recommended row may have.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.fronts:front_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.fronts:front_figure"
+
+    budget: Budget
+    users: int
+    instances: int
+    change: Change
+    rows: tuple[PlanRow, ...]
+    failures: tuple[FailedPlan, ...]
+    within: float
+
+    @property
+    def front(self) -> tuple[PlanRow, ...]:
+        """The rows that no other with as few messages or fewer has as little error as."""
+        return undominated(self.rows, _messages, _error)
+
+    @property
+    def best(self) -> PlanRow:
+        """The row of least error."""
+        return self.front[-1]
+
+    @property
+    def recommended(self) -> Knee:
+        """The row of fewest messages among those within the share of the least error, and the reason."""
+        return knee(self.front, _messages, _error, self.within)
+
+    def fewest(self, rmse: float) -> PlanRow | None:
+        """Return the row of fewest messages whose error, in users, is at most this; None if there is none."""
+        return next((row for row in self.rows if row.bitsum_rmse <= rmse), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
+        front, chosen = set(map(id, self.front)), self.recommended
+        return {
+            "budget": self.budget.to_dict(),
+            "users": self.users,
+            "instances": self.instances,
+            "change": self.change.to_dict(),
+            "within": self.within,
+            "reason": chosen.reason,
+            "rows": [
+                {**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen.row} for row in self.rows
+            ],
+            "failures": [row.to_dict() for row in self.failures],
+        }
+
+
+def _messages(row: PlanRow) -> float:
+    return row.messages_per_user
+
+
+def _error(row: PlanRow) -> float:
+    return row.bitsum_rmse
+
+
+def front(
+    budget: BudgetLike,
+    *,
+    users: int,
+    instances: int,
+    bitsums: Iterable[str] = SHUFFLED,
+    margins: Iterable[float] = MARGINS,
+    within: float = WITHIN,
+    squared_change: Number | None = None,
+    ball: bool = False,
+    sparsity: int = 1,
+    threat_model: ThreatModel | str | None = None,
+    honest_fraction: Number | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Front:
+    """Plan for the Pareto front of error against messages, and recommend one of its rows.
+
+    Every row is a plan of `dpverify.planning.plan.plan`, proved like any. More messages than those of the first margin
+    gain less error than that margin.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        The budget of the whole composition.
+    users, instances : int
+        n and I, at least 1.
+    bitsums : iterable of str
+        Which protocols; those that need no trusted curator by default.
+    margins : iterable of float
+        How far above its infimum the error is, each in (0, 1], for the protocols that trade it for messages.
+    within : float
+        The recommended row is the one of fewest messages whose error is at most this share above the least.
+    squared_change, ball, sparsity, threat_model, honest_fraction
+        As in `dpverify.planning.plan.plan`.
+    progress : callable, optional
+        `progress(done, total)` in plans, after every plan.
+
+    Returns
+    -------
+    Front
+        The plans that no other beats in both error and messages, and the recommended one with its reason.
+
+    Raises
+    ------
+    ValueError
+        If `bitsums` is empty.
+    InfeasibleBudgetError
+        If no bitsum meets the budget, with all reasons.
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> found = front(("1", "1e-6"), users=10_000, instances=1, bitsums=["rr", "3nb"], margins=[0.01])
+    >>> [row.bitsum for row in found.front]
+    ['rr', '3nb']
+    >>> found.recommended.row.bitsum
+    '3nb'
+    """
+    budget = Budget.of(budget)
+    users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
+    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
+    if not chosen:
+        raise ValueError("bitsums=[] must have at least one entry.")
+    check_real("within", within, low=0.0)
+    # By margin first: what protocols share of a search is remembered for a few of them.
+    asked = list(product([check_real("margins", each, low=0.0, high=1.0, low_open=True) for each in margins], chosen))
+    rows: dict[tuple[str, float, float], PlanRow] = {}
+    failures: dict[str, FailedPlan] = {}
+    for done, (margin, bitsum) in enumerate(asked, 1):
+        row = attempted(
+            bitsum,
+            budget,
+            users=users,
+            instances=instances,
+            error_margin=margin,
+            squared_change=squared_change,
+            ball=ball,
+            sparsity=sparsity,
+            threat_model=threat_model,
+            honest_fraction=honest_fraction,
+        )
+        if isinstance(row, FailedPlan):
+            failures.setdefault(bitsum, row)
+        else:
+            # A protocol that has nothing to trade is planned alike for every margin.
+            rows.setdefault((bitsum, row.messages_per_user, row.bitsum_rmse), row)
+        if progress is not None:
+            progress(done, len(asked))
+    if not rows:
+        raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in failures.values())))
+    planned = {row.bitsum for row in rows.values()}
+    return Front(
+        budget,
+        users,
+        instances,
+        change_of(instances * sparsity, squared_change, ball),
+        tuple(sorted(rows.values(), key=lambda row: (row.messages_per_user, row.bitsum_rmse))),
+        tuple(row for bitsum, row in failures.items() if bitsum not in planned),
+        within,
+    )

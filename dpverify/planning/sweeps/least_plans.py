@@ -1,0 +1,115 @@
+"""What `dpverify.planning.sweeps.least` returns: the least of something for an error, by protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from dpverify.changes import Change
+from dpverify.guarantee import Number, exact_number
+from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import FailedPlan
+from dpverify.shown import Drawn
+
+__all__ = ["Least", "LeastPlans"]
+
+
+@dataclass(frozen=True)
+class Least:
+    """One protocol's answer.
+
+    Parameters
+    ----------
+    least : float
+        The least number of users, epsilon or messages.
+    row : PlanRow
+        The plan that meets what is asked with so much.
+    less : float or None
+        One step less; None where the answer is the least that is looked for, and for messages, which have no steps.
+    below : PlanRow, FailedPlan or None
+        What is planned with that, which does not meet what is asked.
+    """
+
+    least: float
+    row: PlanRow
+    less: float | None = None
+    below: PlanRow | FailedPlan | None = None
+
+    @property
+    def bitsum(self) -> str:
+        """The protocol's name."""
+        return self.row.bitsum
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan's fields as plain JSON values, behind "least" and "one_less"."""
+        below: dict[str, Any] | None = None
+        if isinstance(self.below, PlanRow):
+            below = {"value": self.less, "bitsum_rmse": self.below.bitsum_rmse}
+        elif self.below is not None:
+            below = {"value": self.less, "error": self.below.error}
+        return {"least": self.least, "one_less": below, **self.row.to_dict()}
+
+
+@dataclass(frozen=True)
+class LeastPlans(Drawn):
+    """The least of something for an error, by protocol.
+
+    Parameters
+    ----------
+    asked : {"users", "epsilon", "messages"}
+        What is as little as possible.
+    epsilon, delta : Number or None
+        The budget of the whole; epsilon is None where it is asked.
+    users : int or None
+        n; None where it is asked.
+    instances : int
+        I.
+    change : Full or L2Bounded
+        What one user's replacement changes.
+    rmse, error : float or None
+        The largest error of one bitsum, in users or as a share of all of them; one of the two.
+    rows : tuple of Least or FailedPlan
+        One per protocol, as asked.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.least:least_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.least:least_bars"
+
+    asked: Literal["users", "epsilon", "messages"]
+    epsilon: Number | None
+    delta: Number
+    users: int | None
+    instances: int
+    change: Change
+    rmse: float | None
+    error: float | None
+    rows: tuple[Least | FailedPlan, ...]
+
+    @property
+    def found(self) -> tuple[Least, ...]:
+        """The rows that are answers."""
+        return tuple(row for row in self.rows if isinstance(row, Least))
+
+    @property
+    def failures(self) -> tuple[FailedPlan, ...]:
+        """The rows that are not."""
+        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
+
+    @property
+    def best(self) -> Least:
+        """The answer of the protocol that needs least."""
+        return min(self.found, key=lambda row: row.least)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; a row without an answer has the key "error"."""
+        return {
+            "asked": self.asked,
+            "epsilon": None if self.epsilon is None else float(exact_number("epsilon", self.epsilon)),
+            "delta": float(exact_number("delta", self.delta)),
+            "users": self.users,
+            "instances": self.instances,
+            "change": self.change.to_dict(),
+            "rmse": self.rmse,
+            "relative_error": self.error,
+            "rows": [row.to_dict() for row in self.rows],
+        }

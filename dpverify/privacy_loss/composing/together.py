@@ -1,0 +1,204 @@
+"""Changes of many kinds composed with each other: bounded along one contour, and attained from below.
+
+`contour` bounds a divergence by a sum over the nodes of a line, with weights w >= 0, of the modulus of the product's
+moment generating function. Let the product have K parts, each of which may choose what it is by itself: the pairs of
+its instances, or the moves of a joint change. For shares `l_1 + ... + l_K = 1` Hoelder's inequality says
+
+    sum_z w_z prod_k |phi_k(z)| <= prod_k (sum_z w_z |phi_k(z)|^(1/l_k))^l_k,
+
+so each part is bounded alone. What lies beyond the last node is one more term. Any shares give a bound; it is sharp
+where the logarithms are in the same proportion at all nodes, as those of losses next to normal are. So they are taken
+in the proportion of the first node's.
+
+A part of m instances, each of which may present any of some pairs (`AnyOf`), is as many parts of a share of l/m, and
+each of these at most the largest of its pairs: the worst pair in all instances, no supremum of their profiles. A joint
+change has `ln|phi|` over its share in the place of `ln|phi|`, as linear in what the moves cost (`joint_change`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from dpverify.privacy_loss.joint.attained_change import Parts, composed
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.windows.characteristic import LossAtoms
+from dpverify.privacy_loss.windows.contour import Contour
+from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
+from dpverify.privacy_loss.windows.saddle import LossMoments
+from dpverify.rounding import SUBNORMAL, UNIT
+from dpverify.search import least_argument
+from protocols.validation import check_integer, check_real
+
+__all__ = ["AnyOf", "Part", "Together"]
+
+_SMOOTHING = 1e-3
+"""The extra variance of the total loss, relatively: half of that is what it costs of epsilon. Far from the tilt, where
+less smoothing would need them, cells of joint changes are loose."""
+_PERIOD = 7.0
+"""Between the terms of Poisson's sum, in standard deviations of the total loss."""
+_TILT_STEP = 0.02
+"""Logarithms of tilts are multiples of this, so that queries next to each other share one."""
+_LEAST_DEVIATION = 1e-100
+_GRAINS = 2**20
+"""Shares are multiples of one over this, at least one of them, so that they add up to 1 exactly."""
+
+
+class Part(Protocol):
+    """What is composed with other parts: `log_integral` is ln J as for `Contour`, over a share."""
+
+    @property
+    def left_out(self) -> float:
+        """An upper bound on the mass of losses that are infinite, unknown, or in no atom."""
+
+    @property
+    def deviation(self) -> float:
+        """About the standard deviation of the total loss, positive."""
+
+    def estimate(self, tilt: float) -> tuple[float, float]:
+        """Return about the exponent at the first node, and the deviation of the tilted loss."""
+
+    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
+        """Return ln J on a contour, of moduli to the power of one over the share."""
+
+
+class AnyOf:
+    """Instances each of which presents a pair that one of some laws dominates.
+
+    Parameters
+    ----------
+    laws : sequence of PrivacyLossDistribution or GridPrivacyLoss
+        At least one.
+    instances : int
+        How many.
+    """
+
+    def __init__(self, laws: Sequence[PrivacyLossDistribution | GridPrivacyLoss], instances: int) -> None:
+        if not laws:
+            raise ValueError("laws is empty, but must hold at least one distribution.")
+        self._instances = check_integer("instances", instances, low=1)
+        self._atoms = [LossAtoms.of(law.losses, law.masses) for law in laws]
+        self._moments = [LossMoments(atoms.losses, atoms.log_masses) for atoms in self._atoms]
+        self._loss_error = instances * max(law.loss_error for law in laws) * (1.0 + 4.0 * UNIT)
+        error = max(law.relative_error for law in laws) + 4.0 * UNIT
+        self._log_growth = -instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
+        self.left_out = instances * max(law.unbounded_mass for law in laws) * (1.0 + 8.0 * UNIT)
+
+    @cached_property
+    def deviation(self) -> float:
+        """About the standard deviation of the total loss, positive."""
+        return max(self.estimate(0.0)[1], _LEAST_DEVIATION)
+
+    def estimate(self, tilt: float) -> tuple[float, float]:
+        """Return about the exponent at the first node, and the deviation of the tilted loss."""
+        found = [moments.at(tilt) for moments in self._moments]
+        largest = self._instances * max(log_mgf for log_mgf, _, _ in found)
+        return largest, math.sqrt(self._instances * max(variance for _, _, variance in found))
+
+    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
+        """Return ln J on a contour, of moduli to the power of one over the share."""
+        lines = [atoms.along(contour.nodes).log_moduli for atoms in self._atoms]
+        largest = float(contour.log_integral(self._instances / share * np.array(lines)).max())
+        charges = (self._log_growth + contour.tilt * self._loss_error) / share
+        return largest + charges + 8.0 * UNIT * (abs(largest) + charges)
+
+
+class Together:
+    """The privacy curve of independent parts.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        At least one: joint changes, and instances of families of pairs.
+    attained : Parts
+        Pairs that datasets attain at once, and how often each: for the lower end, which is trivial without any.
+    reference_delta : float
+        Where the lower end shall be sharp.
+    """
+
+    def __init__(self, parts: Sequence[Part], attained: Parts, reference_delta: float) -> None:
+        if not parts:
+            raise ValueError("parts is empty, but must hold at least one.")
+        self._parts, self._attained, self._reference = parts, attained, reference_delta
+        self._infinite = sum(part.left_out for part in parts)
+        self._known: dict[float, float] = {}
+
+    def _log_integral(self, tilt: float) -> float:
+        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
+        if tilt not in self._known:
+            estimates = [part.estimate(tilt) for part in self._parts]
+            deviation = max(math.hypot(*(spread for _, spread in estimates)), _LEAST_DEVIATION)
+            contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2, period=_PERIOD)
+            logs = [
+                (share, part.log_integral(contour, share))
+                for part, share in zip(self._parts, _shares([exponent for exponent, _ in estimates]), strict=True)
+            ]
+            rounding = 4.0 * UNIT * len(logs) * sum(share * abs(log) for share, log in logs)
+            self._known[tilt] = sum(share * log for share, log in logs) + rounding
+        return self._known[tilt]
+
+    def _least(self, cost: Callable[[float, float], float]) -> float:
+        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
+
+        def estimated(log_tilt: float) -> float:
+            tilt = math.exp(log_tilt)
+            estimates = [part.estimate(tilt) for part in self._parts]
+            spread = max(math.hypot(*(spread for _, spread in estimates)), _LEAST_DEVIATION)
+            exponent = sum(exponent for exponent, _ in estimates)
+            # The integral of a Gaussian over a kernel that is wider.
+            return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
+
+        width = math.hypot(*(part.deviation for part in self._parts))
+        best = least_argument(estimated, math.log(0.3 / width), math.log(100.0 / width))
+        self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
+        return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the largest hockey-stick divergence at a real epsilon, in nats, as a proved interval."""
+        check_real("epsilon", epsilon)
+
+        def log_delta(log_integral: float, tilt: float) -> float:
+            return log_integral - tilt * epsilon + 8.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
+
+        upper = 1.0
+        if self._infinite < 1.0:
+            upper = math.exp(min(self._least(log_delta), 0.0)) + self._infinite
+            upper = min(1.0, upper * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+        return Interval.proved(0.0 if self._lower is None else self._lower.delta(epsilon).lower, upper)
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the least epsilon >= 0, in nats, at which that divergence is at most delta, as a proved interval."""
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        lower = 0.0 if self._lower is None else self._lower.epsilon(delta).lower
+        left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
+        if left <= 0.0:
+            return Interval.proved(lower, math.inf)
+        wanted = math.log(left)
+
+        def epsilon(log_integral: float, tilt: float) -> float:
+            return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
+
+        return Interval.proved(lower, max(self._least(epsilon) * (1.0 + 4.0 * UNIT), 0.0))
+
+    @cached_property
+    def _lower(self) -> PrivacyCurve | None:
+        if not self._attained:
+            return None
+        try:
+            return composed(self._attained, self._reference)
+        except CapacityError:
+            return None
+
+
+def _shares(exponents: Sequence[float]) -> list[float]:
+    """Return shares in about the proportion of these numbers, each positive, that add up to 1 exactly."""
+    largest = max(*exponents, SUBNORMAL) if len(exponents) > 1 else 1.0
+    sizes = [max(exponent, 1e-6 * largest) for exponent in exponents]
+    grains = [max(int(_GRAINS * size / sum(sizes)), 1) for size in sizes]
+    grains[grains.index(max(grains))] += _GRAINS - sum(grains)
+    return [grain / _GRAINS for grain in grains]

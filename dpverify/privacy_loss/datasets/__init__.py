@@ -1,0 +1,1 @@
+"""Which pairs dominate every dataset of flipped bits? Cells of hidden users, and chords between datasets."""

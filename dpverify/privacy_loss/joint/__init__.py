@@ -1,0 +1,1 @@
+"""What does a change of bounded norm reveal? Rates of losses along a contour, the largest move, attained changes."""

@@ -1,0 +1,125 @@
+"""A profile from moment generating functions along one line of the complex plane: no grid of total losses.
+
+For two finite measures, L the loss of the first against the second, under the first, and z = theta + is, theta > 1,
+
+    d(x) := e^((theta-1) x) H_x = e^((theta-1) x) E[(1 - e^(x-L))+]   has   int d(x) e^(isx) dx = phi(z) / (z (z-1)),
+
+with `phi(z) = E[e^((z-1) L)]`. Losses of a product add up: its phi is the product of those of its factors.
+
+**Quadrature without an error term.** Poisson's summation formula, at any spacing w of the nodes z_k = theta + ikw:
+
+    sum over integers j of d(x + 2 pi j / w) = (w / 2 pi) sum over integers k of phi(z_k) e^(-ikwx) / (z_k (z_k - 1)).
+
+All terms on the left are >= 0, and d(x) is one of them: the sum on the right *is* an upper bound, and so is that of
+moduli, or of any bounds on them. The spacing decides how sharp it is, not whether it holds.
+
+**Tail.** Multiplying the likelihood ratio by an independent e^X of mean 1 under the second law, X normal of variance v,
+only adds to the profile (Jensen: E[(l e^X - a)+] >= (l - a)+), and multiplies phi by e^(v z (z-1) / 2), of modulus
+e^(v (theta (theta-1) - s^2) / 2). So d is smooth and decays exponentially on both sides, which the formula needs.
+Beyond the last node, at s = S, `|phi(theta + is)| <= phi(theta)`, and the terms at both signs of s are at most
+phi(theta) e^(v theta (theta-1) / 2) times `(w / pi) sum e^(-v s^2/2) / s^2 <= e^(-v S^2/2) / (pi S)`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy_loss.windows.characteristic import Nodes
+from dpverify.rounding import UNIT, summation_error
+
+__all__ = ["Contour"]
+
+_PERIOD = 9.0
+"""In standard deviations of the total loss: how far apart the terms of Poisson's sum are, unless told otherwise."""
+_POLE = 0.4
+"""The largest spacing in units of the tilt."""
+_LOG_TAIL = -16.0
+"""Beyond the last node the normal factor has fallen to this, as a logarithm."""
+_MOST_NODES = 2**14
+
+
+@dataclass(frozen=True)
+class Contour:
+    """The nodes of one sum, and the variance that makes it end.
+
+    Parameters
+    ----------
+    tilt : float
+        theta - 1, positive.
+    spacing : float
+        w, positive.
+    count : int
+        Nodes at s = 0, w, ..., (count - 1) w; those at -s have conjugate values.
+    smoothing : float
+        v, positive.
+    """
+
+    tilt: float
+    spacing: float
+    count: int
+    smoothing: float
+
+    @classmethod
+    def at(cls, tilt: float, deviation: float, smoothing: float, *, period: float | None = None) -> Contour:
+        """Return nodes that suit a total loss of this standard deviation, tilted; any give a bound.
+
+        The nearest other terms of Poisson's sum are `period` standard deviations away.
+        """
+        # The kernel 1/(z (z-1)) has a pole `tilt` away from the line, which the nodes must resolve, too.
+        spacing = min(2.0 * math.pi / ((_PERIOD if period is None else period) * deviation), _POLE * tilt)
+        count = math.ceil(math.sqrt(-2.0 * _LOG_TAIL / smoothing) / spacing) + 1
+        return cls(tilt, spacing, min(count, _MOST_NODES), smoothing)
+
+    @property
+    def nodes(self) -> Nodes:
+        """Where the moment generating functions of the loss are wanted: z - 1."""
+        return Nodes(self.tilt, self.spacing, self.count)
+
+    @property
+    def gain(self) -> float:
+        """What the smoothing multiplies the first node by, as a logarithm."""
+        return 0.5 * self.smoothing * (1.0 + self.tilt) * self.tilt
+
+    @cached_property
+    def log_weights(self) -> NDArray[np.float64]:
+        """What multiplies the nodes, those at -s included, without the gain and as logarithms, shape (count,)."""
+        square = self.nodes.heights**2
+        kernel = 0.5 * (np.log((1.0 + self.tilt) ** 2 + square) + np.log(self.tilt**2 + square))
+        weights = math.log(self.spacing / math.pi) - 0.5 * self.smoothing * square - kernel
+        weights[0] -= math.log(2.0)
+        return np.asarray(weights)
+
+    @property
+    def log_tail(self) -> float:
+        """The weight of the first node for all that lies beyond the last one, as a logarithm."""
+        last = self.spacing * (self.count - 1)
+        return -0.5 * self.smoothing * last * last - math.log(math.pi * last)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding errors of the gain, and of each logarithm of a weight and of the tail."""
+        largest = abs(self.gain) + abs(self.log_tail) + float(np.abs(self.log_weights).max())
+        # The parts of a sum may be larger than the sum: the logarithms of the spacing, and of both moduli.
+        parts = abs(math.log(self.spacing)) + abs(math.log(self.tilt)) + math.log(2.0 + self.tilt)
+        return UNIT * (16.0 * (largest + parts + abs(math.log(self.spacing * self.count))) + 64.0)
+
+    def log_integral(self, log_moduli: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return upper bounds on ln J, where `H_x <= J e^(-tilt x)` for every x, shape (...).
+
+        Parameters
+        ----------
+        log_moduli : ndarray, shape (..., count)
+            Upper bounds on `ln |phi|` at the nodes; that at the first holds beyond the last one, too.
+        """
+        exponents = np.append(log_moduli + self.log_weights, log_moduli[..., :1] + self.log_tail, axis=-1)
+        shift = exponents.max(axis=-1)
+        finite = np.where(shift < math.inf, shift, 0.0)
+        largest = np.abs(log_moduli).max(axis=-1) + np.abs(shift)
+        rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.shape[-1]) + self.rounding
+        total = np.sum(np.exp(np.minimum(exponents - finite[..., None], 0.0)), axis=-1)
+        return np.asarray(self.gain + shift + np.log(total) + rounding)

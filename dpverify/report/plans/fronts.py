@@ -1,0 +1,141 @@
+"""Error against messages, as a terminal table and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.digits import counted
+from dpverify.report.tables import (
+    Notes,
+    changed,
+    common_model,
+    enough,
+    epsilon_of,
+    name_lines,
+    number,
+    plan_notes,
+    reading,
+    rows_under,
+    shell,
+    title,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpverify.planning.sweeps.fronts import Front
+
+__all__ = ["draw_front", "front_figure", "front_table", "mark"]
+
+_WIDE = 5.0
+"""Values of which the largest is so many times the least are drawn on a logarithmic axis."""
+
+
+def mark(on_front: bool, recommended: bool) -> str:
+    """Return what stands in the column of the front: both marks for the row to take."""
+    return f"{'>' if recommended else ''}{'*' if on_front else ''}"
+
+
+def front_table(found: Front, *, check: str = "") -> RenderableType:
+    """Return one row per plan, the fewest messages first, with what is on the front marked, and what to take.
+
+    Parameters
+    ----------
+    found : Front
+        As `dpverify.planning.sweeps.fronts.front` returns it.
+    check : str
+        The command that checks the recommended row, with all its parameters.
+    """
+    notes, front, chosen = Notes(), set(map(id, found.front)), found.recommended
+    guarantees = [row.guarantee for row in found.rows]
+    common = common_model(guarantees)
+    table = rows_under("bitsum", numbers=("messages", "RMSE", "epsilon", "front"))
+    for row in found.rows:
+        table.add_row(
+            Text(name_lines(row.bitsum) + notes.mark(*plan_notes(row, common, words=False))),
+            number(row.messages_per_user),
+            number(row.bitsum_rmse),
+            epsilon_of(row.guarantee, found.budget.exact_epsilon),
+            mark(id(row) in front, row is chosen.row),
+        )
+    shown = changed(f"I = {found.instances:,} instances", found.change)
+    lines = [
+        f"Recommended (>): {chosen.row.bitsum}, {chosen.reason}.",
+        "messages: expected per user and instance. RMSE: of one bitsum, in users. epsilon: of the whole. front (*): no "
+        "other row has as few messages and as little error.",
+        f"Every row: {reading(guarantees)}.",
+        *{enough(row.honest, found.users) for row in found.rows if row.honest is not None},
+        *(f"No plan for {row.bitsum}: {row.error}" for row in found.failures),
+    ]
+    headline = title(f"Budget {found.budget}, n = {counted(found.users, 'user')}, {shown}")
+    checks = [Text("\nTo check the recommended row, with its parameters in full:"), *shell(check)] if check else []
+    return Group(headline, table, *map(Text, lines), *notes.lines(), *checks)
+
+
+def front_figure(found: Front, axes: Axes | None = None) -> Axes:
+    """Draw the error of every plan against its messages, the front as a line, and the recommended row.
+
+    Parameters
+    ----------
+    found : Front
+        As `dpverify.planning.sweeps.fronts.front` returns it.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    points = [(row.bitsum, row.messages_per_user, row.bitsum_rmse) for row in found.rows]
+    chosen = found.recommended.row
+    return draw_front(
+        points,
+        [(row.messages_per_user, row.bitsum_rmse) for row in found.front],
+        (chosen.messages_per_user, chosen.bitsum_rmse),
+        x="messages per user and instance",
+        y="RMSE of one bitsum, in users",
+        title=f"{found.budget}, n = {found.users:,}, I = {found.instances:,}",
+        axes=axes,
+    )
+
+
+def draw_front(
+    points: Sequence[tuple[str, float, float]],
+    front: Sequence[tuple[float, float]],
+    chosen: tuple[float, float],
+    *,
+    x: str,
+    y: str,
+    title: str,
+    axes: Axes | None,
+) -> Axes:
+    """Draw named points, a front below them, and a ring around one of them.
+
+    Parameters
+    ----------
+    points : sequence of (str, float, float)
+        What a point is of, its messages and its error.
+    front : sequence of (float, float)
+        Messages and errors of the front, by messages.
+    chosen : (float, float)
+        The recommended point.
+    x, y, title : str
+        The axes' labels, and what stands above.
+    axes : Axes, optional
+        Where; on a figure of its own when omitted.
+    """
+    from dpverify.report.charts import finished
+    from dpverify.report.plots import STYLES, axes_for
+
+    drawn = axes_for(axes)
+    messages, errors = zip(*front, strict=True)
+    drawn.plot(messages, errors, color="0.6", drawstyle="steps-post", label="front")
+    for place, name in enumerate(dict.fromkeys(point[0] for point in points)):
+        colour, _, marker = STYLES[place % len(STYLES)]
+        own = [point for point in points if point[0] == name]
+        drawn.plot([p[1] for p in own], [p[2] for p in own], marker, color=colour, markersize=5, label=name)
+    drawn.plot(*chosen, "o", color="black", markersize=12, fillstyle="none", label="recommended")
+    spread = {"x": [point[1] for point in points], "y": [point[2] for point in points]}
+    log = "".join(axis for axis, values in spread.items() if max(values) > _WIDE * min(values))
+    finished(drawn, x, y, title, log)
+    return drawn

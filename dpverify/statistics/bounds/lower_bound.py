@@ -1,0 +1,260 @@
+"""A lower bound on the privacy loss from samples of two neighbouring datasets, at every delta at once.
+
+For any event A, the claim promises `P(A) <= e^epsilon Q(A) + delta`. Clopper-Pearson limits of a few events that hold
+all at once bound the whole curve; no further correction is due for searching it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from dpverify.digits import rounded, rounded_down, unrounded
+from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
+from dpverify.statistics.family import AuditResult
+from dpverify.statistics.outputs.events import EventCounts, Events
+from dpverify.statistics.power import event_power, faulty_event, smallest_detectable_epsilon
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = ["LowerCurve", "claim_p_value", "counted_privacy", "lower_curve", "privacy_test", "shown_against"]
+
+
+@dataclass(frozen=True)
+class LowerCurve:
+    """A curve below the true privacy curve, but for the stated error probability.
+
+    Parameters
+    ----------
+    p_lower, q_upper : ndarray of float64, shape (events,)
+        Limits of every event's probability on the dataset where it is likelier, and on the other; all hold at once.
+    level : float
+        The probability that some limit is wrong.
+    """
+
+    p_lower: NDArray[np.float64]
+    q_upper: NDArray[np.float64]
+    level: float
+
+    def delta(self, epsilon: float) -> float:
+        """Return a lower bound on the smallest delta at this epsilon, in [0, 1]."""
+        check_real("epsilon", epsilon)
+        return max(0.0, float(np.max(self.p_lower - math.exp(epsilon) * self.q_upper)))
+
+    def epsilon(self, delta: float) -> float:
+        """Return a lower bound on the smallest epsilon >= 0 at this delta; 0 where the samples show nothing."""
+        check_probability("delta", delta)
+        excess = self.p_lower - delta
+        shown = excess > 0
+        return max(0.0, float(np.max(np.log(excess[shown] / self.q_upper[shown]), initial=0.0)))
+
+    def mu(self) -> float:
+        """Return a lower bound on mu of Gaussian differential privacy; 0 where the samples show nothing.
+
+        A mu-GDP mechanism has `Phi^-1(P(A)) - Phi^-1(Q(A)) <= mu` for every event A.
+        """
+        with np.errstate(invalid="ignore"):
+            shown = special.ndtri(self.p_lower) - special.ndtri(self.q_upper)
+        return max(0.0, float(np.max(shown[self.p_lower > self.q_upper], initial=0.0)))
+
+    def renyi(self, order: float) -> float:
+        """Return a lower bound on the Renyi divergence of an order above 1, in nats, of one dataset from the other.
+
+        Of the larger of the two directions. Whether an output is in an event is computed from it, so the divergence of
+        these two coins is at most that of the outputs; it grows with the distance of p from q.
+        """
+        check_real("order", order, low=1.0, low_open=True)
+        found = [0.0]
+        for p, q in zip(self.p_lower.tolist(), self.q_upper.tolist(), strict=True):
+            if p > q:  # so 0 < q < 1: an upper limit is never 0
+                terms = [order * math.log(p) + (1.0 - order) * math.log(q)]
+                if p < 1.0:
+                    terms.append(order * math.log1p(-p) + (1.0 - order) * math.log1p(-q))
+                found.append(float(special.logsumexp(terms)) / (order - 1.0))
+        return max(found)
+
+
+def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: float) -> LowerCurve:
+    """Return the lower curve of two samples.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (trials,) or (trials, coordinates)
+        Independent outputs on the two datasets, as many of each.
+    events : Events
+        Fixed without looking at these samples.
+    level : float
+        The error probability, shared evenly among all limits of all events.
+    """
+    check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+    likely, other, trials = events.counts(first, second)
+    each = level / (2 * events.distinct)
+    return LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
+
+
+def shown_against(lower: float, epsilon: float, delta: float, level: float, *, refuted: bool) -> tuple[float, str]:
+    """Return a lower end and its sentence, neither of which contradicts whether the claim is refuted.
+
+    The p-value and the lower end are one statement, that the limits of an event refute a claim, solved for the level
+    and for epsilon. So they agree but for rounding, which is taken out here: that more than epsilon is shown follows
+    from the p-value. As many digits are printed as tell the two apart.
+
+    Parameters
+    ----------
+    lower : float
+        Of the limits at `level`.
+    epsilon, delta : float
+        The claim.
+    level : float
+        At which the claim is tested.
+    refuted : bool
+        Whether the p-value is at most `level`.
+    """
+    lower = max(lower, epsilon) if refuted else min(lower, epsilon)
+    pairs = ((rounded_down(lower, digits), rounded(epsilon, digits)) for digits in range(4, 18))
+    told = (pair for pair in pairs if not refuted or float(pair[0]) > float(pair[1]))
+    least, claimed = next(told, (unrounded(lower), unrounded(epsilon)))
+    return lower, f"epsilon >= {least} at delta {delta:.3g} with confidence {1.0 - level:.4g}, claimed {claimed}"
+
+
+def claim_p_value(
+    in_likely: ArrayLike, in_other: ArrayLike, trials: int, epsilon: float, delta: float, *, share: float = 0.5
+) -> NDArray[np.float64]:
+    """Return the smallest level at which the Clopper-Pearson limits of an event refute (epsilon, delta).
+
+    It is `sup over q of min(P(X >= x) / share, P(Y <= y) / (1 - share))` with X ~ Bin(trials, e^epsilon q + delta) and
+    Y ~ Bin(trials, q): the first grows with q and the second falls, so the supremum is where they meet.
+
+    Parameters
+    ----------
+    in_likely, in_other : array_like of int, shape (...)
+        How many samples of each dataset are in the event.
+    trials : int
+        Samples per dataset.
+    epsilon, delta : float
+        The claim.
+    share : float
+        The part of the level that is spent on the likelier dataset.
+    """
+    check_integer("trials", trials, low=1)
+    check_probability("delta", delta)
+    check_real("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
+    x, y = (np.asarray(counts, dtype=np.float64) for counts in (in_likely, in_other))
+    grown = math.exp(check_real("epsilon", epsilon, low=0.0))
+
+    def above(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        p = np.minimum(1.0, grown * q + delta)
+        return np.where(x == 0, 1.0, special.betainc(np.maximum(x, 1.0), trials - x + 1.0, p)) / share
+
+    def below(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(y == trials, 1.0, special.betaincc(y + 1.0, np.maximum(trials - y, 1.0), q)) / (1.0 - share)
+
+    low, high = np.zeros(np.broadcast(x, y).shape), np.ones(np.broadcast(x, y).shape)
+    for _ in range(48):
+        middle = (low + high) / 2.0
+        grows = above(middle) < below(middle)
+        low, high = np.where(grows, middle, low), np.where(grows, high, middle)
+    # An upper bound of the supremum from the two ends of the last bracket.
+    return np.minimum(1.0, np.maximum(np.minimum(above(high), below(low)), 0.0))
+
+
+def privacy_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    events: Events,
+    claims: Sequence[tuple[float, float]],
+    *,
+    level: float,
+    fault_epsilon: float | None = None,
+    power: float = 0.95,
+    check: str = "privacy",
+) -> AuditResult:
+    """Test a claimed privacy curve on samples of two neighbouring datasets, both directions: see `counted_privacy`.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (trials,) or (trials, coordinates)
+        Independent outputs on the two datasets, as many of each.
+    events : Events
+        Fixed without looking at these samples.
+    claims, level, fault_epsilon, power, check
+        See `counted_privacy`.
+    """
+    counts = EventCounts(events)
+    counts.update(first, second)
+    return counted_privacy(counts, claims, level=level, fault_epsilon=fault_epsilon, power=power, check=check)
+
+
+def counted_privacy(
+    counts: EventCounts,
+    claims: Sequence[tuple[float, float]],
+    *,
+    level: float,
+    fault_epsilon: float | None = None,
+    power: float = 0.95,
+    check: str = "privacy",
+) -> AuditResult:
+    """Test a claimed privacy curve on counted samples of two neighbouring datasets, both directions.
+
+    Parameters
+    ----------
+    counts : EventCounts
+        Of independent outputs on the two datasets.
+    claims : sequence of (epsilon, delta)
+        One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
+    level : float
+        Of the lower bound, the power and the verdict: the part of the family's level that this test has.
+    fault_epsilon : float, optional
+        The true epsilon, at the delta of the first claim, that the stated power refers to; 10 % above the claim when
+        omitted.
+    power : float
+        For the smallest fault that could have been detected.
+    """
+    if not claims:
+        raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
+    events, likely, other, trials = counts.events, counts.likely, counts.other, counts.trials
+    count = events.distinct
+    values = [min(1.0, count * float(claim_p_value(likely, other, trials, *claim).min())) for claim in claims]
+    p_value = min(values)
+    each = level / (2 * count)
+    curve = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
+    worst = claims[values.index(p_value)]
+    lower, shown = shown_against(curve.epsilon(worst[1]), *worst, level, refuted=p_value <= level)
+    epsilon, delta = claims[0]
+    fault = 1.1 * epsilon if fault_epsilon is None else fault_epsilon
+    smallest = min(
+        smallest_detectable_epsilon(p, q, epsilon, delta, trials, level / count, power=power)
+        for p, q in events.expected.tolist()
+    )
+    return AuditResult(
+        check,
+        p_value,
+        trials,
+        f"Clopper-Pearson limits of {count} distinct events, union bound; exact level",
+        shown,
+        fault=f"an event of epsilon {fault:.4g} at delta {delta:.3g}",
+        power=_best_power(events, fault, epsilon, delta, trials, level / count),
+        level=level,
+        details={
+            "epsilon_lower": lower,
+            "epsilon_claimed": worst[0],
+            "delta": worst[1],
+            "smallest_detectable_epsilon": smallest if math.isfinite(smallest) else None,
+            "detection_power": power,
+        },
+    )
+
+
+def _best_power(events: Events, fault: float, epsilon: float, delta: float, trials: int, level: float) -> float:
+    """Return the power of the best single event: a lower bound of the power of them all."""
+    powers = [0.0]
+    for p, q in events.expected.tolist():
+        try:
+            powers.append(event_power(*faulty_event(p, q, fault, delta), epsilon, delta, trials, level))
+        except ValueError:  # this event cannot show so large a loss
+            continue
+    return max(powers)

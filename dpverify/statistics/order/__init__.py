@@ -1,0 +1,1 @@
+"""Do runs depend on one another, on their order or place? Exact levels."""

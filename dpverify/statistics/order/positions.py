@@ -1,0 +1,107 @@
+"""Does a shuffler put every message anywhere? Each position against chance, with p-values that hold for any runs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from dpverify.statistics.order.structure import StructureCheck
+
+__all__ = ["PositionCounts"]
+
+_ENDS = 512
+"""Positions from each end that are looked at one by one."""
+_STRETCHES = 16
+"""Parts of a run that are looked at as wholes."""
+
+
+class PositionCounts:
+    """How often one symbol stands at each position, over any number of runs: a few numbers per position are kept.
+
+    In uniformly random order, given the k such messages among m of a run, a position holds one with probability k / m,
+    and a stretch of positions a hypergeometric number. Over independent runs the moment generating function of their
+    sum is at most that of a binomial with the mean probability (hoeffding1963, for sampling without replacement, and
+    Jensen for runs that differ), so that Chernoff's bound holds: `P(share of N off by more) <= 2 exp(-N KL)`.
+
+    Parameters
+    ----------
+    symbol : int
+        The symbol.
+    """
+
+    def __init__(self, symbol: int) -> None:
+        self._symbol = symbol
+        self.runs = 0
+        # Columns: positions looked at, those that hold the symbol, and the expected number of those.
+        self._start, self._end = np.zeros((_ENDS, 3)), np.zeros((_ENDS, 3))
+        self._stretches = np.zeros((_STRETCHES, 3))
+
+    def update(self, messages: ArrayLike) -> None:
+        """Add one run, the messages in the order of their arrival, shape (messages,)."""
+        held = np.asarray(messages) == self._symbol
+        size = held.size
+        self.runs += 1
+        if not size:
+            return
+        share = float(held.mean())
+        near = min(size, _ENDS)
+        for counts, part in ((self._start, held[:near]), (self._end, held[::-1][:near])):
+            counts[:near, 0] += 1
+            counts[:near, 1] += part
+            counts[:near, 2] += share
+        stretch = np.arange(size) * _STRETCHES // size
+        long = np.bincount(stretch, minlength=_STRETCHES)
+        self._stretches[:, 0] += long
+        self._stretches[:, 1] += np.bincount(stretch, held, _STRETCHES)
+        self._stretches[:, 2] += share * long
+
+    def check(self) -> StructureCheck:
+        """Return the least p-value over all positions, times their number."""
+        best, found, looked_at = 1.0, "every position holds each symbol as often as chance", 0
+        for name, counts in (("position {} from the start", self._start), ("position {} from the end", self._end)):
+            best, found, looked_at = self._better(counts, name, best, found, looked_at)
+        best, found, looked_at = self._better(self._stretches, f"stretch {{}} of {_STRETCHES}", best, found, looked_at)
+        return StructureCheck("message positions", min(1.0, best * max(1, looked_at)), found)
+
+    def smallest_shift(self, level: float, power: float) -> float:
+        """Return by how much more often than chance a position must hold a symbol to be seen with some power.
+
+        An estimate, by the normal approximation, at the first position.
+
+        Parameters
+        ----------
+        level : float
+            Of the whole check.
+        power : float
+            In (1/2, 1).
+        """
+        number, _, expected = self._start[0]
+        if not number:
+            return 1.0
+        mean = expected / number
+        looked_at = sum(int(np.count_nonzero(counts[:, 0])) for counts in (self._start, self._end, self._stretches))
+        spread = math.sqrt(max(mean * (1.0 - mean), 1.0 / number) / number)
+        return min(1.0, spread * (math.sqrt(2.0 * math.log(2.0 * looked_at / level)) + float(stats.norm.ppf(power))))
+
+    def _better(
+        self, counts: NDArray[np.float64], name: str, best: float, found: str, looked_at: int
+    ) -> tuple[float, str, int]:
+        used = counts[:, 0] > 0
+        number, seen, expected = counts[used].T
+        if not number.size:
+            return best, found, looked_at
+        share, mean = seen / number, np.clip(expected / number, 0.0, 1.0)
+        divergence = special.rel_entr(share, mean) + special.rel_entr(1.0 - share, 1.0 - mean)
+        # The sums of shares are rounded: 1e-9 of the number is far above that.
+        p_values = np.minimum(1.0, 2.0 * np.exp(-np.maximum(0.0, number * divergence - 1e-9 * number)))
+        at = int(np.argmin(p_values))
+        if p_values[at] < best:
+            best = float(p_values[at])
+            found = (
+                f"{name.format(at + 1)} holds {self._symbol:+d} {seen[at]:.0f} times; {expected[at]:.5g} expected "
+                f"over {self.runs} runs"
+            )
+        return best, found, looked_at + int(number.size)

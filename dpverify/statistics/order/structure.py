@@ -1,0 +1,330 @@
+"""Checks for what sampling the outputs cannot see: order, number formats, and how users share their randomness.
+
+Every check returns a p-value that is valid for each sample size: the chance, for a correct implementation, of evidence
+at least as strong. Permutation tests get it from the symmetry that a correct implementation has, whatever its laws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from dpverify.statistics.bounds.lower_bound import claim_p_value
+from protocols.validation import check_integer, check_probability, check_real
+
+__all__ = [
+    "StructureCheck",
+    "bit_pattern",
+    "common_randomness",
+    "grid_exponents",
+    "message_count",
+    "message_order",
+    "off_lattice",
+    "repeated_outputs",
+    "same_law",
+]
+
+PERMUTATIONS = 999
+_PROFILE = 16
+_ENOUGH = 20
+_LONG = 2_000
+"""Runs of more messages than this are permuted one by one: to sort them all takes several times as long."""
+
+
+@dataclass(frozen=True)
+class StructureCheck:
+    """What one check found.
+
+    Parameters
+    ----------
+    name : str
+        The check.
+    p_value : float
+        In [0, 1]; 0 where a correct implementation cannot give this evidence at all.
+    evidence : str
+        What was seen, in words.
+    """
+
+    name: str
+    p_value: float
+    evidence: str
+
+
+def _permutation_p_value(
+    observed: NDArray[np.float64], null: Callable[[], NDArray[np.float64]], permutations: int
+) -> float:
+    """Return the p-value of the most extreme of some statistics: their exact ranks, Bonferroni over the statistics.
+
+    Sampling from the null stops once every statistic was exceeded often (besag1991): no evidence, and no time lost.
+    """
+    exceeded = np.zeros(observed.shape)
+    p_values = np.ones(observed.shape)
+    for drawn in range(1, permutations + 1):
+        # Statistics that the permutation leaves alone are equal up to rounding, and equal counts against the evidence.
+        exceeded += null() >= observed - 1e-9 * (1.0 + np.abs(observed))
+        undecided = exceeded < _ENOUGH
+        p_values = np.where(undecided, (exceeded + 1) / (drawn + 1), p_values)
+        if not undecided.any():
+            break
+    return min(1.0, float(p_values.min()) * observed.size)
+
+
+def message_order(
+    sequences: Sequence[ArrayLike], rng: np.random.Generator, *, permutations: int = PERMUTATIONS
+) -> StructureCheck:
+    """Test whether messages arrive in uniformly random order, as from a shuffler.
+
+    Run it on a dataset sorted by bit, so that a forgotten shuffle shows. Four statistics: the trend of the symbol
+    along a run, the profile over positions that is common to all runs (a shuffle by a fixed permutation), equal
+    neighbours (users shuffled, but each user's messages left together) or unequal ones, and how much successive runs of
+    one length go together (one permutation for two runs).
+
+    Parameters
+    ----------
+    sequences : sequence of array_like of int, shape (messages,) each
+        The messages of independent runs, in the order in which they arrived.
+    rng : numpy.random.Generator
+        For the permutations.
+    permutations : int
+        The p-value is a multiple of 4 / (permutations + 1).
+    """
+    check_integer("permutations", permutations, low=1)
+    coded = [np.unique(np.asarray(sequence), return_inverse=True)[1] for sequence in sequences]
+    kept = [code for code in coded if code.any()]
+    runs: list[NDArray[np.float64]] = [code.astype(np.float64) - code.mean() for code in kept]
+    if not runs:
+        return StructureCheck("message order", 1.0, "all messages of a run are the same: their order tells nothing")
+
+    # All runs one after the other, so that one sort permutes every run within its own place.
+    sizes = np.array([run.size for run in runs])
+    run_of = np.repeat(np.arange(len(runs)), sizes)
+    position = np.arange(run_of.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = position * _PROFILE // np.repeat(sizes, sizes)
+    rank = position - np.repeat((sizes - 1) / 2.0, sizes)
+    inside = run_of[1:] == run_of[:-1]
+    # In random order a run of m messages, c of one symbol, has c (c - 1) / m pairs of neighbours of it.
+    usual = sum(float(count @ (count - 1)) / float(count.sum()) for count in map(np.bincount, kept))
+    same_length = len(runs) > 1 and bool((sizes == sizes[0]).all())
+
+    def statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        profile = np.bincount(place, values, _PROFILE)
+        neighbours = float(np.count_nonzero((values[1:] == values[:-1]) & inside))
+        again = float(values[: -sizes[-1]] @ values[sizes[0] :]) if same_length else 0.0
+        return np.array([abs(float(values @ rank)), float(profile @ profile), abs(neighbours - usual), abs(again)])
+
+    messages = np.concatenate(runs)
+    observed = statistics(messages)
+
+    def shuffled() -> NDArray[np.float64]:
+        if same_length:
+            return rng.permuted(messages.reshape(len(runs), -1), axis=1).ravel()
+        if messages.size > _LONG * len(runs):
+            return np.concatenate([rng.permutation(run) for run in runs])
+        return messages[np.argsort(run_of + rng.random(run_of.size))]
+
+    p_value = _permutation_p_value(observed, lambda: statistics(shuffled()), permutations)
+    return StructureCheck(
+        "message order",
+        p_value,
+        f"over {len(runs)} runs: trend {observed[0]:.3g}, common profile {observed[1]:.3g}, equal neighbours off "
+        f"by {observed[2]:.3g}, against {permutations} random orders",
+    )
+
+
+def common_randomness(
+    noise: ArrayLike, rng: np.random.Generator, *, permutations: int = PERMUTATIONS
+) -> StructureCheck:
+    """Test whether users draw their noise independently of each other.
+
+    Independent users' noises keep their law if one user's runs are reordered. Two statistics: the mean square of the
+    users' sum (a shared generator makes it too large, cancelling noise too small), and how often neighbouring users
+    draw the same.
+
+    Parameters
+    ----------
+    noise : array_like, shape (runs, users)
+        What each user added in each of some independent runs on one dataset.
+    rng : numpy.random.Generator
+        For the permutations.
+    permutations : int
+        The p-value is a multiple of 3 / (permutations + 1).
+    """
+    check_integer("permutations", permutations, low=1)
+    drawn = np.asarray(noise, dtype=np.float64)
+    if drawn.ndim != 2 or min(drawn.shape) < 2:
+        raise ValueError(f"noise has shape {drawn.shape}, but must have shape (runs, users) with at least 2 of each.")
+    mean = float(drawn.mean(axis=0).sum())
+
+    def statistics(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        square = float(np.mean((matrix.sum(axis=1) - mean) ** 2))
+        return np.array([square, -square, float(np.count_nonzero(matrix[:, 1:] == matrix[:, :-1]))])
+
+    observed = statistics(drawn)
+    p_value = _permutation_p_value(observed, lambda: statistics(rng.permuted(drawn, axis=0)), permutations)
+    independent = float(drawn.var(axis=0).sum())
+    return StructureCheck(
+        "common randomness",
+        p_value,
+        f"the users' noise together has variance {observed[0]:.4g}; their variances sum to {independent:.4g}",
+    )
+
+
+def repeated_outputs(first: ArrayLike, second: ArrayLike, collision: float) -> StructureCheck:
+    """Test whether runs with different generators agree more often than chance: a fixed or replayed seed.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (pairs, ...)
+        Outputs of runs that should be independent, in pairs.
+    collision : float
+        An upper bound on the probability that two independent outputs are equal, `sum p^2`; 0 for continuous outputs.
+    """
+    check_probability("collision", collision)
+    ones, others = np.asarray(first), np.asarray(second)
+    if ones.shape != others.shape or ones.ndim == 0:
+        raise ValueError(f"second has shape {others.shape}, but must have that of first, {ones.shape}.")
+    equal = int((ones == others).reshape(len(ones), -1).all(axis=1).sum()) if len(ones) else 0
+    p_value = float(stats.binom.sf(equal - 1, len(ones), collision))
+    return StructureCheck(
+        "repeated outputs", p_value, f"{equal} of {len(ones)} pairs of runs agree; {collision * len(ones):.3g} expected"
+    )
+
+
+def off_lattice(
+    outputs: ArrayLike,
+    *,
+    step: float = 1.0,
+    offset: float = 0.0,
+    low: float = -math.inf,
+    high: float = math.inf,
+    tolerance: float = 1e-9,
+) -> StructureCheck:
+    """Check that outputs are `offset + step k`, k an integer, and in [low, high]: no correct run can fail.
+
+    Parameters
+    ----------
+    outputs : array_like
+        Any shape.
+    step, offset : float
+        The lattice; step positive.
+    low, high : float
+        The ends of the support.
+    tolerance : float
+        In steps, for rounding errors of outputs up to 10^6 steps.
+    """
+    check_real("step", step, low=0.0, low_open=True)
+    values = np.asarray(outputs, dtype=np.float64).ravel()
+    scaled = (values - offset) / step
+    slack = tolerance * (1.0 + np.abs(scaled) * 1e-3)
+    wrong = (np.abs(scaled - np.rint(scaled)) > slack) | (values < low - step * slack) | (values > high + step * slack)
+    if not wrong.any():
+        return StructureCheck("support", 1.0, f"all {values.size} outputs are {offset:g} + {step:g} k")
+    return StructureCheck(
+        "support",
+        0.0,
+        f"{int(wrong.sum())} of {values.size} outputs, such as {values[wrong][0]!r}, are not {offset:g} + {step:g} k "
+        f"in [{low:g}, {high:g}]",
+    )
+
+
+def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
+    """Return e for every float, the largest with the float a multiple of 2^e: its lowest bit that is set.
+
+    Discrete outputs, so any privacy bound can be tested on them: noise added in floating point leaves grids of
+    different pitch next to 0 and next to 1 (mironov2012). 0 itself gets 1024.
+    """
+    mantissas, exponents = np.frexp(np.asarray(outputs, dtype=np.float64))
+    integers = np.abs(mantissas * 2.0**53).astype(np.int64)
+    lowest = integers & -integers
+    trailing = np.where(integers == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1)
+    return np.where(integers == 0, 1024, exponents - 53 + trailing).astype(np.int64)
+
+
+def bit_pattern(zero: ArrayLike, one: ArrayLike, epsilon: float, delta: float) -> StructureCheck:
+    """Test (epsilon, delta) on the floats' grids: `P(grid is finer than 2^e) <= e^epsilon Q(..) + delta`, both ways.
+
+    Parameters
+    ----------
+    zero, one : array_like, shape (trials,)
+        Outputs on two neighbouring datasets.
+    epsilon, delta : float
+        The claim.
+    """
+    check_real("epsilon", epsilon, low=0.0)
+    check_probability("delta", delta)
+    first, second = grid_exponents(zero).ravel(), grid_exponents(one).ravel()
+    if first.size != second.size or not first.size:
+        raise ValueError(
+            f"one has {second.size} outputs, but must have as many as zero, {first.size}, and at least one."
+        )
+    p_value, found = 1.0, "the low-order bits tell nothing"
+    # A few events fixed in advance, so that correcting for their number costs little.
+    levels = range(-64, -39, 4)
+    for level in levels:
+        for name, more, less in (("first", first, second), ("second", second, first)):
+            high, low = int(np.count_nonzero(more < level)), int(np.count_nonzero(less < level))
+            value = 2 * len(levels) * float(claim_p_value(high, low, more.size, epsilon, delta))
+            if value < p_value:
+                p_value = value
+                found = f"{high} and {low} outputs have bits below 2^{level}, more often on the {name} dataset"
+    return StructureCheck("bit pattern", p_value, found)
+
+
+def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:
+    """Check that every user sends between `low` and `high` messages: no correct run can fail.
+
+    Parameters
+    ----------
+    counts : array_like of int
+        Messages per user, any shape.
+    low, high : number
+        The ends, both allowed.
+    """
+    sent: NDArray[Any] = np.asarray(counts)
+    wrong = (sent < low) | (sent > high)
+    evidence = f"{int(wrong.sum())} of {sent.size} users sent fewer than {low:g} or more than {high:g} messages"
+    return StructureCheck("message count", 0.0 if wrong.any() else 1.0, evidence)
+
+
+def same_law(
+    first: ArrayLike, second: ArrayLike, rng: np.random.Generator, *, permutations: int = PERMUTATIONS
+) -> StructureCheck:
+    """Test whether two samples have one law, as where n must not be taken from private data (chi-square, permuted).
+
+    Parameters
+    ----------
+    first, second : array_like, shape (trials,)
+        For instance the noise with few and with many ones.
+    rng : numpy.random.Generator
+        For the permutations.
+    permutations : int
+        The p-value is a multiple of 2 / (permutations + 1).
+    """
+    check_integer("permutations", permutations, low=1)
+    ones, others = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
+    pooled = np.concatenate([ones, others])
+    edges = np.unique(np.quantile(pooled, np.linspace(0.0, 1.0, 21)[1:-1], method="inverted_cdf"))
+    bins = np.searchsorted(edges, pooled)
+    totals = np.bincount(bins, minlength=edges.size + 1)
+    expected = np.maximum(totals * ones.size / pooled.size, 1e-300)
+    mean = float(pooled.mean())
+
+    def statistics(labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        chosen = labels[: ones.size]
+        seen = np.bincount(bins[chosen], minlength=edges.size + 1)
+        spread = float(np.mean((pooled[chosen] - mean) ** 2) - np.mean((pooled[labels[ones.size :]] - mean) ** 2))
+        return np.array([float(((seen - expected) ** 2 / expected).sum()), abs(spread)])
+
+    observed = statistics(np.arange(pooled.size))
+    p_value = _permutation_p_value(observed, lambda: statistics(rng.permutation(pooled.size)), permutations)
+    return StructureCheck(
+        "same law",
+        p_value,
+        f"means {ones.mean():.4g} and {others.mean():.4g}, standard deviations {ones.std():.4g} and {others.std():.4g}",
+    )

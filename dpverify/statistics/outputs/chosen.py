@@ -1,0 +1,386 @@
+"""A few events chosen among many learned scores, on held-out outputs, by what fresh outputs will show of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
+from dpverify.statistics.bounds.lower_bound import LowerCurve
+from dpverify.statistics.outputs.events import Events
+from dpverify.statistics.outputs.learned import NamedScore
+
+__all__ = ["ChosenEvents", "EventLimits", "choose_events", "event_limits"]
+
+_TAIL = np.geomspace(2e-4, 0.01, 12)
+_LEVELS = np.unique(np.concatenate([np.linspace(0.01, 0.99, 99), _TAIL, 1.0 - _TAIL]))
+"""Quantiles of the held-out scores where events begin: evenly, and closer and closer to both tails."""
+_DEVIATIONS = 3.5
+"""Standard deviations between an estimate and its limits, about those of the final test."""
+_SURELY = 6.0
+"""The same for limits that must hold what was expected of them nearly always."""
+_MOST_OTHER = 0.98
+"""Events that nearly always happen show less than 0.02 nats; their complements may show more."""
+_MOST_FURTHER = 8
+"""Further events of each direction that are tested with a small share of the level."""
+_SEEMS = 1.0
+"""Standard deviations by which a further event must seem to break the claim."""
+_RARE = 0.01
+"""Events up to here are looked for on their own: next to likely ones that just keep a claim they seem to show less."""
+_LEAST_SCALE = 0.1
+"""Slack is relative to a claim of at least this: smaller differences need too many trials."""
+
+
+_Key = tuple[int, bool, float]
+"""An event by the place of its score, its direction and where it begins."""
+
+
+@dataclass(frozen=True)
+class ChosenEvents(Events):
+    """Events of several scores: column k of `score(samples)` is the score of event k.
+
+    Parameters
+    ----------
+    names : tuple of str, shape (events,)
+        What each event looks at.
+    resolved : ndarray of bool, shape (events,)
+        Whether its limits count in a pass: of the events whose loss fresh outputs will tell to within the slack, and of
+        one that seems to show more. Decided before these are drawn.
+    ranks : ndarray of int64, shape (events,)
+        0 for the events that should show most; for further ones 1, 2, ... in the order in which they should show some.
+    """
+
+    names: tuple[str, ...] = ()
+    resolved: NDArray[np.bool_] | None = None
+    ranks: NDArray[np.int64] | None = None
+
+    def shares(self, further: float) -> NDArray[np.float64]:
+        """Return shares of a level, which sum to 1: those of the further events, `further` together, fall with rank."""
+        assert self.ranks is not None
+        first = self.ranks == 0
+        falling = np.where(first, 0.0, 1.0 / np.maximum(self.ranks, 1))
+        if first.all():
+            return np.full(len(self), 1.0 / len(self))
+        return np.asarray((1.0 - further) * first / first.sum() + further * falling / falling.sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many events there are: those of different scores may not be complements of each other."""
+        return len(self)
+
+    def members(self, samples: ArrayLike) -> NDArray[np.bool_]:
+        """Return which samples are in which event, shape (trials, events)."""
+        return self.scored(self.score(np.asarray(samples)))
+
+    def scored(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return `members` of samples whose scores, shape (trials, events), are known."""
+        return np.asarray((scores > self.thresholds) == self.upward)
+
+
+@dataclass(frozen=True)
+class EventLimits:
+    """Limits of the probabilities of some events.
+
+    Parameters
+    ----------
+    p_lower, q_upper : ndarray, shape (events,)
+        On the input where the event is likelier, and on the other one: what the event shows at least. They hold all at
+        once but for probability `level`.
+    p_upper, q_lower : ndarray, shape (events,)
+        What it shows at most, with an error probability of their own.
+    level : float
+        Of the former.
+    """
+
+    p_lower: NDArray[np.float64]
+    p_upper: NDArray[np.float64]
+    q_lower: NDArray[np.float64]
+    q_upper: NDArray[np.float64]
+    level: float
+
+    def __add__(self, other: EventLimits) -> EventLimits:
+        """Return the limits of more events, which hold together."""
+        a, b, c, d = (np.concatenate(pair) for pair in zip(self._sides, other._sides, strict=True))
+        return EventLimits(a, b, c, d, max(self.level, other.level))
+
+    @property
+    def _sides(self) -> tuple[NDArray[np.float64], ...]:
+        return self.p_lower, self.p_upper, self.q_lower, self.q_upper
+
+    @property
+    def complements(self) -> EventLimits:
+        """The limits of the events' complements, which are likelier on the other input: the same, so at no price."""
+        return EventLimits(1.0 - self.q_upper, 1.0 - self.q_lower, 1.0 - self.p_upper, 1.0 - self.p_lower, self.level)
+
+    @property
+    def lower(self) -> LowerCurve:
+        """A curve below the true privacy curve."""
+        return LowerCurve(self.p_lower, self.q_upper, self.level)
+
+    def part(self, places: slice) -> EventLimits:
+        """Return the limits of some of the events."""
+        a, b, c, d = (side[places] for side in self._sides)
+        return EventLimits(a, b, c, d, self.level)
+
+    def epsilon_lower(self, delta: float) -> NDArray[np.float64]:
+        """Return, per event, the least epsilon that it shows at delta; -inf where it shows none."""
+        excess = self.p_lower - delta
+        return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / self.q_upper), -np.inf)
+
+    def epsilon_upper(self, delta: float) -> NDArray[np.float64]:
+        """Return, per event, the largest epsilon that it may show at delta: `ln((p - delta) / q)` within the limits.
+
+        It is 0 where even p is at most delta, and inf where q may be 0. It says nothing about other events.
+        """
+        excess = np.maximum(self.p_upper - delta, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.log(excess / self.q_lower)
+        return np.where(excess > 0, np.maximum(loss, 0.0), 0.0)
+
+    def delta_upper(self, epsilon: float) -> NDArray[np.float64]:
+        """Return, per event, the largest delta that it may show at epsilon: `p - e^epsilon q` within the limits."""
+        return np.maximum(self.p_upper - math.exp(min(epsilon, 700.0)) * self.q_lower, 0.0)
+
+
+def event_limits(
+    in_likely: ArrayLike,
+    in_other: ArrayLike,
+    trials: int,
+    level: float,
+    shares: ArrayLike | None = None,
+    *,
+    upper: float | None = None,
+    upper_shares: ArrayLike | None = None,
+) -> EventLimits:
+    """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
+
+    Parameters
+    ----------
+    in_likely, in_other : array_like of int, shape (events,)
+        How many samples of each input are in the event.
+    trials : int
+        Samples per input.
+    level : float
+        In (0, 1), of the limits of what events show at least, half for each input: `claim_p_value` inverted.
+    shares : array_like, shape (events,), optional
+        Of the level, for each event, with sum 1; equal ones when omitted.
+    upper, upper_shares : optional
+        The same for the limits of what they show at most; as for the others when omitted.
+    """
+    likely, other = np.atleast_1d(in_likely), np.atleast_1d(in_other)
+    least = _each(level, shares, likely.size) / 2.0
+    most = least if upper is None else _each(upper, upper_shares, likely.size) / 2.0
+    return EventLimits(
+        lower_limit(likely, trials, least),
+        upper_limit(likely, trials, most),
+        lower_limit(other, trials, most),
+        upper_limit(other, trials, least),
+        level,
+    )
+
+
+def _each(level: float, shares: ArrayLike | None, events: int) -> NDArray[np.float64]:
+    """Return the level of every event."""
+    each = np.full(events, 1.0 / events) if shares is None else np.asarray(shares, dtype=np.float64)
+    total = math.fsum(each.ravel().tolist())
+    if each.shape != (events,) or (each <= 0).any() or abs(total - 1.0) > 1e-9:
+        raise ValueError(f"shares must be {events} positive numbers with sum 1.")
+    return np.asarray(level * each / max(1.0, total))
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Events of one direction of one score, with what fresh trials should show of them."""
+
+    score: int
+    upward: bool
+    thresholds: NDArray[np.float64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    seen: int
+
+
+def choose_events(
+    scores: Sequence[NamedScore],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    *,
+    delta: float,
+    epsilon: float | None,
+    trials: int,
+    slack: float,
+    training: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> ChosenEvents:
+    """Return events: those that should give the best lower bounds, speak most against the claim, and decide it.
+
+    Further ones have a small share of the level: of each score the one that speaks most against the claim, and the rare
+    one that does.
+
+    Parameters
+    ----------
+    scores : sequence of NamedScore
+        Learned from other outputs than these.
+    first, second : ndarray, shape (held out, columns)
+        Outputs on the two inputs; not those that the events are then tested on.
+    delta : float
+        At which epsilon is asked for.
+    epsilon : float, optional
+        The claim.
+    trials : int
+        How many fresh outputs there will be on each input.
+    slack : float
+        The relative size of the fault that a pass must exclude.
+    training : (ndarray, ndarray), optional
+        The outputs on the two inputs that scores were learned from. Scores that were not fitted to them are judged on
+        these too: twice as many show better where a rare event begins.
+
+    Returns
+    -------
+    ChosenEvents
+        Where no output differs from another, whether fresh ones do.
+    """
+    every = (
+        [first, second]
+        if training is None
+        else [np.concatenate(pair) for pair in zip(training, (first, second), strict=True)]
+    )
+    candidates = [
+        found
+        for place, score in enumerate(scores)
+        for found in _candidates(place, *map(score.of, (first, second) if score.fitted else every))
+    ]
+    if not candidates:
+        return _constant(first[0])
+    picked: dict[_Key, tuple[float, float, bool, int]] = {}
+    for upward in (True, False):
+        side = [found for found in candidates if found.upward == upward]
+        if not side:
+            continue
+        p, q = np.concatenate([c.p for c in side]), np.concatenate([c.q for c in side])
+        place = np.repeat([c.score for c in side], [c.p.size for c in side])
+        thresholds = np.concatenate([c.thresholds for c in side])
+        # Estimates are as uncertain as the final ones, and their own.
+        size = np.concatenate([np.full(c.p.size, c.seen * trials / (c.seen + trials)) for c in side])
+        telling = q <= _MOST_OTHER
+        lower = np.where(telling, _loss(_down(p, size) - delta, _up(q, size)), -np.inf)
+        resolved = _resolves(p, q, delta, epsilon, trials, slack)
+        wanted = [lower, np.where(resolved, lower, -np.inf)]
+        best = int(np.argmax(lower))
+        # A pass that left out what seems to show most, by more than the slack, would be worth nothing.
+        margin = slack * max(lower[best] if epsilon is None else epsilon, _LEAST_SCALE)
+        if not resolved.any() or lower[best] > lower[resolved].max() + margin:
+            resolved[best] = True
+        wanted.append(np.where(place == place[best], -np.inf, lower))  # the best that another score has to offer
+        # Where the two inputs differ most surely, and where the claim is broken most surely.
+        for grown, among in ((1.0, telling & resolved), (math.exp(epsilon or 0.0), telling)):
+            deviation = np.sqrt((p * (1 - p) + grown**2 * q * (1 - q)) / size)
+            surely = (p - grown * q - delta) / deviation
+            wanted.append(np.where(among, surely, -np.inf))
+        leading = [int(np.argmax(value)) for value in wanted if value.max() > -np.inf]
+        for rank, k in [*((0, k) for k in leading), *enumerate(_further(place, surely, p), start=1)]:
+            key = int(place[k]), upward, float(thresholds[k])
+            picked.setdefault(key, (float(p[k]), float(q[k]), bool(resolved[k]), rank))
+    return _events_of(scores, picked)
+
+
+def _further(place: NDArray[np.int64], surely: NDArray[np.float64], p: NDArray[np.float64]) -> list[int]:
+    """Return for each score the event that breaks the claim most surely, and the rare one that does, in that order."""
+    found = []
+    for among in (np.full(p.shape, True), p <= _RARE):
+        for score in np.unique(place):
+            value = np.where(among & (place == score), surely, -np.inf)
+            if value.max() > _SEEMS:
+                found.append(int(np.argmax(value)))
+    return sorted(dict.fromkeys(found), key=lambda k: -float(surely[k]))[:_MOST_FURTHER]
+
+
+def _events_of(scores: Sequence[NamedScore], picked: dict[_Key, tuple[float, float, bool, int]]) -> ChosenEvents:
+    places = [place for place, _, _ in picked]
+    used = sorted(set(places))
+    columns = [used.index(place) for place in places]
+
+    def score(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([scores[place].of(samples) for place in used], axis=1)[:, columns]
+
+    return ChosenEvents(
+        score,
+        np.array([threshold for _, _, threshold in picked]),
+        np.array([upward for _, upward, _ in picked], dtype=bool),
+        np.array([found[:2] for found in picked.values()]),
+        tuple(scores[place].name for place in places),
+        np.array([found[2] for found in picked.values()], dtype=bool),
+        np.array([found[3] for found in picked.values()], dtype=np.int64),
+    )
+
+
+def _constant(usual: NDArray[np.float64]) -> ChosenEvents:
+    """Return the events that an output is, or is not, the only one that was held out."""
+
+    def other(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((samples != usual).any(axis=1), dtype=np.float64)
+
+    scores = [NamedScore("the only output", other), NamedScore("the only output", lambda samples: -other(samples))]
+    # Only that it is the usual one can be told to within a slack.
+    rare, usually = (0.0, 0.0, False, 0), (1.0, 1.0, True, 0)
+    picked = {(0, True, 0.5): rare, (0, False, 0.5): usually, (1, True, -0.5): usually, (1, False, -0.5): rare}
+    return _events_of(scores, picked)
+
+
+def _candidates(place: int, first: NDArray[np.float64], second: NDArray[np.float64]) -> Iterator[_Candidates]:
+    pooled = np.sort(np.concatenate([first, second]))
+    thresholds = np.unique(pooled[(_LEVELS * (pooled.size - 1)).astype(np.int64)])
+    # Where the rarest scores are: an outcome that one input alone has may be rarer than any of these quantiles.
+    thresholds = np.union1d(thresholds, _edges(pooled))
+    thresholds = thresholds[thresholds < pooled[-1]]
+    if not thresholds.size:
+        return
+    a, b = (1.0 - np.searchsorted(np.sort(x), thresholds, side="right") / x.size for x in (first, second))
+    smooth = [(share * first.size + 0.5) / (first.size + 1.0) for share in (a, b, 1.0 - b, 1.0 - a)]
+    yield _Candidates(place, True, thresholds, smooth[0], smooth[1], first.size)
+    yield _Candidates(place, False, thresholds, smooth[2], smooth[3], first.size)
+
+
+def _edges(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first and last few distinct scores of a sorted sample, and where the sample has its widest gaps."""
+    distinct = np.unique(pooled)
+    gaps = distinct[np.argsort(-np.diff(distinct), kind="stable")[:6]] if distinct.size > 1 else distinct[:0]
+    return np.concatenate([distinct[:6], distinct[-7:], gaps])
+
+
+def _down(p: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(p - _DEVIATIONS * np.sqrt(p * (1.0 - p) / size))
+
+
+def _up(q: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.minimum(1.0, q + _DEVIATIONS * np.sqrt(q * (1.0 - q) / size) + _DEVIATIONS**2 / (2.0 * size)))
+
+
+def _loss(excess: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / q), -np.inf)
+
+
+def _resolves(
+    p: NDArray[np.float64], q: NDArray[np.float64], delta: float, epsilon: float | None, trials: int, slack: float
+) -> NDArray[np.bool_]:
+    """Return whether the limits of an event will stay below the claim and its slack where the event just keeps it.
+
+    Where nothing is claimed: whether they will be as near to the estimate.
+    """
+    total = p + q
+    if epsilon is None:
+        centre = np.maximum(_loss(p - delta, q), 0.0)
+        likely, other = p, q
+    else:
+        # What it may show at most: the claim where it seems to break it, what it does show where it keeps it.
+        centre = np.full(p.shape, epsilon)
+        other = np.maximum(q, (total - delta) / (1.0 + math.exp(epsilon)))
+        likely = total - other
+    below = np.maximum(other - _SURELY * np.sqrt(other * (1.0 - np.minimum(other, 1.0)) / trials), 0.0)
+    above = np.minimum(1.0, likely + _SURELY * np.sqrt(np.maximum(likely * (1.0 - likely), 0.0) / trials))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = np.where(above > delta, np.log((above - delta) / below), 0.0)
+    return np.asarray(limit <= centre + slack * np.maximum(centre, _LEAST_SCALE))

@@ -1,0 +1,43 @@
+"""Pairs of neighbouring inputs: one user differs, and all kinds of others and places are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.audit.black_boxes.neighbours import InputPair, input_pairs, neighbouring_inputs
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 5), (-0.5, 2.0)])
+def test_one_user_differs_by_the_whole_range(low: float, high: float) -> None:
+    pairs = neighbouring_inputs(9, low, high)
+    places = set()
+    for pair in pairs:
+        (place,) = np.flatnonzero(pair.first != pair.second)
+        places.add(int(place))
+        assert (pair.first[place], pair.second[place]) == (low, high)
+        assert pair.first.min() >= low
+        assert pair.second.max() <= high
+    assert places == {0, 4, 8}
+    names = " ".join(pair.name for pair in pairs)
+    assert all(kind in names for kind in ("low", "high", "mixed", "random", "middle"))
+    # The mixed dataset is not sorted: what depends on the order shows.
+    mixed = next(pair.first for pair in pairs if "mixed" in pair.name)
+    assert (np.diff(mixed) > 0).any()
+    assert (np.diff(mixed) < 0).any()
+
+
+def test_equal_pairs_come_once() -> None:
+    (pair,) = neighbouring_inputs(1)
+    assert (pair.first.tolist(), pair.second.tolist()) == ([0], [1])
+
+
+def test_a_pair_has_a_name() -> None:
+    (pair,) = input_pairs(([0], [1]))
+    assert pair.name == "the first input against the second"
+    assert input_pairs([pair, pair]) == (pair, pair)
+    with pytest.raises(ValueError, match="inputs=0"):
+        input_pairs([])
+    with pytest.raises(ValueError, match="high=1"):
+        neighbouring_inputs(3, 1, 1)
+    assert InputPair("x", [1], [2]).first.dtype == int  # type: ignore[arg-type]

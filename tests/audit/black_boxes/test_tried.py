@@ -1,0 +1,32 @@
+"""How many outputs teach and decide, and which events of them are tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on
+
+
+def test_few_outputs_decide_nothing() -> None:
+    assert not decisive(1_000, 1.0, 0.1)
+    assert decisive(15_000, 1.0, 0.1)
+    assert decisive(1_000, 1.0, 0.5)
+    assert allowed(2.0, 0.1) == pytest.approx(2.2)
+    assert allowed(0.0, 0.5) == pytest.approx(0.05)
+    assert [held_out(trials) for trials in (100, 1_400, 8_000, 10**7)] == [14, 200, 1_000, 50_000]
+
+
+def test_scores_see_the_first_half_and_events_are_chosen_on_the_second() -> None:
+    rng = np.random.default_rng(0)
+    # Only the second half tells the inputs apart: what is learned from the first shows nothing of it.
+    first, second = rng.integers(0, 4, (2, 2_000, 1)).astype(float)
+    half = first.copy()
+    half[1_000:] = 9.0
+    scores = [learned_on(rows, second, 1.0, 0) for rows in (first, half)]
+    assert [score.name for score in scores[0]] == [score.name for score in scores[1]]
+    np.testing.assert_array_equal(*(np.stack([score.of(second) for score in found]) for found in scores))
+    given = {"epsilon": 1.0, "delta": 0.0, "trials": 10_000, "detect": 0.1}
+    expected = [chosen_on(x, second, scores=scores[0], **given).expected for x in (first, half)]
+    assert expected[0].max() < 1.0
+    assert np.log(expected[1][:, 0] / expected[1][:, 1]).max() > 3.0

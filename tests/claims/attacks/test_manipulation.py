@@ -1,0 +1,148 @@
+"""What users who send what they like can add: the attack reaches the bound, and nothing exceeds it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dpverify.claims.attacks.manipulation import density_manipulation, manipulation
+from protocols.bitsum import (
+    BitsumProtocol,
+    CentralGaussian,
+    Estimate,
+    LocalRandomizedResponse,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
+from protocols.histogram import Histogram
+from protocols.kde import KernelDensityProtocol
+from protocols.lsq import GaussianFeatures
+from protocols.shuffler import shuffle
+from protocols.vector_sum import VectorSum
+
+USERS, MALICIOUS = 30, 4
+BITSUMS = (
+    RandomizedResponse(USERS, 0.3),
+    LocalRandomizedResponse(USERS, 0.45),
+    NegativeBinomial(USERS, 9.0, 0.5),
+    NegativeBinomial(USERS, 9.0, 0.5, estimate=Estimate.UNDER),
+    Poisson(USERS, 20.0, estimate=Estimate.OVER),
+    ThreeNB(USERS, 0.5, 3.0, 0.7),
+    Pure(USERS, 0.5, 0.2, 3.0, 0.7),
+)
+
+
+@pytest.mark.parametrize("protocol", BITSUMS, ids=repr)
+@pytest.mark.parametrize("cap", [1, 5])
+def test_the_attack_moves_a_sum_by_the_bound_and_no_messages_by_more(protocol: BitsumProtocol, cap: int) -> None:
+    rng = np.random.default_rng(1)
+    found = manipulation(protocol, MALICIOUS, cap)
+    bits = np.arange(USERS - MALICIOUS) % 3 == 0
+    honest = shuffle(protocol.randomize(bits, rng), rng)
+    alone = float(protocol.analyze(protocol.view(honest)))
+
+    def added(forged: list[int]) -> float:
+        together = np.concatenate([honest, np.array(forged, dtype=honest.dtype)])
+        return float(protocol.analyze(protocol.view(together))) - alone
+
+    each = 1 if isinstance(protocol, RandomizedResponse) else cap
+    attacks = [added([symbol] * each * MALICIOUS) for symbol in protocol.alphabet] + [0.0]
+    assert_allclose([min(attacks), max(attacks)], [found.lower, found.upper], rtol=1e-12, atol=1e-11)
+    for _ in range(200):
+        size = rng.integers(0, each * MALICIOUS + 1)
+        moved = added(rng.choice(protocol.alphabet, size).tolist())
+        assert found.lower - 1e-11 <= moved <= found.upper + 1e-11
+    with pytest.raises(ValueError, match="symbols contains 9"):  # reports outside the alphabet are refused
+        added([9])
+
+
+def test_randomized_response_is_moved_by_the_factor_of_its_debiasing() -> None:
+    p = 0.3
+    found = manipulation(RandomizedResponse(USERS, p), 1)
+    assert (found.lower, found.upper) == pytest.approx((-p / (1 - 2 * p), (1 - p) / (1 - 2 * p)))
+    # A cap does not matter: one report is all that the shuffler accepts.
+    assert manipulation(RandomizedResponse(USERS, p), 1, cap=7) == found
+
+
+def test_without_a_cap_nothing_bounds_noise_messages() -> None:
+    three = manipulation(ThreeNB(USERS, 0.5, 3.0, 0.7), 1)
+    assert (three.lower, three.upper) == (-math.inf, math.inf)
+    single = manipulation(Poisson(USERS, 20.0), 1)
+    assert (single.lower, single.upper) == (0.0, math.inf)
+    assert manipulation(Poisson(USERS, 20.0), 0).to_dict() == {"malicious": 0, "lower": 0.0, "upper": 0.0}
+    # A curator takes one bit of each.
+    assert manipulation(CentralGaussian(USERS, 3.0), 5).upper == 5.0
+
+
+def test_a_histogram_falls_in_one_bucket() -> None:
+    protocol = Histogram(NegativeBinomial(USERS, 9.0, 0.5, estimate=Estimate.UNDER), 3)
+    found = manipulation(protocol, 2, cap=6)
+    assert (found.lower, found.upper) == (-12.0, 0.0)
+    before = protocol.estimates(np.array([4, 5, 6]))
+    assert (protocol.estimates(np.array([4, 5, 6 + 12])) - before).tolist() == [0.0, 0.0, found.lower]
+
+
+@pytest.mark.parametrize("centre", [0.0, 0.5])
+def test_a_vector_sum_is_moved_in_one_coordinate(centre: float) -> None:
+    protocol = VectorSum(USERS, 5, 3, 0.2, sampled=2, centre=centre)
+    found = manipulation(protocol, 3)
+    view = np.ones((5, 4), dtype=np.int64)
+    before = protocol.analyze(view)
+    moved = []
+    for value in range(4):
+        forged = view.copy()
+        forged[1, value] += 3 * protocol.sampled
+        moved.append(float((protocol.analyze(forged) - before)[1]))
+    assert_allclose([min(moved), max(moved)], [found.lower, found.upper], rtol=1e-9)
+
+
+def test_a_density_is_moved_at_a_query_by_the_bound() -> None:
+    rng = np.random.default_rng(3)
+    features = GaussianFeatures(2, 1.0).sample(6, rng)
+    queries = rng.normal(size=(4, 2))
+    for bitsum, cap, low, high in (
+        (RandomizedResponse(USERS, 0.3), None, 0, 1),
+        (Poisson(USERS, 20.0), 4, None, 1),
+    ):
+        protocol = KernelDensityProtocol(bitsum, features)
+        least, most = density_manipulation(protocol, 2, queries, cap)
+        each = 1 if cap is None else cap
+        kept = rng.integers(0, USERS - 2, features.coordinates)
+        honest = bitsum.sample_view(kept, np.random.default_rng(4), participants=USERS - 2)
+        before = protocol._publish(honest)(queries)
+        for sign, bound in ((1.0, most), (-1.0, least)):
+            for at, query in enumerate(queries):
+                wanted = sign * features.g(query[np.newaxis]).ravel() > 0.0
+                forged = honest.copy()
+                if low is None:
+                    forged[:, 0] += 2 * each * wanted
+                else:
+                    forged[:, high] += 2 * wanted
+                    forged[:, low] += 2 * ~wanted
+                moved = (protocol._publish(forged)(queries) - before)[at]
+                assert moved == pytest.approx(bound[at], rel=1e-9, abs=1e-12)
+    unbounded = density_manipulation(KernelDensityProtocol(Poisson(USERS, 20.0), features), 1, queries)[1]
+    assert (unbounded == math.inf).any()
+    assert not np.isnan(unbounded).any()
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    for call, kind, said in (
+        (lambda: manipulation(BITSUMS[0], 31), ValueError, r"^malicious=31 must be an integer in \[0, 30\]\.$"),
+        (
+            lambda: manipulation(BITSUMS[0], 1, cap=0),
+            ValueError,
+            r"^cap=0 must be an integer in \[1, 9007199254740992\]\.$",
+        ),
+        (lambda: manipulation(7, 1), TypeError, r"^protocol=7 must be a BitsumProtocol, BucketSums or VectorSum\.$"),
+    ):
+        made: Any = call
+        with pytest.raises(kind, match=said):
+            made()

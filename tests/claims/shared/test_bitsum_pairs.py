@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.claims.shared.bitsum_pairs import Pairs, negligible, noise_tail, normal_deviation, tail_for
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.privacy_loss.losses.pairs import approximate_dp
+
+
+def composed(delta: float, mechanisms: int = 1) -> Any:
+    """Return what the searches read of a composition."""
+    return cast(Any, SimpleNamespace(delta=delta, mechanisms=mechanisms, change=SimpleNamespace(full=mechanisms)))
+
+
+@given(st.floats(-300, -1), st.integers(1, 10**11))
+def test_all_instances_together_leave_out_little_of_delta(exponent: float, instances: int) -> None:
+    delta = 10.0**exponent
+    if delta / instances < 10.0 * 1e-260:
+        with pytest.raises(InfeasibleBudgetError, match=r"leave the floats"):
+            tail_for(composed(delta, instances))
+        return
+    tail = tail_for(composed(delta, instances))
+    assert 0.0 < tail <= noise_tail(negligible(delta, instances))
+    # A shift by one leaves out what is cut on either side, and the next probability.
+    assert 10.0 * instances * tail <= 1e-10 * delta or negligible(delta, instances) == 1e-260
+
+
+def test_delta_is_the_worst_of_all_pairs_and_groups() -> None:
+    mild, middle, strong = (approximate_dp(epsilon, 0.0) for epsilon in (0.5, 1.0, 2.0))
+    alone = [Pairs((pair,), ()).delta_upper(0.25) for pair in (mild, middle, strong)]
+    assert alone == sorted(alone)
+    assert Pairs((mild, (middle, strong)), ()).delta_upper(0.25) == alone[2]
+    assert Pairs((middle, (mild,)), ()).delta_upper(0.25) == alone[1]
+
+
+@pytest.mark.parametrize("mechanisms", [1, 768])
+def test_searches_begin_near_normal_noise_that_meets_the_target(mechanisms: int) -> None:
+    deviation = normal_deviation(composed(1e-6, mechanisms), 0.5)
+    mu = math.sqrt(mechanisms) / deviation
+    tail = 0.5 * math.erfc((0.5 / mu - mu / 2) / math.sqrt(2))
+    other = 0.5 * math.erfc((0.5 / mu + mu / 2) / math.sqrt(2))
+    assert 1e-9 < tail - math.exp(0.5) * other < 1e-6

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import cli
+
+BARE = ["audit", "rr", "--users", "20"]
+QUICK = [*BARE, "--flip-probability", "0.25"]
+RR = [*QUICK, "--trials", "4000"]
+CLAIM = ["--claim-epsilon", "0.78", "--claim-delta", "1e-3"]
+HERE = "tests.cli.audits.test_audit"
+
+
+def reported(bits: np.ndarray, rng: np.random.Generator) -> float:
+    """Randomized response with the wrong flip probability."""
+    return float((np.sum(bits ^ (rng.random(bits.size) < 0.1)) - 0.25 * bits.size) / 0.5)
+
+
+def not_a_number(bits: np.ndarray, rng: np.random.Generator) -> float:
+    return float("nan")
+
+
+def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*RR, *CLAIM, "--json", "--seed", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "consistent"
+    assert found["claim"] == {"epsilon": pytest.approx(0.78), "delta": pytest.approx(1e-3)}
+    assert found["seed"] == 1
+    assert {"check", "p_value", "power", "fault", "evidence", "verdict"} <= set(found["results"][0])
+
+
+def test_a_violation_is_status_1_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*QUICK, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Violates: conformance of estimate" in text
+
+
+def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*QUICK, "--trials", "100"]) == 3
+    assert "Undecided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([*RR, "--claim-epsilon", "1"], "--claim-epsilon and --claim-delta must be given together"),
+        ([*RR, "--claim-epsilon", "-1", "--claim-delta", "0.1"], "--claim-epsilon='-1' must be a finite number in (0"),
+        ([*RR, "--claim-epsilon", "1", "--claim-delta", "2"], "--claim-delta='2' must be a finite number in [0, 1)"),
+        ([*BARE, "--flip-probability", "0.5"], "--flip-probability='0.5' must be a finite number in [0, 1/2)"),
+        ([*QUICK, "--trials", "0"], "--trials='0' must be an integer in [100, inf)"),
+        ([*QUICK, "--trials", "50,000"], "--trials='50,000' must be an integer in [100, inf), without commas"),
+        ([*RR, "--workers", "0"], "--workers='0' must be an integer in [1, inf)"),
+        ([*RR, "--level", "1"], "--level='1' must be a finite number in [0.0001, 1)"),
+        ([*RR, "--detect", "nan"], "--detect='nan' must be a finite number in (0, 1)"),
+        ([*RR, "--timeout", "0"], "--timeout='0' must be a finite number in (0, inf)"),
+        ([*RR, "--seed", "1.5"], "--seed='1.5' must be an integer in [0, inf)"),
+        ([*RR, "--plot", "nowhere/a.png"], "--plot='nowhere/a.png' must be in a folder that exists"),
+        ([*RR, "--plot", "a.jpg"], "--plot='a.jpg' must end in one of .png, .svg, .pdf"),
+        ([*RR, "--resume", "nowhere/a.npz"], "--resume="),
+        ([*RR, "--target", "nothing"], "--target='nothing' must be a callable, 'module:callable' or"),
+        ([*RR, "--target", f"{HERE}:missing"], f"--target='{HERE}:missing' cannot be imported"),
+        ([*RR, "--target", f"{HERE}:not_a_number"], "returned nan in trials [0, 1000) of dataset 0"),
+        (["audit", "4nb"], "4nb"),
+        (["audit", "rr", "--users", "20"], "--flip-probability"),
+    ],
+)
+def test_bad_input_is_status_2_and_one_sentence(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert named in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "audit.npz"
+    words = ["audit", "nb", "--users", "300", "--shape", "5", "--p", "0.3", "--trials", "500", "--json"]
+    status = cli.main([*words, "--resume", str(file)])
+    first = capsys.readouterr().out
+    before = file.read_bytes()
+    assert cli.main([*words, "--resume", str(file)]) == status
+    assert capsys.readouterr().out == first
+    assert cli.main([*words, "--seed", "9", "--resume", str(file)]) == 2
+    assert "another seed; it is left as it is" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
+def test_a_figure_is_written(name: str, start: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tmp_path / name
+    words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
+    assert cli.main(words) in (0, 1, 3)
+    assert figure.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("No space left on device")])
+def test_a_figure_never_costs_the_report(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: object, *_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    words = [*QUICK, "--trials", "1e2", "--json", "--plot", str(tmp_path / "a.png")]
+    assert cli.main(words) == 3
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["trials"] == 100
+    assert printed.err.splitlines()[-1] == f"--plot='{tmp_path}/a.png' cannot be written: No space left on device."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_other_protocols_have_their_command(capsys: pytest.CaptureFixture[str]) -> None:
+    flood = ["--flood-shape", "2", "--flood-p", "0.5"]
+    for words in (["3nb", "--p", "0.6", *flood], ["pure", "--p", "0.6", "--drop-probability", "0.2", *flood]):
+        assert cli.main(["audit", *words, "--users", "300", "--trials", "100", "--json"]) == 3
+        assert "conformance of count of -1, no ones" in capsys.readouterr().out

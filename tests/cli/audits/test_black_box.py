@@ -1,0 +1,102 @@
+"""The command that audits any code: two inputs, a search, or two samplers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import cli
+
+HERE = "tests.cli.audits.test_black_box"
+CLAIM = ["--claim-epsilon", "1.1", "--claim-delta", "0"]
+AUDIT = ["audit", "mechanism"]
+PAIR = ["--input", "0,0", "--neighbour", "1,0"]
+
+
+def noisy(values: np.ndarray, rng: np.random.Generator) -> tuple[str, int]:
+    p = -np.expm1(-1.0)
+    return "count", int(values.sum() + rng.geometric(p) - rng.geometric(p))
+
+
+def kind(values: np.ndarray, rng: np.random.Generator) -> str:
+    return values.dtype.kind
+
+
+def forgetful(values: np.ndarray, rng: np.random.Generator) -> float:
+    return float(values[-1] + rng.normal())
+
+
+def coin(rng: np.random.Generator) -> str:
+    return "ab"[rng.integers(2)]
+
+
+def biased(rng: np.random.Generator) -> str:
+    return "ab"[int(rng.random() < 0.99)]
+
+
+def test_two_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tmp_path / "a.png"
+    words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *CLAIM, "--plot", str(figure)]
+    assert cli.main([*words, "--trials", "20_000"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Consistent: no event tried shows more than epsilon" in text
+    assert "Not tested: inputs other than these" in text
+    assert figure.stat().st_size > 1000
+
+
+def test_an_anytime_audit_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claim = ["--claim-epsilon", "0.2", "--claim-delta", "0"]
+    kept = ["--resume", str(tmp_path / "draws.npz"), "--trials", "20_000", "--anytime", "--json"]
+    words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *claim, *kept]
+    assert cli.main(words) == 1
+    first = json.loads(capsys.readouterr().out)
+    assert first["trials"] < 2_000
+    assert cli.main([*words, "--workers", "2"]) == 1
+    assert json.loads(capsys.readouterr().out) == first
+
+
+def test_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*AUDIT, "--target", f"{HERE}:forgetful", "--users", "4", "--high", "50", *CLAIM, "--trials", "1_000"]
+    assert cli.main([*words, "--resolution", "1e-6", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    wrong = [result["check"] for result in found["results"] if result["verdict"] == "violates"]
+    assert wrong[0] == "privacy of the output, others mixed, the last user changes"
+    assert all(check.endswith("others mixed, the last user changes") for check in wrong)
+
+
+def test_two_samplers(capsys: pytest.CaptureFixture[str]) -> None:
+    pair = ["--first", f"{HERE}:coin", "--second", f"{HERE}:biased", "--trials", "2_000"]
+    assert cli.main([*AUDIT, *pair, *CLAIM]) == 1
+    capsys.readouterr()
+    assert cli.main([*AUDIT, *pair, "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert 2.5 < found["epsilon_lower"] < np.log(50)
+    assert found["claim"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ([], "--target with --input and --neighbour, or with --users, or --first with --second, must be given."),
+        (["--first", "a:b"], "--target with --input and --neighbour, or with --users, or --first with --second"),
+        (["--target", "a:b", "--first", "a:b", "--second", "a:b"], "--target with --input and --neighbour"),
+        (["--target", "a:b", "--input", "1"], "--input and --neighbour must be given together, or --users in place"),
+        (["--target", "a:b", "--input", "1", "--neighbour", "x"], "--neighbour='x' must be finite numbers with commas"),
+        (["--target", "a:b", "--users", "2", "--low", "1"], "must be a finite number in (1, inf)"),
+        (["--target", "a:b", *PAIR, "--resolution", "0"], "--resolution='0' must be a finite number in (0, inf)"),
+        (["--target", f"{HERE}:noisy", *PAIR, "--anytime"], "nothing to refute"),
+    ],
+)
+def test_mistakes_are_one_sentence(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*AUDIT, *words]) == 2
+    assert named in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(("text", "shown"), [("1,-2", "i"), ("1,2.0", "f")])
+def test_whole_numbers_are_integers(text: str, shown: str) -> None:
+    from dpverify.cli.audits.black_box import _numbers
+
+    assert kind(_numbers("--input", text), np.random.default_rng()) == shown

@@ -1,0 +1,172 @@
+"""The command `dpverify plan --kernel ...`."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify import cli
+from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.planning.kernels import density
+from dpverify.planning.plan import plan
+from dpverify.planning.sweeps.comparison import BITSUMS
+
+WORDS = ["plan", "--epsilon", "2", "--delta", "1e-4", "--users", "200"]
+
+
+def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked, honest = [], None
+
+    def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
+        asked.append((bitsum, more["max_messages_per_user"]))
+        assert more["honest_fraction"] == honest
+        return plan("central-gaussian", budget, users=users, instances=1)
+
+    monkeypatch.setattr(density, "plan", quick)
+    words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--bandwidth", "0.5", "--max-messages", "640"]
+    assert cli.main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kernel"], told["dimension"], told["bandwidth"]) == ("gaussian", 3, 0.5)
+    assert [row["bits"] for row in told["rows"]][:2] == [32, 64]
+    assert asked[:2] == [("rr", 20.0), ("rr", 10.0)]
+    assert cli.main([*words, "--bitsum", "poisson"]) == 0
+    assert "gaussian kernel, d = 3, bandwidth 0.5" in capsys.readouterr().out
+    assert asked[-1][0] == "poisson"
+    honest = "0.5"
+    assert cli.main([*words, "--honest-fraction", honest]) == 0
+    assert "Planned for 100 honest users." in capsys.readouterr().out
+    assert cli.main([*words, "--honest-fraction", "1e-3"]) == 2
+    assert capsys.readouterr().err.startswith("--honest-fraction='1e-3' must be at least 1/200")
+
+
+def test_lists_make_one_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def quick(bitsum: str, budget: Budget, *, users: int, **more: object) -> object:
+        if budget.epsilon == 0.5 and users == 300:
+            raise InfeasibleBudgetError("too few users.")
+        return plan("central-gaussian", budget, users=users, instances=1)
+
+    monkeypatch.setattr(density, "plan", quick)
+    words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200,300", "--max-messages", "64"]
+    words += ["--kernel", "laplacian", "--dimension", "3", "--csv", str(tmp_path / "x.csv")]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "laplacian kernel, d = 3, bandwidth 1, budget delta = 0.0001" in printed
+    assert "no plan at (0.5, 0.0001) for n = 300: too few users." in printed
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    asked = [(row["budget.epsilon"], row["users"]) for row in rows]
+    assert list(dict.fromkeys(asked)) == [("0.5", "200"), ("0.5", "300"), ("2.0", "200"), ("2.0", "300")]
+    assert [row["rmse"] == "" for row in rows] == [row["error"] != "" for row in rows]
+    assert cli.main([*words[:-2], "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == len(rows)
+    none = ["plan", "--epsilon", "0.5", "--delta", "1e-4", "--users", "300", "--kernel", "laplacian"]
+    assert cli.main([*none, "--dimension", "3", "--json"]) == 2
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["error"] == "too few users."
+
+
+def test_all_bitsums_are_planned_for_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
+        return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
+
+    monkeypatch.setattr(density, "plan", quick)
+    words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--json"]
+    assert cli.main([*words, "--bitsum", "all"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(row["bitsum"]["bitsum"] for row in told["rows"]) == sorted(BITSUMS)
+    assert sum(row["recommended"] for row in told["rows"]) == 1
+    assert cli.main(words) == 0
+    assert {row["bitsum"]["bitsum"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"rr"}
+    assert cli.main([*words[:-1], "--max-messages", "0.5"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("--max-messages=0.5 is too few for rr with 32 bits a user or more")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--kernel", "gaussian"], "--dimension must be given with --kernel."),
+        (["--kernel", "gaussian", "--dimension", "3", "--instances", "4"], "--instances must be omitted with --kernel"),
+        (
+            ["--kernel", "gaussian", "--dimension", "3", "--method", "published"],
+            "--method must be omitted with --kernel",
+        ),
+        (["--kernel", "gaussian", "--dimension", "3", "--composition", "basic"], "--composition must be omitted with"),
+        (["--kernel", "gaussian", "--dimension", "3", "--sparsity", "3"], "--sparsity must be omitted with --kernel"),
+        (
+            ["--kernel", "gaussian", "--dimension", "3", "--threat-model", "model"],
+            "--threat-model must be omitted with",
+        ),
+        (["--kernel", "cosine", "--dimension", "3"], "--kernel='cosine' must be one of inner-product, gaussian"),
+        (["--dimension", "3", "--instances", "4"], "--dimension must be omitted without --kernel"),
+        ([], "one of the options '--instances' and '--kernel' must be given."),
+    ],
+)
+def test_options_that_do_not_fit(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*WORDS, *more]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta", "1e-4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "features"),
+    [
+        (["inner-product", "--range", "0.5"], {"name": "linear-map", "limit": 0.5, "rows": 12, "radius": 1.0}),
+        (["inner-product", "--bits", "20"], {"name": "linear-map", "rows": 20}),
+        (["gaussian", "--bits", "8", "--bandwidth", "2"], {"name": "fourier-pairs", "bandwidth": 2.0}),
+        (["laplacian", "--bits", "8"], {"name": "laplacian-binning", "buckets": 1, "signed": True}),
+        (["exponential", "--bits", "8"], {"name": "exponential-tessellation", "buckets": 1}),
+    ],
+    ids=lambda entry: " ".join(entry) if isinstance(entry, list) else "",
+)
+def test_a_density_is_accounted(
+    words: list[str], features: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["protocol"] == "kde"
+    assert told["parameters"]["features"].items() >= features.items()
+    assert 0.0 < told["epsilon"]["lower"] <= told["epsilon"]["upper"] < 10.0
+    assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--instances", "2"]) == 0
+    assert "2 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--kernel inner-product --bandwidth 2", "--bandwidth=2.0 must be omitted for the kernel inner-product"),
+        ("--kernel gaussian --range 2", "--range=2.0 must be omitted for the kernel gaussian"),
+        ("--kernel gaussian --bits 7", "--bits=7 must be even for the kernel gaussian"),
+        ("--kernel box", "--kernel='box' must be one of inner-product, gaussian, laplacian, exponential."),
+        ("--kernel inner-product --dimension 1e6", "--dimension=1000000 with --bits=1024 must be smaller"),
+    ],
+)
+def test_what_makes_no_density_is_told_in_one_sentence(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dimension = [] if "--dimension" in words else ["--dimension", "12"]
+    assert cli.main([*KDE, *dimension, *words.split()]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+
+
+def test_plans_of_densities_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = plan("central-gaussian", ("1", "1e-6"), users=100, instances=4)
+    monkeypatch.setattr(density, "plan", lambda *words, **options: row)
+    heard: list[tuple[int, int]] = []
+    density.plan_density(
+        "gaussian", 2, ("1", "1e-6"), users=100, progress=lambda done, total: heard.append((done, total))
+    )
+    assert heard == [(done, 7) for done in range(1, 8)]

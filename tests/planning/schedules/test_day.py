@@ -1,0 +1,31 @@
+"""Entries of a schedule, as they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dpverify.planning.schedules.day import Day, days_of
+from protocols.bitsum import RandomizedResponse
+from protocols.local.labels import LabelRandomizedResponse
+
+RR = RandomizedResponse(9, 0.25)
+
+
+def test_entries_are_days_in_their_order() -> None:
+    assert days_of([RR, (RR, 3), (RR, 2, 5), Day(RR, 1, 4)]) == (Day(RR), Day(RR, 3), Day(RR, 2, 5), Day(RR, 1, 4))
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ((RR, 0), r"count=0 must be an integer in \[1, inf\)"),
+        ((RR, 1, 10), r"honest=10 must be an integer in \[1, 9\]"),
+        ((RR, 1, 2, 3), r"^schedule\[0\]=.* must be \(protocol, count\) or \(protocol, count, honest\)"),
+        ((LabelRandomizedResponse(3, 1.0), 1, 2), r"honest=2 must be omitted: .* is private without other users"),
+    ],
+)
+def test_what_is_no_entry_is_refused(entry: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        days_of([entry])

@@ -1,0 +1,82 @@
+"""Days whose bits change jointly, next to each other and to days that change fully."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.guarantee import Interval
+from dpverify.planning.account import account
+from dpverify.planning.schedules.schedule import ScheduleResult
+from protocols.bitsum import CentralGaussian, RandomizedResponse
+from protocols.kde import KernelDensityProtocol
+from protocols.lsq import LaplacianBinning, LinearMap
+
+CROWD = RandomizedResponse(2_000, 0.2)
+DENSITY = KernelDensityProtocol(CROWD, LinearMap(24, "haar", 0.4, 24, radius=1.0).sample(1, np.random.default_rng(0)))
+MORE = dataclasses.replace(DENSITY, bitsum=RandomizedResponse(2_001, 0.2))
+
+
+def spent(days: list[Any], **options: Any) -> Interval:
+    return account(days, delta=1e-6, **options).epsilon
+
+
+def test_two_densities_cost_what_two_runs_of_one_do() -> None:
+    twice = account(DENSITY, instances=2, delta=1e-6).epsilon
+    once = account(DENSITY, delta=1e-6).epsilon
+    found = spent([(DENSITY, 1), (MORE, 1)])
+    assert once.upper < found.lower < found.upper
+    assert found.upper == pytest.approx(twice.upper, rel=2e-3)
+    # One more user is never worse, so that the true epsilons are in this order. Of lower ends no two need be near each
+    # other, as each is that of points which a climb has found: only how wide an interval is can be asked for.
+    assert account(MORE, instances=2, delta=1e-6).epsilon.lower <= found.upper
+    assert found.lower <= twice.upper
+    assert found.width < 0.015 * found.upper
+    assert spent([(DENSITY, 1), (DENSITY, 1)]) == twice
+
+
+def test_a_density_beside_full_changes_costs_less_than_its_bits_in_full() -> None:
+    found = account([(DENSITY, 1), (RandomizedResponse(900, 0.25), 4)], delta=1e-6)
+    assert isinstance(found, ScheduleResult)
+    without = account(RandomizedResponse(900, 0.25), instances=4, delta=1e-6).epsilon
+    in_full = spent([(CROWD, 24), (RandomizedResponse(900, 0.25), 4)])
+    assert without.upper < found.epsilon.lower < found.epsilon.upper < 0.8 * in_full.lower
+    assert found.epsilon.width < 0.05 * found.epsilon.upper
+    assert found.epsilon.upper < found.schedule.basic_epsilon(1e-6)
+    (_, first), (_, last) = found.cumulative([1, 5])
+    alone = account(DENSITY, delta=1e-6).epsilon
+    assert max(first.lower, alone.lower) <= min(first.upper, alone.upper)
+    assert last.upper == pytest.approx(found.epsilon.upper, rel=1e-3)
+    (_, only) = account([(CROWD, 2), (DENSITY, 1)], delta=1e-6).cumulative([2])[0]  # type: ignore[attr-defined]
+    assert only.lower <= account(CROWD, instances=2, delta=1e-6).epsilon.upper
+    assert only.upper >= account(CROWD, instances=2, delta=1e-6).epsilon.lower
+    assert only.width < 1e-3 * only.upper
+
+
+def test_honest_users_of_a_density_among_others() -> None:
+    fewer = dataclasses.replace(DENSITY, bitsum=RandomizedResponse(1_500, 0.2))
+    found = spent([(DENSITY, 1, 1_500), (CROWD, 2)])
+    assert found == spent([(fewer, 1), (CROWD, 2)])
+
+
+def test_sparse_features_mix_and_those_without_a_law_are_charged_in_full() -> None:
+    rng = np.random.default_rng(3)
+    cells = KernelDensityProtocol(CROWD, LaplacianBinning(2, 1.0, 8, False).sample(4, rng))
+    found = spent([(cells, 1), (CROWD, 2)])
+    alone, in_full = account(cells, delta=1e-6).epsilon, spent([(CROWD, 8), (CROWD, 2)])
+    assert alone.lower <= found.upper <= 1.2 * in_full.upper
+    assert found.lower >= account(CROWD, instances=2, delta=1e-6).epsilon.lower * (1.0 - 1e-3)
+    curator = KernelDensityProtocol(CentralGaussian(2_000, 20.0), DENSITY.features)
+    central = spent([(curator, 1), (CentralGaussian(2_000, 30.0), 1)])
+    assert account(curator, delta=1e-6).epsilon.lower <= central.upper < 1.0
+
+
+def test_joint_changes_are_met_in_all_runs() -> None:
+    with pytest.raises(
+        ValueError, match=r"^at_most=1 must be omitted: the joint changes of kde are met in all runs\.$"
+    ):
+        spent([(DENSITY, 1), (CROWD, 1)], at_most=1)
+    assert spent([(DENSITY, 3)], at_most=1) == account(DENSITY, delta=1e-6).epsilon

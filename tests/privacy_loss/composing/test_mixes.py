@@ -1,0 +1,68 @@
+"""What narrows the interval of all mixes."""
+
+from __future__ import annotations
+
+import math
+
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.composing.mixes import Mixes, branches_of, narrowed
+from dpverify.privacy_loss.datasets.covers import Branch, Covers, tied
+from dpverify.privacy_loss.losses.pairs import mixed_reports
+
+PAIRS = [mixed_reports(4, ones, 0.29707).up for ones in range(4)]
+
+
+def _mixes(*, attained: bool) -> Mixes:
+    def made() -> list[Branch]:
+        return [Branch(pair, attained=attained) for pair in PAIRS]
+
+    return Mixes([(made, 4)], [(made, PAIRS[:1], 4)])
+
+
+def test_steps_are_taken_while_they_are_needed() -> None:
+    halved = narrowed(
+        Interval(0.0, 8.0),
+        lambda found: found.upper > 3.0,
+        lambda found: Interval(0.0, 4.0),
+        lambda found: Interval(1.0, found.upper - 2.0),
+        lambda found: Interval(9.0, 9.0),
+    )
+    assert halved == Interval(1.0, 2.0)
+
+
+def test_epsilon_is_narrowed_from_both_sides() -> None:
+    found = Interval(0.0, 0.06)
+    above = _mixes(attained=True).epsilon_above(0.35392, found, quick=True)
+    sharper = _mixes(attained=True).epsilon_above(0.35392, above, quick=False)
+    both = _mixes(attained=True).epsilon_below(0.35392, sharper)
+    assert found.upper > above.upper > 5.0 * sharper.upper
+    assert 0.0 == sharper.lower < both.lower < both.upper < both.lower * 1.01
+
+
+def test_only_attained_pairs_are_mixed_from_below() -> None:
+    found = Interval(1e-9, 1.0)
+    one = FamilyComposition(PAIRS[:1], 4).delta(0.007)
+    assert _mixes(attained=False).delta_below(0.007, found).lower <= one.upper
+    assert _mixes(attained=True).delta_below(0.007, found).lower > one.upper
+    assert _mixes(attained=True).delta_above(0.007, Interval(0.3, 0.4), quick=False).upper < 0.3545
+
+
+def test_nothing_is_asked_where_nothing_is_mixed() -> None:
+    alone = Mixes([(branches_of(PAIRS[:1]), 4)], [(branches_of(PAIRS[:1]), PAIRS[:1], 4)])
+    found = Interval(0.0, 0.06)
+    assert alone.epsilon_above(0.35, found, quick=False) == alone.epsilon_below(0.35, found) == found
+    everything = Interval(0.0, math.inf)
+    assert _mixes(attained=True).epsilon_above(0.35, everything, quick=True) == everything
+
+
+def test_what_points_tie_together_attains_no_mix() -> None:
+    # A density's bits are those of one point for each user: what one instance attains fixes all others.
+    free = Covers(PAIRS[:1], (), single=lambda: [Branch(pair, attained=True) for pair in PAIRS])
+    found = Interval(0.0, 0.06)
+    lower = [
+        Mixes([(branches_of(covers), 4)], [(branches_of(covers), PAIRS[:1], 4)]).epsilon_below(0.35392, found).lower
+        for covers in (free, tied(free))
+    ]
+    assert lower[0] > 0.0 == lower[1]
+    assert [branch.pair for branch in branches_of(tied(free))()] == PAIRS

@@ -1,0 +1,85 @@
+"""Different families composed: never below the truth of any choice, in exact arithmetic, and never above the worst."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.losses.pairs import mixed_reports
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+
+@given(
+    st.lists(st.lists(rational_pairs(4), min_size=1, max_size=2), min_size=2, max_size=3),
+    st.lists(st.integers(1, 2), min_size=3, max_size=3),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+)
+@settings(deadline=None, max_examples=60)
+def test_no_choice_of_at_most_so_many_instances_exceeds_it(
+    families: list[list[RationalPair]], counts: list[int], most: int, epsilon: float
+) -> None:
+    counts = counts[: len(families)]
+    most = min(most, sum(counts))
+    listed = [[floats(pair) for pair in family] for family in families]
+    laws = SeveralLaws(listed, listed, counts, relative_width=1e-3, reference_delta=1e-3)
+    found = SeveralComposition(laws, counts, counts, most).delta(epsilon)
+    instances = [family for family, count in zip(families, counts, strict=True) for _ in range(count)]
+    truths = [
+        truth(choice, [1] * most, epsilon)
+        for chosen in itertools.combinations(instances, most)
+        for choice in itertools.product(*chosen)
+    ]
+    assert max(each.lower for each in truths) <= found.upper
+    assert found.lower <= max(each.upper for each in truths)
+
+
+def test_the_step_suits_every_pair_of_a_family() -> None:
+    # What reveals nothing comes first in both, and would ask for the finest grid.
+    nothing = floats(([Fraction(1)], [Fraction(1)]))
+    half = floats(([Fraction(0), Fraction(1)], [Fraction(1, 2), Fraction(1, 2)]))
+    families = [[nothing], [nothing, half]]
+    found = SeveralComposition(SeveralLaws(families, families, [1, 1]), [1, 1], [1, 1], 1).delta(0.0)
+    assert found.lower <= 0.5 <= found.upper < 0.5 + 1e-6
+
+
+def test_a_guess_of_the_worst_instances_that_is_wrong_stays_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [list(mixed_reports(users, 0, 0.2)) for users in (5, 20, 60)]
+    laws = SeveralLaws(listed, listed, [2, 2, 2])
+    right = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
+    worst = SeveralComposition(laws, [2, 0, 0], [2, 0, 0]).delta(0.5)
+    assert worst.lower <= right.upper <= laws.upper([2, 0, 0], 2)[0].delta(0.5).upper * 1.001
+    monkeypatch.setattr(SeveralLaws, "_rankings", lambda self, grids, most: [list(range(len(grids)))])
+    wrong = SeveralComposition(laws, [2, 2, 2], [2, 2, 2], 2).delta(0.5)
+    assert wrong.upper >= worst.lower > wrong.lower
+    # All instances together bound any of them, whatever the guess.
+    rare = floats(([Fraction(1, 100), Fraction(99, 100)], [Fraction(1, 9900), Fraction(9899, 9900)]))
+    common = floats(([Fraction(3, 5), Fraction(2, 5)], [Fraction(2, 5), Fraction(3, 5)]))
+    mixed = SeveralLaws([[common], [rare]], [[common], [rare]], [1, 3])
+    whole = SeveralComposition(mixed, [1, 3], [1, 3]).delta(0.2)
+    assert SeveralComposition(mixed, [1, 3], [1, 3], 3).delta(0.2).upper <= whole.upper < 1.001 * whole.lower
+
+
+def test_what_is_left_out_of_a_lower_bound_only_adds() -> None:
+    listed = [list(mixed_reports(users, 0, 0.2)) for users in (5, 20)]
+    whole = SeveralComposition(SeveralLaws(listed, listed, [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    part = SeveralComposition(SeveralLaws(listed, [listed[0], []], [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    none = SeveralComposition(SeveralLaws(listed, [[], []], [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
+    assert none.lower == 0.0 < part.lower < whole.lower
+    assert none.upper == pytest.approx(whole.upper, rel=1e-4)
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    listed = [list(mixed_reports(5, 0, 0.2))]
+    laws = SeveralLaws(listed, listed, [2])
+    with pytest.raises(ValueError, match=r"upper and lower add up to 2 and 1, but must add up to the same\."):
+        SeveralComposition(laws, [2], [1])
+    with pytest.raises(ValueError, match=r"most=3 must be "):
+        SeveralComposition(laws, [2], [2], 3)
+    with pytest.raises(ValueError, match=r"families, attained and counts have 1, 1 and 2 entries"):
+        SeveralLaws(listed, listed, [1, 1])

@@ -1,0 +1,124 @@
+"""What is said of a pair known by the masses of bins, against the pair itself in exact rationals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpverify.guarantee import CapacityError
+from dpverify.privacy_loss.datasets.binned import BinnedPairs
+
+N = 12
+
+
+def laws(p: Fraction, q: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+    """Two binomial laws: their ratio is monotone."""
+
+    def binomial(p: Fraction) -> list[Fraction]:
+        return [math.comb(N, k) * p**k * (1 - p) ** (N - k) for k in range(N + 1)]
+
+    return binomial(p), binomial(q)
+
+
+PAIRS = [laws(Fraction(1, 3), Fraction(2, 5)), laws(Fraction(1, 2), Fraction(9, 16))]
+
+
+def binned(edges: list[int], error: float = 2.0**-52) -> BinnedPairs:
+    """The bins between these edges, with an honest bound on the rounding of each number."""
+    rows = []
+    for zero, one in PAIRS:
+        masses = [(sum(zero[a:b]), sum(one[a:b]) - sum(zero[a:b])) for a, b in pairwise(edges)]
+        ratio = [one[min(edge, N)] / zero[min(edge, N)] - 1 for edge in edges]
+        rows.append(([float(m) for m, _ in masses], [float(g) for _, g in masses], [float(r) for r in ratio]))
+    zero, gain, ratio = (np.array(column) for column in zip(*rows, strict=True))
+    return BinnedPairs(
+        zero, error * zero, gain, error * np.abs(gain) + 1e-300, ratio, error * np.abs(ratio), np.zeros(2), 5.0
+    )
+
+
+def excess(pair: tuple[list[Fraction], list[Fraction]], loss: float) -> Fraction:
+    """`H_eps(P1||P0) - max(1 - e^eps, 0)`, but for the rounding of e^eps."""
+    zero, one = pair
+    odds = Fraction(math.exp(loss))
+    return sum(max(b - odds * a, 0) for a, b in zip(zero, one, strict=True)) - max(1 - odds, 0)
+
+
+LOSSES = np.concatenate([np.linspace(-2.0, 2.0, 81), [-1e-9, 1e-9]])
+LOSSES.sort()
+
+
+@pytest.mark.parametrize("edges", [list(range(N + 2)), [0, 2, 3, 4, 5, 6, 8, N + 1], [0, 5, N + 1]])
+def test_the_excess_is_never_below_the_truth(edges: list[int]) -> None:
+    found = binned(edges).excess(LOSSES)
+    for row, pair in enumerate(PAIRS):
+        for loss, value in zip(LOSSES, found[row], strict=True):
+            assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**14))
+
+
+def test_the_excess_is_the_truth_where_a_bin_begins() -> None:
+    edges = [0, 2, 3, 4, 5, 6, 8, N + 1]
+    pairs = binned(edges)
+    for row, pair in enumerate(PAIRS):
+        losses = np.log1p(pairs.ratio[row, :-1])
+        for loss, value in zip(losses, pairs.excess(losses)[row], strict=True):
+            assert value == pytest.approx(float(excess(pair, loss)), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("field", ["zero", "gain", "ratio"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_every_error_is_charged(field: str, sign: float) -> None:
+    off = 1e-3
+    exact = binned([0, 2, 3, 4, 5, 6, 8, N + 1])
+    moved = off * np.abs(getattr(exact, field))
+    # Alternating, too: neighbours that err towards each other.
+    for pattern in (1.0, np.where(np.arange(moved.shape[1]) % 2, 1.0, -1.0)):
+        wrong = replace(
+            exact, **{field: getattr(exact, field) + 0.99 * sign * pattern * moved, f"{field}_error": 1.001 * moved}
+        )
+        found = wrong.excess(LOSSES)
+        for row, pair in enumerate(PAIRS):
+            for loss, value in zip(LOSSES, found[row], strict=True):
+                assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**14))
+
+
+def test_bins_as_outcomes_are_never_above_the_truth() -> None:
+    edges = [0, 3, 5, 8, N + 1]
+    for row, (zero, one) in enumerate(PAIRS):
+        up, down = binned(edges).merged(row)
+        masses = [(sum(zero[a:b]), sum(one[a:b])) for a, b in pairwise(edges)]
+        for epsilon in (0.0, 0.1, 0.4):
+            odds = Fraction(math.exp(epsilon))
+            for found, pairs in ((up, [(b, a) for a, b in masses]), (down, masses)):
+                interval = found.delta(epsilon)
+                post_processed = sum(max(a - odds * b, 0) for a, b in pairs)
+                assert interval.lower <= post_processed * (1 + Fraction(1, 10**12))
+                assert interval.upper * (1 + 1e-12) >= post_processed
+                assert interval.width <= 1e-12
+
+
+def test_empty_bins_are_no_outcomes_and_missing_mass_stays_missing() -> None:
+    pairs = binned([0, 3, 5, 8, N + 1])
+    empty = np.zeros((2, 1))
+    wider = replace(
+        pairs,
+        zero=np.hstack([empty, pairs.zero]),
+        gain=np.hstack([empty, pairs.gain]),
+        zero_error=np.hstack([empty, pairs.zero_error]),
+        gain_error=np.hstack([empty, pairs.gain_error]),
+        missing=np.array([0.0, 0.125]),
+    )
+    for row in (0, 1):
+        np.testing.assert_array_equal(wider.merged(row)[0].losses, pairs.merged(row)[0].losses)
+    assert wider.merged(1)[0].missing_mass >= 0.125
+
+
+def test_a_window_on_one_side_of_no_loss_is_refused() -> None:
+    pairs = binned([0, 5, N + 1])
+    for ratio in (np.abs(pairs.ratio) + 1e-6, -np.abs(pairs.ratio) - 1e-6):
+        with pytest.raises(CapacityError, match=r"^losses next to 0 are lost in what bins of them leave out"):
+            replace(pairs, ratio=ratio).excess(LOSSES)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.losses.blanket import report_in_blanket
+from dpverify.privacy_loss.shuffling.amplification import adaptive, randomized_response, reports
+from dpverify.privacy_loss.shuffling.repeated_amplification import RepeatedAmplification
+
+
+def test_one_round_is_the_curve_itself() -> None:
+    one = adaptive(1.0, 200)
+    assert RepeatedAmplification(one, 1).epsilon(1e-4) == one.epsilon(1e-4)
+    assert RepeatedAmplification(one, 1).delta(0.2) == one.delta(0.2)
+
+
+@pytest.mark.parametrize("rounds", [2, 30])
+def test_rounds_compose_like_listed_losses(rounds: int) -> None:
+    """The clones' losses, listed one by one by another module, and composed by the engine."""
+    epsilon0, users = 1.0, 300
+    high = 1.0 / (1.0 + math.exp(-epsilon0))
+    listed = report_in_blanket(users - 1, math.exp(-epsilon0), high, 1.0 - high, cells=users)
+    truth = FamilyComposition([listed], rounds).epsilon(1e-6)
+    found = RepeatedAmplification(adaptive(epsilon0, users), rounds).epsilon(1e-6)
+    assert truth.lower <= found.upper <= truth.upper * 1.01
+    assert found.lower <= truth.upper
+
+
+def test_pure_rounds_add_up() -> None:
+    found = RepeatedAmplification(reports(randomized_response(0.5, 3), 20), 4)
+    assert found.epsilon(0.0).upper == pytest.approx(2.0)
+    assert found.delta(2.1).upper == 0.0
+    assert found.epsilon(1e-9).upper <= 2.0 * (1.0 + 1e-12)
+    assert found.delta(0.3).lower <= found.delta(0.3).upper

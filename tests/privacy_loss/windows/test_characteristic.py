@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpverify.privacy_loss.windows import characteristic
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes
+
+
+def exact(losses: list[float], masses: list[float], nodes: Nodes) -> list[mpmath.mpc]:
+    with mpmath.workdps(50):
+        return [
+            sum(
+                mpmath.mpf(mass) * mpmath.exp(mpmath.mpc(nodes.tilt, k * mpmath.mpf(nodes.spacing)) * mpmath.mpf(loss))
+                for loss, mass in zip(losses, masses, strict=True)
+            )
+            for k in range(nodes.number)
+        ]
+
+
+@pytest.mark.parametrize("nodes", [Nodes(3.0, 0.7, 20), Nodes(40.0, 1e6, 17), Nodes(0.01, 1e-3, 1)])
+def test_values_lie_within_their_error(nodes: Nodes) -> None:
+    rng = np.random.default_rng(5)
+    losses, masses = np.sort(rng.normal(size=12)), rng.dirichlet(np.ones(12))
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    for value, error, bound, true in zip(line.deviations, line.errors, line.log_moduli, truth, strict=True):
+        with mpmath.workdps(50):
+            assert abs(true / truth[0] - 1 - mpmath.mpc(value)) <= error
+            assert abs(mpmath.log(truth[0]) - mpmath.mpf(line.log_scale)) <= line.scale_error
+            assert mpmath.log(abs(true)) <= mpmath.mpf(float(bound))
+
+
+def test_errors_grow_with_the_angles_and_stay_small() -> None:
+    # What 1e6 turns lose is seen: the error that was found is above all charges but theirs.
+    rng = np.random.default_rng(6)
+    losses, masses = np.sort(rng.normal(size=12)), rng.dirichlet(np.ones(12))
+    nodes = Nodes(1.0, 1e6, 16)
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    with mpmath.workdps(50):
+        found = [abs(true / truth[0] - 1 - mpmath.mpc(x)) for x, true in zip(line.deviations, truth, strict=True)]
+    still = LossAtoms.of(losses, masses).along(Nodes(1.0, 1.0, 16)).errors
+    assert still.max() < 2e-13
+    assert still.max() < max(found)
+    assert all(error <= bound for error, bound in zip(found, line.errors, strict=True))
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 64, 100])
+def test_turns_from_powers_of_two_are_as_near_as_is_charged(number: int) -> None:
+    angles = np.array([3e-12, -0.004, 0.7, 2.9])
+    found = characteristic._turns(angles, number)
+    with mpmath.workdps(50):
+        for k, row in enumerate(found):
+            for angle, value in zip(angles.tolist(), row, strict=True):
+                off = abs(mpmath.expm1(1j * k * mpmath.mpf(angle)) - mpmath.mpc(value))
+                assert off <= 15 * k * abs(angle) * 2.0**-53
+    assert found.shape == (number, 4)
+
+
+def test_deviations_of_small_losses_keep_their_digits() -> None:
+    losses, masses = np.array([-1e-9, 1e-9]), np.array([0.25, 0.75])
+    nodes = Nodes(1e5, 3.0, 9)
+    line = LossAtoms.of(losses, masses).along(nodes)
+    truth = exact(losses.tolist(), masses.tolist(), nodes)
+    with mpmath.workdps(50):
+        for value, error, true in zip(line.deviations[1:], line.errors[1:], truth[1:], strict=True):
+            off = abs(true / truth[0] - 1 - mpmath.mpc(value))
+            assert off <= error <= 1e-13 * abs(value)
+
+
+def test_empty_atoms_leave_a_negligible_one() -> None:
+    atoms = LossAtoms.of(np.zeros(0), np.zeros(0))
+    assert atoms.along(Nodes(1.0, 1.0, 3)).log_moduli.max() < -700.0
+    atoms = LossAtoms.of(np.array([0.0, 2.0]), np.array([1.0, 0.0]))
+    assert atoms.losses.tolist() == [0.0, 2.0]
+
+
+def test_log_moments_are_above_the_truth_and_near() -> None:
+    rng = np.random.default_rng(7)
+    losses, masses = np.sort(rng.normal(size=30)), rng.dirichlet(np.ones(30))
+    tilts = np.array([0.01, 3.0, 700.0])
+    found = LossAtoms.of(losses, masses).log_moments(tilts)
+    for tilt, bound in zip(tilts, found, strict=True):
+        with mpmath.workdps(50):
+            truth = mpmath.log(exact(losses.tolist(), masses.tolist(), Nodes(float(tilt), 1.0, 1))[0].real)
+            assert 0 <= mpmath.mpf(float(bound)) - truth <= 1e-10
+
+
+@pytest.mark.parametrize("allowed", [1e-9, 1e-4, 0.02, 0.3])
+def test_no_more_fades_than_is_allowed_and_the_largest_losses_first(allowed: float) -> None:
+    losses = np.linspace(-2.0, 3.0, 400)
+    masses = np.exp(-1.5 * np.abs(losses))
+    masses /= masses.sum()
+    rng = np.random.default_rng(8)
+    order = rng.permutation(400)
+    whole = LossAtoms.of(losses[order], masses[order])
+    faded = whole.faded(allowed)
+    kept = np.zeros(400)
+    kept[np.searchsorted(losses, faded.losses)] = np.exp(faded.log_masses)
+    shares = kept / masses
+    assert (np.diff(shares) <= 1e-12).all()
+    assert (shares <= 1.0 + 1e-12).all()
+    lost = float(np.sum(masses - kept))
+    assert lost <= allowed * (1.0 + 1e-12)
+    if allowed > masses[-1]:
+        assert lost > 0.2 * allowed
+        assert faded.log_moments(np.array([8.0]))[0] < whole.log_moments(np.array([8.0]))[0]
+
+
+def test_what_may_not_fade_stays() -> None:
+    whole = LossAtoms.of(np.array([-1.0, 0.5]), np.array([0.5, 0.5]))
+    assert np.exp(whole.faded(1e-3).log_masses).tolist() == pytest.approx([0.5, 0.5], rel=3e-3)
+    assert float(np.exp(whole.faded(1e-3).log_masses).sum()) >= 1.0 - 1e-3
+    far = LossAtoms.of(np.append(np.linspace(-1.0, 1.0, 50), 100.0), np.append(np.full(50, 0.02), 1e-9))
+    assert far.faded(1e-6).losses.max() < 2.0
+    alone = LossAtoms.of(np.array([0.7]), np.array([1.0]))
+    assert alone.faded(0.5) is alone

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpverify.privacy_loss.windows.contour import Contour
+from dpverify.rounding import UNIT
+
+LOSS = 0.1
+
+
+def divergence(copies: int, epsilon: float) -> float:
+    """Return the profile of the worst pair that is pure 0.1-DP, composed, exactly but for rounding."""
+    up = 1.0 / (1.0 + math.exp(-LOSS))
+    return math.fsum(
+        math.comb(copies, j) * up**j * (1.0 - up) ** (copies - j) * -math.expm1(epsilon - (2 * j - copies) * LOSS)
+        for j in range(copies + 1)
+        if (2 * j - copies) * LOSS > epsilon
+    )
+
+
+def log_moduli(copies: int, contour: Contour) -> np.ndarray:
+    x = contour.tilt + 1j * contour.nodes.heights
+    up = 1.0 / (1.0 + math.exp(-LOSS))
+    return copies * np.log(np.abs(up * np.exp(x * LOSS) + (1.0 - up) * np.exp(-x * LOSS)) + 8.0 * UNIT)
+
+
+@pytest.mark.parametrize("copies", [1, 7, 100])
+@pytest.mark.parametrize("tilt", [0.3, 4.0, 15.0])
+def test_the_sum_bounds_the_divergence_at_every_epsilon(copies: int, tilt: float) -> None:
+    contour = Contour.at(tilt, LOSS * math.sqrt(copies), 1e-3 * LOSS**2 * copies)
+    log_integral = contour.log_integral(log_moduli(copies, contour))
+    for epsilon in np.linspace(-1.0, 3.0, 41):
+        assert divergence(copies, float(epsilon)) <= math.exp(log_integral - tilt * epsilon)
+
+
+def test_the_sum_is_sharp_for_many_copies() -> None:
+    # In the middle between two losses, where the profile is a chord.
+    copies, epsilon = 400, 6.1
+    contour = Contour.at(1.0, LOSS * math.sqrt(copies), 1e-3 * LOSS**2 * copies)
+    bound = math.exp(contour.log_integral(log_moduli(copies, contour)) - epsilon)
+    assert 0.75 * bound < divergence(copies, epsilon) < bound
+
+
+@pytest.mark.parametrize(
+    ("spacing", "number", "smoothing"),
+    [(1e-3, 2, 1e-9), (2.0, 40, 4.0), (0.5, 8, 1e-3), (0.01, 300, 0.5)],
+    ids=["all but all of it in the tail", "smoothing that costs", "both", "fine"],
+)
+def test_any_spacing_and_smoothing_gives_a_bound(spacing: float, number: int, smoothing: float) -> None:
+    contour = Contour(1.0, spacing, number, smoothing)
+    log_integral = contour.log_integral(log_moduli(1, contour))
+    for epsilon in np.linspace(-3.0, LOSS, 32):
+        assert divergence(1, float(epsilon)) <= math.exp(log_integral - epsilon)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e3, 1e9])
+def test_the_roundings_of_the_sum_are_charged(scale: float) -> None:
+    # Half of all sums are rounded downwards, and none of them may be returned.
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        contour = Contour(*np.exp(rng.uniform(-2.0, 4.0, 2)).tolist(), int(rng.integers(2, 9)), float(rng.random()))
+        logs = scale * rng.standard_normal(contour.count)
+        logs[0] = abs(logs).max()
+        with mpmath.workdps(60):
+            tilt, w, v = (mpmath.mpf(x) for x in (contour.tilt, contour.spacing, contour.smoothing))
+            terms = [
+                mpmath.exp(mpmath.mpf(float(log)) - logs[0] - v * (w * k) ** 2 / 2)
+                / mpmath.sqrt(((1 + tilt) ** 2 + (w * k) ** 2) * (tilt**2 + (w * k) ** 2))
+                * (w / mpmath.pi)
+                / (2 if k == 0 else 1)
+                for k, log in enumerate(logs)
+            ]
+            last = w * (contour.count - 1)
+            terms.append(mpmath.exp(-v * last**2 / 2) / (mpmath.pi * last))
+            exact = mpmath.log(mpmath.fsum(terms)) + mpmath.mpf(float(logs[0])) + v * tilt * (1 + tilt) / 2
+            bound = float(contour.log_integral(logs))
+            assert exact <= mpmath.mpf(bound) <= exact + 1e-10 * (1.0 + scale + abs(exact))

@@ -1,0 +1,163 @@
+"""Composition: the exact rational divergence lies in every interval, and the intervals are narrow where it matters."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpverify import account
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import approximate_dp, discrete_laplace, poisson
+from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.transform import Composition
+from protocols.bitsum import RandomizedResponse
+from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
+
+STEPS = st.sampled_from([1e-3, 0.02, 0.3])
+
+
+def sizes(pairs: list[RationalPair], counts: list[int]) -> int:
+    return math.prod(math.comb(len(p) + k - 1, k) for (p, _), k in zip(pairs, counts, strict=True))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(rational_pairs(12), st.integers(1, 8)), min_size=1, max_size=3), STEPS, st.floats(-6.0, 12.0))
+def test_no_interval_misses_the_exact_value(
+    factors: list[tuple[RationalPair, int]], step: float, epsilon: float
+) -> None:
+    pairs, counts = [pair for pair, _ in factors], [count for _, count in factors]
+    assume(sizes(pairs, counts) < 1500)
+    assume(all(floats(pair).losses.size for pair in pairs))
+    found = Composition(
+        [(connect_the_dots(floats(pair), step), count) for pair, count in zip(pairs, counts, strict=True)]
+    ).delta(epsilon)
+    exact = truth(pairs, counts, epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+
+
+@settings(max_examples=100, deadline=None)
+@given(rational_pairs(5), st.integers(2, 6), st.sampled_from([1e-2, 1e-4, 1e-7]))
+def test_epsilon_brackets_the_crossing(pair: RationalPair, count: int, delta: float) -> None:
+    assume(sizes([pair], [count]) < 1500)
+    distribution = floats(pair)
+    assume(distribution.losses.size)
+    found = Composition([(connect_the_dots(distribution, 0.01), count)]).epsilon(delta)
+    if math.isfinite(found.upper):
+        assert truth([pair], [count], found.upper).lower <= Fraction(delta)
+    else:
+        # Only if the infinite mass alone exceeds delta, up to its rounding.
+        assert truth([pair], [count], 1e3).upper > Fraction(delta) * Fraction(999, 1000)
+    if found.lower > 0:
+        assert truth([pair], [count], min(found.lower, 1e3)).upper > Fraction(delta)
+
+
+def test_many_fold_pure_mechanism_against_an_exact_binomial_sum() -> None:
+    # k-fold composition of the worst pure-DP pair is a binomial: sum C(k,j) a^(k-j) b^j (1 - e^(eps - (k-2j) eps0))+.
+    k, epsilon0 = 500, 0.05
+    found = Composition([(connect_the_dots(approximate_dp(epsilon0, 0.0), 1e-4), k)])
+    with mp.workdps(50):
+        e0 = mp.mpf(epsilon0)
+        high = 1 / (1 + mp.exp(-e0))
+        for epsilon in (-1.0, 0.0, 0.5, 2.0, 5.0, 9.0, 14.0):
+            exact = mp.fsum(
+                mp.binomial(k, j) * high ** (k - j) * (1 - high) ** j * (1 - mp.exp(epsilon - (k - 2 * j) * e0))
+                for j in range(k + 1)
+                if (k - 2 * j) * e0 > epsilon
+            )
+            interval = found.delta(epsilon)
+            assert interval.lower <= exact <= interval.upper
+            # Losses on the grid are exact, so nothing but rounding is left: relative, down to 1e-60 and beyond.
+            assert interval.width <= 1e-6 * float(exact)
+
+
+def test_one_sided_noise_keeps_its_two_directions_apart() -> None:
+    pair = poisson(400.0)
+    up, down = (Composition([(connect_the_dots(direction, 1e-4), 100)]).epsilon(1e-6) for direction in pair)
+    assert up.upper < down.lower
+
+
+def test_gaussian_like_laws_stay_accurate_far_out() -> None:
+    # The discrete Laplace law has two losses, so its composition is a binomial at any scale: at 768-fold, eps0 = 1/62.
+    k, epsilon0 = 768, 1 / 62
+    found = Composition([(connect_the_dots(discrete_laplace(epsilon0).up, 2e-5), k)])
+    with mp.workdps(60):
+        e0 = mp.mpf(epsilon0)
+        high = 1 / (1 + mp.exp(-e0))
+        for delta in (1e-6, 1e-10, 1e-15, 1e-30):
+            epsilon = found.epsilon(delta)
+            for end, sign in ((epsilon.lower, -1), (epsilon.upper, 1)):
+                exact = mp.fsum(
+                    mp.binomial(k, j) * high ** (k - j) * (1 - high) ** j * (1 - mp.exp(end - (k - 2 * j) * e0))
+                    for j in range(k + 1)
+                    if (k - 2 * j) * e0 > end
+                )
+                assert sign * (delta - exact) >= 0
+            assert epsilon.width <= 2e-6 * epsilon.upper
+
+
+def test_infinite_and_missing_mass_add_up_over_instances() -> None:
+    pair = PrivacyLossDistribution.from_atoms(np.array([0.0]), np.array([0.999 - 1e-5]), 1e-3, 1e-5)
+    found = Composition([(connect_the_dots(pair, 0.1), 10)]).delta(5.0)
+    assert found.lower == pytest.approx(-math.expm1(10 * math.log1p(-1e-3)), rel=1e-9)
+    assert found.upper == pytest.approx(-math.expm1(10 * math.log1p(-1.01e-3)), rel=1e-9)
+
+
+def test_a_query_below_delta_of_infinite_mass_is_infinite() -> None:
+    pair = PrivacyLossDistribution.from_atoms(np.array([0.0]), np.array([0.999]), 1e-3)
+    assert Composition([(connect_the_dots(pair, 0.1), 10)]).epsilon(1e-3).upper == math.inf
+
+
+def test_bad_input_is_refused() -> None:
+    grid = connect_the_dots(approximate_dp(0.1, 0.0), 1e-3)
+    other = connect_the_dots(approximate_dp(0.1, 0.0), 2e-3)
+    with pytest.raises(ValueError, match="factors is empty"):
+        Composition([])
+    with pytest.raises(ValueError, match=r"count=0 must be an integer in \[1, inf\)"):
+        Composition([(grid, 0)])
+    with pytest.raises(ValueError, match="must share one"):
+        Composition([(grid, 1), (other, 1)])
+    composed = Composition([(grid, 5)])
+    for delta in (0.0, 1.0, math.nan, -1.0):
+        with pytest.raises(ValueError, match="delta="):
+            composed.epsilon(delta)
+    with pytest.raises(ValueError, match="epsilon=inf"):
+        composed.delta(math.inf)
+
+
+def test_memory_is_refused_before_it_is_taken_and_a_step_that_fits_is_named() -> None:
+    distribution = approximate_dp(0.1, 0.0)
+    small = {"max_bytes": 2**20}
+    with pytest.raises(ValueError, match="is too small, and") as caught:
+        Composition([(connect_the_dots(distribution, 1e-5), 10_000)], **small).delta(1.0)
+    fitting = float(str(caught.value).split("is too small, and ")[1].split(" ")[0])
+    assert 0 < Composition([(connect_the_dots(distribution, fitting), 10_000)], **small).delta(1.0).upper <= 1
+
+
+def test_a_tilt_that_reaches_no_further_is_transformed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Next to the largest total loss each of 362 queries once made the same transform again: 17 s.
+    made, transform = list[float](), Composition._transform
+
+    def counted(self: Composition, tilt: float) -> object:
+        made.append(tilt)
+        return transform(self, tilt)
+
+    monkeypatch.setattr(Composition, "_transform", counted)
+    found = account(RandomizedResponse(556, 0.00168), instances=48, delta=1e-30).epsilon
+    assert found.lower <= found.upper <= found.lower * (1.0 + 1e-5)
+    assert len(made) < 100
+
+
+def test_masses_that_may_be_larger_are_so_below_all_losses() -> None:
+    # Listed is .9 of the mass, all of which has the loss 1/2: far below that the divergence is nearly all of it.
+    grid = connect_the_dots(PrivacyLossDistribution(np.array([0.5]), np.array([0.9]), relative_error=0.12), 0.1)
+    for copies in (1, 3):
+        for epsilon in (-30.0, -8.0):
+            found = Composition([(grid, copies)]).delta(epsilon)
+            assert found.upper >= -math.expm1(epsilon - 0.5 * copies)

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+import re
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpverify.laws import noise as laws
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
+from dpverify.statistics.bounds.lower_bound import LowerCurve, claim_p_value, counted_privacy, lower_curve, privacy_test
+from dpverify.statistics.family import Verdict, decide
+from dpverify.statistics.outputs.events import EventCounts, Events, likelihood_ratio_events
+from tests.samples import FALSE_ALARM
+
+
+def neighbours(epsilon: float) -> tuple[DiscreteLaw, DiscreteLaw]:
+    """The discrete Laplace mechanism on neighbouring sums: pure epsilon-DP, attained in both directions."""
+    zero = DiscreteLaw.from_integer_law(laws.discrete_laplace(epsilon, 1e-18))
+    return DiscreteLaw(zero.points + 1, zero.pmf.copy(), zero.outside), zero
+
+
+def binomial_neighbours(trials: int, p: float) -> tuple[DiscreteLaw, DiscreteLaw]:
+    """A binomial noise, which is not pure: Z + 1 against Z."""
+    noise = DiscreteLaw.from_integer_law(laws.binomial(trials, p))
+    return DiscreteLaw(noise.points + 1, noise.pmf.copy(), noise.outside), noise
+
+
+def test_a_complement_needs_no_correction() -> None:
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
+    assert (len(events), events.distinct) == (2, 1)
+    outcomes = np.arange(-3, 4)
+    assert (events.members(outcomes)[:, 0] != events.members(outcomes)[:, 1]).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 50), st.integers(0, 50), st.floats(0.0, 3.0), st.floats(0.0, 0.5), st.floats(0.001, 0.5))
+def test_the_p_value_is_where_the_curve_reaches_the_claim(
+    x: int, y: int, epsilon: float, delta: float, level: float
+) -> None:
+    p_value = float(claim_p_value(x, y, 50, epsilon, delta))
+    for a, refuted in ((min(0.999, p_value * 1.0001), True), (p_value * 0.9999, False)):
+        if 1e-12 < a < 0.999 and p_value < 0.999:
+            curve = LowerCurve(lower_limit([x], 50, a / 2), upper_limit([y], 50, a / 2), a)
+            gap = float(curve.p_lower[0] - math.exp(epsilon) * curve.q_upper[0] - delta)
+            assert (gap > -1e-7) if refuted else (gap < 1e-7)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.3, 0.3), (0.001, 0.001), (0.69, 0.31), (0.05, 0.01)])
+def test_coverage(p: float, q: float) -> None:
+    # The claims that hold with equality: at every delta below p, epsilon = ln((p - delta) / q), if not negative.
+    rng, repetitions, trials = np.random.default_rng(31), 10_000, 1000
+    counts = np.arange(trials + 1)
+    x, y = rng.binomial(trials, p, repetitions), rng.binomial(trials, q, repetitions)
+    masses = np.outer(stats.binom.pmf(counts, trials, p), stats.binom.pmf(counts, trials, q))
+    for level in (0.1, 0.01):
+        lower, upper = lower_limit(counts, trials, level / 2), upper_limit(counts, trials, level / 2)
+        for delta in (0.0, (p - q) / 2):
+            refuted = lower[:, None] - (p - delta) / q * upper > delta
+            assert masses[refuted].sum() <= level
+            assert refuted[x, y].sum() <= stats.binom.isf(FALSE_ALARM / 4, repetitions, level)
+
+
+def test_the_level_is_shared_by_all_limits_of_distinct_events() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    events, rng = likelihood_ratio_events(first, second, 0.5, 5000), np.random.default_rng(39)
+    assert (len(events), events.distinct) == (4, 4)
+    samples = first.sample(5000, rng), second.sample(5000, rng)
+    up = (events.score(samples[0]) > events.thresholds[0]).sum()
+    curve = lower_curve(*samples, events, 0.08)
+    assert curve.p_lower[0] == lower_limit(up, 5000, 0.01)
+    # What the test says of it has the same limits, and their confidence.
+    said = privacy_test(*samples, events, [(0.2, 0.01)], level=0.08)
+    assert said.details["epsilon_lower"] == curve.epsilon(0.01) > 0.0
+    assert "with confidence 0.92" in said.evidence
+    # The p-value of the test is the level at which the lower bound reaches the claim.
+    p_value = privacy_test(*samples, events, [(0.2, 0.01)], level=0.05).p_value
+    assert 1e-6 < p_value < 0.5
+    bounds = [lower_curve(*samples, events, a * p_value).delta(0.2) for a in (1.001, 0.999)]
+    assert bounds[1] < 0.01 < bounds[0]
+
+
+def test_the_whole_curve_is_below_the_truth() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    everything = np.union1d(first.points, second.points)
+    pld = [
+        PrivacyLossDistribution.from_pmfs(a.probabilities(everything), b.probabilities(everything))
+        for a, b in ((first, second), (second, first))
+    ]
+    epsilons = np.linspace(0.0, 2.0, 21)
+    truth = np.array([max(pair.delta(float(e)).upper for pair in pld) for e in epsilons])
+    events, rng, level, wrong = likelihood_ratio_events(first, second, 0.5, 500), np.random.default_rng(32), 0.1, 0
+    for _ in range(400):
+        curve = lower_curve(first.sample(500, rng), second.sample(500, rng), events, level)
+        wrong += any(curve.delta(float(e)) > d for e, d in zip(epsilons, truth, strict=True))
+    assert wrong <= stats.binom.isf(FALSE_ALARM, 400, level)
+
+
+def test_a_violation_is_found_in_time_and_a_correct_mechanism_is_consistent() -> None:
+    rng, claim = np.random.default_rng(33), [(0.8, 0.0)]
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 31_000)
+    samples = [law.sample(31_000, rng) for law in neighbours(0.84)]
+    start = time.perf_counter()
+    found = privacy_test(*samples, events, claim, level=0.05, fault_epsilon=0.84)
+    anytime = anytime_privacy_test(*samples, kelly_bets(events, 0.8, 0.0, 0.84), level=0.05)
+    assert time.perf_counter() - start < 5.0  # a second on an idle core
+    assert found.p_value <= 0.05
+    assert anytime.p_value <= 0.05
+    assert found.details["epsilon_lower"] > 0.8
+    assert found.power is not None
+    assert found.power >= 0.95
+    assert found.details["smallest_detectable_epsilon"] <= 0.84
+    correct = privacy_test(*(law.sample(31_000, rng) for law in neighbours(0.8)), events, claim, level=0.05)
+    assert correct.p_value > 0.05
+
+
+def test_a_claimed_curve_is_tested_at_all_its_points() -> None:
+    first, second = binomial_neighbours(50, 0.4)
+    rng = np.random.default_rng(34)
+    events = likelihood_ratio_events(first, second, 0.5, 20_000)
+    samples = [law.sample(20_000, rng) for law in (first, second)]
+    gap = float(np.max(events.expected[:, 0] - math.exp(0.1) * events.expected[:, 1]))
+    weak, broken = (0.9, 0.5), (0.1, gap / 3)
+    results = [privacy_test(*samples, events, claims, level=0.01) for claims in ([weak], [weak, broken], [broken])]
+    assert results[0].p_value == 1.0
+    assert results[1].p_value == results[2].p_value < 1e-6
+
+
+def test_bad_input() -> None:
+    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
+    with pytest.raises(ValueError, match=r"^claims is empty"):
+        privacy_test([0], [0], events, [], level=0.05)
+    with pytest.raises(ValueError, match=r"^fault_epsilon=0\.8 must be a finite number in \(0\.8, inf\)\.$"):
+        kelly_bets(events, 0.8, 0.0, 0.8)
+    with pytest.raises(ValueError, match=r"^first and second have the same law"):
+        likelihood_ratio_events(neighbours(0.8)[1], neighbours(0.8)[1], 0.8, 1000)
+    with pytest.raises(ValueError, match=r"^fractions must be non-negative"):
+        Bets(events, np.array([[0.4, 0.4]]), np.ones(1), 0.8, 0.0)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: float) -> None:
+    rng, level, trials = np.random.default_rng(7), 0.03, 2_000
+    verdicts = []
+    for _ in range(150):
+        shares = np.sort(rng.random((2, 4)), axis=1)
+        likely, other = (rng.binomial(trials, share) for share in (shares.max(axis=0), shares.min(axis=0)))
+        events = Events(lambda x: x, np.arange(4.0), np.ones(4, dtype=bool), np.tile([0.5, 0.1], (4, 1)))
+        counts = EventCounts(events)
+        counts.likely, counts.other, counts.trials = likely, other, trials
+        each = level / 8
+        shown = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level).epsilon(delta)
+        # Claims at the lower end itself, to the last bits, and around it.
+        for epsilon in (shown, shown * (1 + 1e-12), shown * (1 - 1e-12), shown * rng.uniform(0.8, 1.2), 0.1):
+            for claims in ([(epsilon, delta)], [(2 * epsilon, delta), (epsilon, delta / 2)]):
+                (found,) = decide([counted_privacy(counts, claims, level=level)], level)
+                lower, claimed = found.details["epsilon_lower"], found.details["epsilon_claimed"]
+                refuted = found.verdict is Verdict.VIOLATES
+                assert lower >= claimed if refuted else lower <= claimed
+                least, most = re.findall(r"epsilon >= ([^ ]+) .*claimed ([^ ]+)$", found.evidence)[0]
+                assert float(least) >= float(most) if refuted else float(least) <= float(most)
+                verdicts.append(refuted)
+    assert 100 < sum(verdicts) < len(verdicts) - 100
