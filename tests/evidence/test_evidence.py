@@ -146,7 +146,7 @@ def test_a_bound_on_the_published_flood_grows_beyond_one_with_the_rate() -> None
 )
 def test_floods_of_the_closed_form_suffice(epsilon: float, share: float, width: float, log_delta: float) -> None:
     p, delta = math.exp(-share * epsilon), math.exp(log_delta)
-    flood_p = math.exp(-width * min(epsilon * (1.0 - share), 2.0 * share * epsilon))
+    flood_p = max(math.exp(-width * min(epsilon * (1.0 - share), 2.0 * share * epsilon)), p * p)  # at width 1 rounded
     shape = float(three_nb.sufficient_flood_shape(FLOATS, epsilon, delta, epsilon + math.log(p), flood_p))
     try:
         found = [pair.delta(epsilon) for pair in laws.three_nb(p, shape, flood_p)]
