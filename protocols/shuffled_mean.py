@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer, check_ranges
 
 __all__ = ["ShuffledMean"]
 
@@ -53,8 +53,7 @@ class ShuffledMean:
     )
 
     def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
-        check_real("coin_probability", self.coin_probability, low=0.0, high=1.0, low_open=True, high_open=True)
+        check_ranges(self)
         if not 0.0 < 0.5 * self.coin_probability < 0.5:
             raise ValueError(f"coin_probability={self.coin_probability!r} must be at least 1e-323, twice a float.")
 

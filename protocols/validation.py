@@ -6,8 +6,11 @@ a user as it stands. What checks numbers alone does not load numpy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +33,7 @@ __all__ = [
     "check_participants",
     "check_present",
     "check_probability",
+    "check_ranges",
     "check_real",
     "check_vectors",
 ]
@@ -48,7 +52,7 @@ def describe_range(low: float | None, high: float | None, low_open: bool, high_o
 def _shown(end: float) -> str:
     """Return the end of a range in few digits where those are all it has, else in full."""
     short = f"{float(end):g}"
-    return short if float(short) == end else str(end)
+    return short if float(short) == end else str(end).removesuffix(".0")
 
 
 def check_real(
@@ -108,6 +112,31 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
     return number
+
+
+def check_ranges(made: Any) -> None:
+    """Check each field of a dataclass whose metadata says `within`, such as `"[0, 1/2)"`: an integer, or a real number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For the first field that is out of its range.
+    """
+    for field in fields(made):
+        if "within" in field.metadata:
+            low, high, low_open, high_open = read_range(field.metadata["within"])
+            value = getattr(made, field.name)
+            if field.type in ("int", int):
+                check_integer(field.name, value, low=low, high=high)
+            else:
+                check_real(field.name, value, low=low, high=high, low_open=low_open, high_open=high_open)
+
+
+@functools.cache
+def read_range(within: str) -> tuple[Any, Any, bool, bool]:
+    """Return the ends of a range as `check_real` takes them."""
+    low, high = (None if "inf" in end else float(Fraction(end)) for end in within[1:-1].split(", "))
+    return low, high, within[0] == "(", within[-1] == ")"
 
 
 def check_present(name: str, given: int, users: int, participants: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
 
@@ -17,7 +17,7 @@ from protocols.validation import (
     check_integer,
     check_participants,
     check_present,
-    check_real,
+    check_ranges,
     check_vectors,
 )
 
@@ -66,22 +66,24 @@ class VectorSum:
     ((2,), True)
     """
 
-    users: int
-    dimension: int
-    levels: int
-    blanket_probability: float
-    sampled: int = 1
-    stratified: bool = False
-    centre: float = 0.0
+    users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users; public."})
+    dimension: int = field(metadata={"within": "[1, inf)", "help": "d, the coordinates of a user's vector."})
+    levels: int = field(
+        metadata={"within": "[1, inf)", "help": "k: coordinates are rounded to one of k + 1 values."},
+    )
+    blanket_probability: float = field(
+        metadata={"within": "[0, 1)", "help": "gamma, in {}: the probability that a report is a random one."}
+    )
+    sampled: int = field(
+        default=1, metadata={"within": "[1, inf)", "help": "t, the coordinates that a user reports, at most d."}
+    )
+    stratified: bool = field(default=False, metadata={"help": "Sample one coordinate from each of t blocks."})
+    centre: float = field(default=0.0, metadata={"within": "[0, 1]", "typed": False})
 
     def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
-        check_integer("dimension", self.dimension, low=1)
-        check_integer("levels", self.levels, low=1)
-        check_real("blanket_probability", self.blanket_probability, low=0.0, high=1.0, high_open=True)
+        check_ranges(self)
         check_integer("sampled", self.sampled, low=1, high=self.dimension)
         check_flag("stratified", self.stratified)
-        check_real("centre", self.centre, low=0.0, high=1.0)
 
     def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
         """Return the protocol of another number of users with the same randomizer, of whom nothing is divided."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.shuffler import UserMessages, shuffle
-from protocols.validation import check_bits, check_generator, check_integer, check_participants, check_present
+from protocols.validation import (
+    check_bits,
+    check_generator,
+    check_integer,
+    check_participants,
+    check_present,
+    check_ranges,
+)
 
 __all__ = ["BitsumProtocol"]
 
@@ -44,13 +51,15 @@ class BitsumProtocol(ABC):
 
     Notes
     -----
+    A parameter's range is its field's metadata, which is checked here and shown by the options of the command line.
+
     docs/add_a_protocol.md works a protocol of another package through.
     """
 
     alphabet: ClassVar[tuple[int, ...]]
     divided: ClassVar[tuple[str, ...] | None] = None
 
-    users: int
+    users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users; public."})
 
     def __post_init__(self) -> None:
         # As plain numbers, which print and are written as JSON alike.
@@ -60,7 +69,7 @@ class BitsumProtocol(ABC):
                 object.__setattr__(self, parameter.name, value.item())
             elif isinstance(value, Fraction):
                 object.__setattr__(self, parameter.name, float(value))
-        check_integer("users", self.users, low=1)
+        check_ranges(self)
 
     @abstractmethod
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import negative_binomial
 from protocols.shuffler import UserMessages
-from protocols.validation import check_present, check_real
+from protocols.validation import check_present
 
 __all__ = [
     "CentralDiscreteGaussian",
@@ -108,11 +108,7 @@ class CentralGaussian(CentralSum):
     True
     """
 
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("sigma", self.sigma, low=0.0)
+    sigma: float = field(metadata={"within": "[0, inf)", "help": "The noise's standard deviation, in {}."})
 
     def _noise(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
         return rng.normal(0.0, self.sigma, size)
@@ -143,11 +139,7 @@ class CentralDiscreteLaplace(CentralSum):
     True
     """
 
-    p: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
+    p: float = field(metadata={"within": "[0, 1)", "help": "p, in {}: the noise's pmf is proportional to p^|z|."})
 
     def _noise(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
         return negative_binomial(rng, 1.0, self.p, size) - negative_binomial(rng, 1.0, self.p, size)
@@ -178,11 +170,9 @@ class CentralDiscreteGaussian(CentralSum):
     True
     """
 
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("sigma", self.sigma, low=0.0, low_open=True, high=2.0**26)
+    sigma: float = field(
+        metadata={"within": "(0, 67108864]", "help": "The noise's parameter, about its standard deviation, in {}."}
+    )
 
     def _noise(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
         # Rejection from discrete Laplace noise of scale t (canonne2020, Algorithm 3); accepts about 3 draws in 4.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
 from protocols.bitsum.three_nb import negative_binomial
 from protocols.shuffler import UserMessages
-from protocols.validation import check_real
 
 __all__ = ["Estimate", "NegativeBinomial", "SingleNoise"]
 
@@ -48,7 +47,7 @@ class SingleNoise(BitsumProtocol):
 
     alphabet: ClassVar[tuple[int, ...]] = (1,)
 
-    estimate: Estimate = field(default=Estimate.DEBIASED, kw_only=True)
+    estimate: Estimate = field(default=Estimate.DEBIASED, kw_only=True, metadata={"typed": False})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,13 +112,8 @@ class NegativeBinomial(SingleNoise):
 
     divided: ClassVar[tuple[str, ...] | None] = ("shape",)
 
-    shape: float
-    p: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("shape", self.shape, low=0.0, low_open=True)
-        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
+    shape: float = field(metadata={"within": "(0, inf)", "help": "r, in {}."})
+    p: float = field(metadata={"within": "[0, 1)", "help": "p, in {}: the larger, the more noise."})
 
     @property
     def noise_mean(self) -> float:

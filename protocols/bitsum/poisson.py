@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.bitsum.negative_binomial import SingleNoise
-from protocols.validation import check_real
 
 __all__ = ["Poisson"]
 
@@ -43,11 +42,7 @@ class Poisson(SingleNoise):
 
     divided: ClassVar[tuple[str, ...] | None] = ("mean",)
 
-    mean: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("mean", self.mean, low=0.0)
+    mean: float = field(metadata={"within": "[0, inf)", "help": "The mean of the noise, in {}."})
 
     @property
     def noise_mean(self) -> float:

@@ -5,7 +5,7 @@ Its noise is divisible, a difference of two negative binomials, and their shape 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 from protocols.shuffler import UserMessages
-from protocols.validation import check_probability, check_real
 
 __all__ = ["Pure"]
 
@@ -65,19 +64,17 @@ class Pure(BitsumProtocol):
     alphabet: ClassVar[tuple[int, ...]] = ThreeNB.alphabet
     divided: ClassVar[tuple[str, ...] | None] = ThreeNB.divided
 
-    p: float
-    drop_probability: float = 0.0
-    flood_shape: float = 1.0
-    flood_p: float = 0.0
-    shape: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
-        check_probability("drop_probability", self.drop_probability, high_open=True)
-        check_real("flood_shape", self.flood_shape, low=0.0, low_open=True)
-        check_real("flood_p", self.flood_p, low=0.0, high=1.0, high_open=True)
-        check_real("shape", self.shape, low=0.0, low_open=True)
+    p: float = field(metadata={"within": "[0, 1)", "help": "p of the noise, in {}: the larger, the more noise."})
+    drop_probability: float = field(default=0.0, metadata={"within": "[0, 1)", "help": "q, in {}."})
+    flood_shape: float = field(default=1.0, metadata={"within": "(0, inf)", "help": "r', in {}."})
+    flood_p: float = field(default=0.0, metadata={"within": "[0, 1)", "help": "p', in {}."})
+    shape: float = field(
+        default=1.0,
+        metadata={
+            "within": "(0, inf)",
+            "help": "r of the noise, in {}: 1 is geometric, as in the source, and large normal.",
+        },
+    )
 
     @property
     def noise(self) -> ThreeNB:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol
 from protocols.shuffler import UserMessages
-from protocols.validation import check_real
 
 __all__ = ["RandomizedResponse"]
 
@@ -50,11 +49,7 @@ class RandomizedResponse(BitsumProtocol):
     alphabet: ClassVar[tuple[int, ...]] = (0, 1)
     divided: ClassVar[tuple[str, ...] | None] = ()
 
-    flip_probability: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("flip_probability", self.flip_probability, low=0.0, high=0.5, high_open=True)
+    flip_probability: float = field(metadata={"within": "[0, 1/2)", "help": "p, in {}."})
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
         flips = rng.random(bits.size) < self.flip_probability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
 from protocols.shuffler import UserMessages
-from protocols.validation import check_real
 
 __all__ = ["ThreeNB", "negative_binomial"]
 
@@ -69,17 +68,16 @@ class ThreeNB(BitsumProtocol):
     alphabet: ClassVar[tuple[int, ...]] = (1, -1)
     divided: ClassVar[tuple[str, ...] | None] = ("shape", "flood_shape")
 
-    p: float
-    flood_shape: float
-    flood_p: float
-    shape: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("p", self.p, low=0.0, high=1.0, high_open=True)
-        check_real("flood_shape", self.flood_shape, low=0.0, low_open=True)
-        check_real("flood_p", self.flood_p, low=0.0, high=1.0, high_open=True)
-        check_real("shape", self.shape, low=0.0, low_open=True)
+    p: float = field(metadata={"within": "[0, 1)", "help": "p of the noise, in {}: the larger, the more noise."})
+    flood_shape: float = field(metadata={"within": "(0, inf)", "help": "r', in {}."})
+    flood_p: float = field(metadata={"within": "[0, 1)", "help": "p', in {}."})
+    shape: float = field(
+        default=1.0,
+        metadata={
+            "within": "(0, inf)",
+            "help": "r of the noise, in {}: 1 is geometric, as in the source, and large normal.",
+        },
+    )
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
         up, down, flood = (

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from protocols.local.means import check_values
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer, check_ranges
 
 __all__ = ["CentralLaplaceMean"]
 
@@ -55,9 +55,7 @@ class CentralLaplaceMean:
     )
 
     def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
-        check_real("epsilon", self.epsilon, low=1e-100, high=600.0)
-        check_real("largest", self.largest, low=1e-100, high=1e100)
+        check_ranges(self)
 
     @property
     def scale(self) -> float:

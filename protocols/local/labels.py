@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy, bernoulli_exp, system_entropy
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer, check_ranges
 
 __all__ = ["LabelRandomizedResponse"]
 
@@ -48,9 +48,8 @@ class LabelRandomizedResponse:
     epsilon: float = field(metadata={"within": "(0, 700]", "help": "epsilon of a published label, in {}, in nats."})
 
     def __post_init__(self) -> None:
-        check_integer("classes", self.classes, low=1)
+        check_ranges(self)
         check_integer("classes", self.classes, high=2**53)  # all of which floats hold
-        check_real("epsilon", self.epsilon, low=0.0, high=700.0, low_open=True)
 
     @property
     def keep_probability(self) -> float:

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy, bernoulli, discrete_laplace, system_entropy
 from protocols.local.means import BoundedMean
-from protocols.validation import check_integer
 
 __all__ = ["DiscreteLaplaceMean", "LaplaceMean"]
 
@@ -100,7 +99,6 @@ class DiscreteLaplaceMean(BoundedMean):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer("steps", self.steps, low=1, high=2**20)
         if self.decay < _LEAST_DECAY:
             raise ValueError(
                 f"epsilon={self.epsilon!r} must be at least {_LEAST_DECAY:g} for each of the steps={self.steps}: "

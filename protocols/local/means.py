@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy
-from protocols.validation import check_generator, check_real
+from protocols.validation import check_generator, check_ranges
 
 __all__ = ["BoundedMean", "LocalMean", "check_values"]
 
@@ -67,7 +67,7 @@ class LocalMean(ABC):
     epsilon: float = field(metadata={"within": "[1e-100, 600]", "help": "epsilon of a report, in {}, in nats."})
 
     def __post_init__(self) -> None:
-        check_real("epsilon", self.epsilon, low=1e-100, high=600.0)
+        check_ranges(self)
 
     @property
     @abstractmethod
@@ -163,10 +163,6 @@ class BoundedMean(LocalMean):
     largest: float = field(
         default=1.0, metadata={"within": "[1e-100, 1e100]", "help": "m, the largest value of a user, in {}; public."}
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("largest", self.largest, low=1e-100, high=1e100)
 
     @property
     def most(self) -> float:  # noqa: D102

@@ -49,7 +49,6 @@ class RandomizedResponseMean(LocalMean):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer("levels", self.levels, low=2)
         check_integer("levels", self.levels, high=2**53)  # all of which floats hold
 
     @property

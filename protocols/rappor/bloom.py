@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.validation import check_integer
+from protocols.validation import check_integer, check_ranges
 
 __all__ = ["BloomFilter", "canonical", "check_texts"]
 
 _PERSON = b"rappor bloom"
 _PER_DIGEST = 8
 """Hash values in one digest: of 64 bytes, eight for each."""
-_MOST_BITS, _MOST_HASHES = 10**7, 64
-"""Far more than any use: what is exact and quick for these need not be for more."""
 
 
 def canonical(name: str, value: object, *, shown: bool = True) -> str:
@@ -84,9 +82,8 @@ class BloomFilter:
     cohorts: int = field(default=1, metadata={"within": "[1, inf)", "help": "Cohorts of users, in {}."})
 
     def __post_init__(self) -> None:
-        check_integer("bits", self.bits, low=1, high=_MOST_BITS)
-        check_integer("hashes", self.hashes, low=1, high=min(self.bits, _MOST_HASHES))
-        check_integer("cohorts", self.cohorts, low=1)
+        check_ranges(self)
+        check_integer("hashes", self.hashes, low=1, high=self.bits)
 
     def positions(self, values: Sequence[str]) -> NDArray[np.int64]:
         """Return the bit that each hash function of each cohort maps each string to.

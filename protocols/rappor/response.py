@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.rappor.bloom import BloomFilter, check_texts
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator
 
 __all__ = ["PermanentResponse", "Rappor", "Reports", "check_cohorts"]
 
@@ -74,10 +74,6 @@ class PermanentResponse(BloomFilter):
     f: float = field(
         metadata={"within": "(0, 1)", "help": "f in {}: a bit is flipped for good w.p. f/2."}, kw_only=True
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("f", self.f, low=0.0, high=1.0, low_open=True, high_open=True)
 
     @functools.cached_property
     def filter(self) -> BloomFilter:
@@ -170,11 +166,8 @@ class Rappor(PermanentResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_real("p", self.p, low=0.0, high=1.0, low_open=True, high_open=True)
-        check_real("q", self.q, low=0.0, high=1.0, low_open=True, high_open=True)
         if not self.p < self.q:
             raise ValueError(f"q={self.q!r} must be above p={self.p!r}: else negate the bits, or nothing is reported.")
-        check_integer("reports", self.reports, low=1)
 
     @property
     def report_probabilities(self) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy, bernoulli_exp, system_entropy
-from protocols.validation import check_generator, check_indices, check_integer, check_real
+from protocols.validation import check_generator, check_indices, check_ranges
 
 __all__ = ["ExponentialSelection"]
 
@@ -36,9 +36,7 @@ class ExponentialSelection:
     epsilon: float = field(metadata={"within": "(0, 100]", "help": "epsilon as it is promised, in {}, in nats."})
 
     def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
-        check_integer("candidates", self.candidates, low=2)
-        check_real("epsilon", self.epsilon, low=0.0, high=100.0, low_open=True)
+        check_ranges(self)
 
     def probabilities(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return the law of the selected candidate given how many users hold each, shape (..., candidates)."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.user_level.representations import Representation, Table
 from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer, check_ranges
 
 __all__ = ["FrequentHypotheses", "FrequentLearner", "VersionSpaces", "examples_of_run"]
 
@@ -262,9 +262,7 @@ class FrequentLearner(StableLearner):
     def __post_init__(self) -> None:
         if not isinstance(self.representation, Representation):
             raise TypeError(f"representation={self.representation!r} must be a Representation.")
-        check_real("share", self.share, low=0.0, high=1.0, low_open=True)
-        check_integer("batch", self.batch, low=1)
-        check_integer("runs", self.runs, low=1)
+        check_ranges(self)
 
     @cached_property
     def spaces(self) -> VersionSpaces:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.entropy import Entropy, bernoulli_logistic, system_entropy
-from protocols.validation import check_generator, check_indices, check_integer, check_real
+from protocols.validation import check_generator, check_indices, check_integer, check_ranges
 
 __all__ = ["HadamardSelection"]
 
@@ -42,9 +42,8 @@ class HadamardSelection:
     epsilon: float = field(metadata={"within": "(0, 700]", "help": "epsilon of a report, in {}, in nats."})
 
     def __post_init__(self) -> None:
-        check_integer("candidates", self.candidates, low=2)
+        check_ranges(self)
         check_integer("candidates", self.candidates, high=_MOST_CANDIDATES)
-        check_real("epsilon", self.epsilon, low=0.0, high=700.0, low_open=True)
 
     @property
     def order(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from protocols.validation import (
     check_integer,
     check_participants,
     check_probability,
+    check_ranges,
     check_real,
     check_vectors,
 )
@@ -156,3 +158,23 @@ def test_flags() -> None:
             check_flag("signed", bad)
         with pytest.raises(TypeError, match=rf"^signed={bad!r} must be True or False\.$"):
             LaplacianBinning(2, signed=bad)
+
+
+def test_a_field_states_its_range_once() -> None:
+    @dataclass(frozen=True)
+    class Made:
+        count: int = field(default=1, metadata={"within": "[1, inf)"})
+        share: float = field(default=0.25, metadata={"within": "[0, 1/2)"})
+        free: float = -1.0
+
+    check_ranges(Made())
+    check_ranges(Made(free=math.nan))
+    for wrong, said in (
+        ({"count": 0}, r"^count=0 must be an integer in \[1, inf\)\.$"),
+        ({"share": 0.5}, r"^share=0\.5 must be a finite number in \[0, 0\.5\)\.$"),
+        ({"share": -0.1}, r"^share=-0\.1 must be"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            check_ranges(Made(**wrong))
+    with pytest.raises(TypeError, match=r"^count=1\.5 must be an integer"):
+        check_ranges(Made(count=1.5))  # type: ignore[arg-type]

@@ -83,7 +83,7 @@ def test_what_is_no_text_is_refused(values: Any, error: type[Exception], message
         ((10**7 + 1, 1), "bits=10000001 must be an integer in [1, 1e+07]."),
         ((128, 65), "hashes=65 must be an integer in [1, 64]."),
         ((4, 5), "hashes=5 must be an integer in [1, 4]."),
-        ((4, 0), "hashes=0 must be an integer in [1, 4]."),
+        ((4, 0), "hashes=0 must be an integer in [1, 64]."),
         ((4, 2, 0), "cohorts=0 must be an integer in [1, inf)."),
     ],
 )
