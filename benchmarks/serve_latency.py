@@ -29,7 +29,7 @@ TYPICAL = {
     "delta": ("1e-6", "1e-8"),
     "users": ("1000", "5000", "20000", "100000"),
     "instances": ("1", "4", "16", "64"),
-    "honest_fraction": ("1", "1", "0.9"),
+    "honest": ("1", "1", "0.9"),
 }
 AWAITED = {"proved plan": {"quick/exact", "plan/exact"}, "plan": {"plan/exact"}, "profile": {"profile/exact"}}
 STOOD, PAUSE, DRAGGED = 3.0, 0.1, 5

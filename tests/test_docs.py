@@ -226,10 +226,8 @@ def test_the_words_for_the_figure_of_the_first_page_are_true() -> None:
 
 def test_the_readme_says_what_an_honest_fraction_costs() -> None:
     budget = ("1", "1e-6")
-    errors = [
-        plan("3nb", budget, users=1_000, instances=8, honest_fraction=share).bitsum_rmse for share in ("0.9", "1")
-    ]
-    (stated,) = re.findall(r"`--honest-fraction 0\.9` costs (\d+\.\d) % in error", README)
+    errors = [plan("3nb", budget, users=1_000, instances=8, honest=share).bitsum_rmse for share in ("0.9", None)]
+    (stated,) = re.findall(r"`--honest 0\.9` costs (\d+\.\d) % in error", README)
     assert f"{100 * (errors[0] / errors[1] - 1):.1f}" == stated
 
 

@@ -30,7 +30,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "account": (f"account rr --users 10000 --flip-probability 0.1 {_ALL}",),
     "account rr": (
         f"account rr --users 10000 --flip-probability 0.1 {_ALL}",
-        f"account rr --users 10000 --flip-probability 0.1 {_ALL} --honest-users 5000",
+        f"account rr --users 10000 --flip-probability 0.1 {_ALL} --honest 5000",
     ),
     "account 3nb": (f"account 3nb --users 10000 --p 0.9 --flood-shape 10 --flood-p 0.95 {_ALL}",),
     "account nb": (f"account nb --shape 1000 --p 0.5 {_ALL}",),

@@ -13,7 +13,6 @@ __all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
 _OTHER_NAMES = {
     "max_messages_per_user": "max_messages",
     "threat_model": "adversary",
-    "honest": "honest_users",
     "public_scale": "scale",
     "checkpoint": "resume",
     "implementation": "target",

@@ -24,8 +24,7 @@ __all__ = [
     "AtDelta",
     "AtEpsilon",
     "Ball",
-    "HonestFraction",
-    "HonestUsers",
+    "Honest",
     "Instances",
     "Plot",
     "SquaredChange",
@@ -61,22 +60,13 @@ Ball = Annotated[
         "range. In truth it is never more epsilon.",
     ),
 ]
-HonestFraction = Annotated[
+Honest = Annotated[
     str | None,
     exact(
-        "--honest-fraction",
-        within="(0, 1]",
-        help="The guarantee holds as long as this share of the users, in {}, follows the protocol, whatever the others "
-        "send; by default all must.",
-    ),
-]
-HonestUsers = Annotated[
-    int | None,
-    integer(
-        "--honest-users",
-        within="[1, inf)",
-        help="At most n: so many users follow the protocol, and the others tell all that they send, or drop out; by "
-        "default all n do.",
+        "--honest",
+        within="(0, inf)",
+        help="The guarantee holds as long as so many users, or below 1 such a share of them, follow the protocol, "
+        "whatever the others send; by default all n must.",
     ),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it to this file: PNG, SVG or PDF.")]

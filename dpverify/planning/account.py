@@ -34,7 +34,7 @@ def account(
     relative_width: float = 1e-6,
     threat_model: ThreatModel | str | None = None,
     at_most: int | None = None,
-    honest: int | None = None,
+    honest: Number | None = None,
 ) -> AccountResult:
     """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
 
@@ -66,10 +66,10 @@ def account(
         Whose view is accounted, one of the claims' `threat_models`; the first of them when omitted.
     at_most : int, optional
         Of a list, in how many runs the same user takes part at most; in all when omitted.
-    honest : int, optional
-        How many of the users follow the protocol, at least; all when omitted. Of the others the adversary knows, or
-        chose, all that they sent, or they stay away, and which of them do so is known (docs/crowds.md). Of a list, in
-        each run that does not say it.
+    honest : number, optional
+        How many of the users follow the protocol, at least, or below 1 which share of them; all when omitted. Of the
+        others the adversary knows, or chose, all that they sent, or they stay away, and which of them do so is known
+        (docs/crowds.md). Of a list, in each run that does not say it.
 
     Returns
     -------

@@ -35,6 +35,7 @@ __all__ = [
     "chosen_threat_model",
     "honest_users",
     "left_out",
+    "share_of_users",
     "upper_bound",
     "within_limits",
 ]
@@ -63,7 +64,25 @@ def change_of(instances: int, squared_change: Number | None, ball: bool = False)
     return kind(enclosing_floats(exact_number("squared_change", squared_change))[1], instances)
 
 
-def honest_users(name: str, fraction: Number, users: int) -> int:
+def honest_users(honest: Number | None, users: int) -> int | None:
+    """Return how many users are honest: below 1 it is a share of them, rounded down, from 1 on it is their number.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or below 1/users.
+    """
+    if honest is None:
+        return None
+    exact = exact_number("honest", honest)
+    if 0 < exact < 1:
+        return share_of_users("honest", honest, users)
+    if exact.denominator != 1 or not 1 <= exact <= users:
+        raise ValueError(f"honest={honest!r} must be an integer in [1, {users}], or a share in (0, 1).")
+    return int(exact)
+
+
+def share_of_users(name: str, fraction: Number, users: int) -> int:
     """Return how many users a fraction in (0, 1] is, rounded down: at least one.
 
     Raises

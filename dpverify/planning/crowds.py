@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, Side, ThreatModel, exact_number
 from dpverify.planning.account import account
-from dpverify.planning.answers import honest_users
+from dpverify.planning.answers import share_of_users
 from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
@@ -117,7 +117,7 @@ def crowd(
     instances: int,
     bitsums: Iterable[str] = BITSUMS,
     fractions: Iterable[Number] = FRACTIONS,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     threat_model: ThreatModel | str | None = None,
     malicious: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -134,8 +134,8 @@ def crowd(
         All by default.
     fractions : iterable of number
         Which shares of the users are honest, each in (0, 1] and of at least one user.
-    honest_fraction : number, optional
-        The fraction that the plans are made for, as in `dpverify.planning.plan.plan`; all users when omitted.
+    honest : number, optional
+        The users that the plans are made for, as in `dpverify.planning.plan.plan`; all users when omitted.
     threat_model : ThreatModel or str, optional
         As in `dpverify.planning.plan.plan`.
     malicious : int, optional
@@ -169,7 +169,7 @@ def crowd(
         bitsums=bitsums,
         methods=["exact"],
         threat_model=threat_model,
-        honest_fraction=honest_fraction,
+        honest=honest,
         progress=None if progress is None else lambda done, total: progress(done, 2 * total),
     )
     accounts = None if progress is None else lambda done, total: progress(total + done, 2 * total)
@@ -223,7 +223,7 @@ def crowd_density(
     bandwidth: float = 1.0,
     bitsum: str = "rr",
     fractions: Iterable[Number] = FRACTIONS,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     malicious: int | None = None,
 ) -> Crowd:
     """Plan a density estimator with the least error, and account it for every fraction of honest users.
@@ -232,7 +232,7 @@ def crowd_density(
     ----------
     kernel, dimension, bandwidth
         As in `dpverify.planning.kernels.density.plan_density`.
-    budget, users, fractions, honest_fraction
+    budget, users, fractions, honest
         As for `crowd`.
     bitsum : str
         Of all bits.
@@ -244,7 +244,7 @@ def crowd_density(
     TypeError, ValueError
         For an argument out of range.
     """
-    budget, users, asked, honest = _checked(budget, users, fractions, malicious)
+    budget, users, asked, counts = _checked(budget, users, fractions, malicious)
     best = plan_density(
         kernel,
         dimension,
@@ -252,11 +252,11 @@ def crowd_density(
         users=users,
         bandwidth=bandwidth,
         bitsums=[bitsum],
-        honest_fraction=honest_fraction,
+        honest=honest,
     ).best
-    found = _epsilons(KernelDensityProtocol(best.bitsum.protocol, best.features), 1, best.bitsum, budget, honest)
+    found = _epsilons(KernelDensityProtocol(best.bitsum.protocol, best.features), 1, best.bitsum, budget, counts)
     attacked = None if malicious is None else density_attack(best, malicious, budget)
-    return Crowd(budget, users, best.bits, honest, asked, (CrowdRow(best.bitsum, *found, attacked),), best)
+    return Crowd(budget, users, best.bits, counts, asked, (CrowdRow(best.bitsum, *found, attacked),), best)
 
 
 def _checked(
@@ -269,7 +269,7 @@ def _checked(
     if malicious is not None:
         check_integer("malicious", malicious, low=0, high=users)
     asked = tuple(fractions)
-    honest = tuple(honest_users("fractions", fraction, users) for fraction in asked)
+    honest = tuple(share_of_users("fractions", fraction, users) for fraction in asked)
     return budget, users, tuple(exact_number("fractions", fraction) for fraction in asked), honest
 
 

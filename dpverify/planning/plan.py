@@ -140,7 +140,7 @@ def plan(
     max_messages_per_user: float | None = None,
     error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     coarse: bool = False,
 ) -> PlanRow:
     """Find parameters of a binary-sum protocol so that many instances together stay within a budget.
@@ -180,9 +180,9 @@ def plan(
     threat_model : ThreatModel or str, optional
         Who is kept at bay, one of the claims' `threat_models`; the first of them when omitted, which is communication
         but for the baselines.
-    honest_fraction : number, optional
-        f in (0, 1]: the guarantee holds as long as floor(f n) users follow the protocol, whatever the others do. Their
-        randomizer is that of the protocol of least error for floor(f n) users; the error is that of all n.
+    honest : number, optional
+        h: the guarantee holds as long as so many users follow the protocol, whatever the others do; below 1 a share of
+        them, rounded down. The randomizer is that of least error for h users; the error is that of all n.
     coarse : bool
         Whether the exact parameters of randomized response, at full changes, may err up to 1.2 % more, for an answer
         that is a few times quicker as a rule: they are then proved to meet the budget by a bound that is a little
@@ -242,7 +242,7 @@ def plan(
     change = change_of(instances * sparsity, squared_change, ball)
     if not isinstance(change, Full):
         _check_joint(change, instances, sparsity, chosen)
-    honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)
+    honest = honest_users(honest, users)
     claims = BITSUM_CLAIMS[bitsum]
     adversary = chosen_threat_model(claims.name, claims.threat_models, threat_model)
     if budget.delta == 0.0:

@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Literal
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Guarantee, Interval, PrivacyCurve, ThreatModel
-from dpverify.planning.answers import within_limits
+from dpverify.guarantee import Guarantee, Interval, Number, PrivacyCurve, ThreatModel
+from dpverify.planning.answers import honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import BetweenCurves
 from dpverify.shown import Drawn
-from protocols.validation import check_integer
 
 __all__ = ["AccountResult", "HonestView", "checked_honest"]
 
@@ -150,11 +149,11 @@ class HonestView:
         return self.claims.note(self.protocols[0], self.adversary)
 
 
-def checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: int | None) -> int | None:
+def checked_honest(claims: MechanismClaims[Any], protocol: Any, honest: Number | None) -> int | None:
     """Return how many users are honest, after checking that there are so many."""
     if honest is None:
         return None
     users = claims.users(protocol)
     if users is None:
         raise ValueError(f"honest={honest!r} must be omitted: {claims.name} is private without other users.")
-    return check_integer("honest", honest, low=1, high=users)
+    return honest_users(honest, users)

@@ -15,7 +15,7 @@ def shell_lines(state: State) -> str:
     budget = ["--epsilon", state.epsilon, "--delta", state.delta, "--users", str(state.users)]
     common = [*budget, "--instances", str(state.instances), "--bitsum", state.bitsum]
     if not state.everybody:
-        common += ["--honest-fraction", state.honest_fraction]
+        common += ["--honest", state.honest]
     lines = [["dpverify", "plan", *common]]
     if state.squared_change is not None:
         lines.append([*lines[0], "--method", "exact", "--squared-change", state.squared_change])
@@ -26,7 +26,7 @@ def shell_lines(state: State) -> str:
 def python_lines(state: State) -> str:
     """Return a program that prints the error and the enclosed epsilon of the plan of the page, the joint one if any."""
     joint = "" if state.squared_change is None else f", squared_change={json.dumps(state.squared_change)}"
-    share = "" if state.everybody else f", honest_fraction={json.dumps(state.honest_fraction)}"
+    share = "" if state.everybody else f", honest={json.dumps(state.honest)}"
     honest = "" if state.everybody else ", honest=row.honest"
     epsilon, delta = json.dumps(state.epsilon), json.dumps(state.delta)
     given = f"users={state.users}, instances={state.instances}{joint}"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Interval
-from dpverify.planning.answers import honest_users
+from dpverify.planning.answers import share_of_users
 from dpverify.planning.crowds import FRACTIONS
 from dpverify.planning.plan import PlanRow
 from dpverify.serve import work
@@ -135,7 +135,7 @@ async def _answer(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str, 
     if piece.curve == "account":
         return _both(await desk.ask(("account", question), work.accounted, question, row, rank=rank, near=question))
     if piece.curve == "honest":
-        users = honest_users("share", piece.x, piece.state.users)
+        users = share_of_users("share", piece.x, piece.state.users)
         return {
             "x": float(piece.x),
             **_both(await desk.ask(("honest", question, users), work.honest, question, row, users, rank=rank)),

@@ -105,7 +105,7 @@ CONTROLS = {
         "",
         optional=True,
     ),
-    "honest_fraction": Control(
+    "honest": Control(
         "Honest share, f",
         "The budget holds while this share of the users follows the protocol.",
         "0.01",
@@ -139,8 +139,8 @@ class State:
         n and d.
     squared_change : str or None
         T^2; None where every bit may change fully.
-    honest_fraction : str
-        f.
+    honest : str
+        f, a share of the users; here 1 are all of them.
     """
 
     bitsum: str
@@ -149,7 +149,7 @@ class State:
     users: int
     instances: int
     squared_change: str | None
-    honest_fraction: str
+    honest: str
 
     @classmethod
     def read(cls, query: Iterable[tuple[str, str]]) -> State:
@@ -193,17 +193,16 @@ class State:
                 f"squared_change={self.squared_change} must be at most instances={self.instances}: no bit changes by "
                 "more than 1."
             )
-        if Fraction(self.honest_fraction) * self.users < 1:
-            errors["honest_fraction"] = (
-                f"honest_fraction={self.honest_fraction} must be at least 1/{self.users}: one of "
-                f"users={self.users} is honest."
+        if Fraction(self.honest) * self.users < 1:
+            errors["honest"] = (
+                f"honest={self.honest} must be at least 1/{self.users}: one of users={self.users} is honest."
             )
         return errors
 
     @property
     def everybody(self) -> bool:
         """Whether all users must follow the protocol."""
-        return Fraction(self.honest_fraction) == 1
+        return Fraction(self.honest) == 1
 
     def texts(self) -> dict[str, str]:
         """Return the values as texts that `read` takes back."""

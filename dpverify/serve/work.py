@@ -95,7 +95,7 @@ def _planned(question: Question, coarse: bool) -> PlanRow:
         users=state.users,
         instances=state.instances,
         squared_change=state.squared_change,
-        honest_fraction=None if state.everybody else state.honest_fraction,
+        honest=None if state.everybody else state.honest,
         coarse=coarse,
     )
     if isinstance(row, FailedPlan):

@@ -62,7 +62,7 @@ def test_protocols_beyond_bitsums_are_accounted(
 def test_an_option_that_is_always_refused_is_not_offered(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["account", name, "--help"]) == 0
     shown = capsys.readouterr().out
-    assert "--honest-users" in shown
+    assert "--honest" in shown
     assert "--squared-change" not in shown
 
 

@@ -173,7 +173,7 @@ plan @ --users 1000 --instances 2 --bitsum rr --csv no/where.csv
 plan --epsilon 1e-307 --delta 1e-307 --users 1000 --instances 2 --bitsum rr
 plan --epsilon 1 --delta 5e-324 --users 100 --instances 1 --bitsum rr
 plan @ --users 1000 --instances 2 --squared-change 3 --bitsum rr
-plan @ --users 1000 --instances 2 --honest-fraction 1e-300 --bitsum rr
+plan @ --users 1000 --instances 2 --honest 1e-300 --bitsum rr
 plan @ --users 1000 --kernel nothing --dimension 2
 plan @ --users 1000 --kernel gaussian --dimension 1e9
 plan @ --users 1000 --kernel inner-product --dimension 0
@@ -192,7 +192,7 @@ account rr --users 10 --instances 1 --flip-probability 0.5 --delta 1e-6
 account rr --users 10 --instances 1 --flip-probability 0 --delta 1e-6
 account rr --users 10 --instances 1 --flip-probability 0.1 --delta 1e-6 --epsilon 1
 account rr --users 10 --instances 1 --flip-probability 0.1
-account rr --users 10 --instances 1 --flip-probability 0.1 --delta 0 --honest-users 0
+account rr --users 10 --instances 1 --flip-probability 0.1 --delta 0 --honest 0
 account nb --users 10 --instances 1 --shape 1e300 --p 0.5 --delta 1e-6
 account poisson --users 10 --instances 1 --mean 1e300 --delta 1e-6
 account central-discrete-gaussian --users 10 --sigma 1e10 --instances 1 --delta 1e-6

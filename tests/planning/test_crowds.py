@@ -244,30 +244,33 @@ def test_a_class_may_hold_all_who_cheat() -> None:
     # A class is never left without the one who is attacked.
     alone = account(model, delta=1e-4, honest=1).epsilon
     assert alone.upper > found.epsilon.upper
-    with pytest.raises(ValueError, match=r"^honest=41 must be an integer in \[1, 40\]\.$"):
+    with pytest.raises(ValueError, match=r"^honest=41 must be an integer in \[1, 40\], or a share"):
         account(model, delta=1e-4, honest=41)
 
 
 def test_impossible_crowds_are_refused() -> None:
-    for honest in (0, 5, -1):
-        with pytest.raises(ValueError, match=rf"^honest={honest} must be an integer in \[1, 4\]\.$"):
+    for honest in (0, 5, -1, 1.5):
+        with pytest.raises(
+            ValueError, match=rf"^honest={honest} must be an integer in \[1, 4\], or a share in \(0, 1\)\.$"
+        ):
             account(RandomizedResponse(4, 0.3), delta=1e-3, honest=honest)
     with pytest.raises(ValueError, match=r"^honest=3 must be omitted: labels is private without other users\.$"):
         account(LabelRandomizedResponse(3, 1.0), delta=1e-3, honest=3)
     with pytest.raises(CapacityError, match=r": the share of 2 users is below the smallest float\.$"):
         account(NegativeBinomial(3, 5e-324, 0.5), delta=1e-3, honest=2)
     for fraction in ("0", "1.01", -0.5):
-        with pytest.raises(ValueError, match=r"^honest_fraction=.* must be in \(0, 1\]\.$"):
-            plan("poisson", (1, "1e-6"), users=10, instances=1, honest_fraction=fraction)
-    with pytest.raises(ValueError, match=r"^honest_fraction='0\.09' must be at least 1/10"):
-        plan("poisson", (1, "1e-6"), users=10, instances=1, honest_fraction="0.09")
+        with pytest.raises(ValueError, match=r"^honest=.* must be an integer in \[1, 10\], or a share"):
+            plan("poisson", (1, "1e-6"), users=10, instances=1, honest=fraction)
+    with pytest.raises(ValueError, match=r"^honest='0\.09' must be at least 1/10"):
+        plan("poisson", (1, "1e-6"), users=10, instances=1, honest="0.09")
 
 
 @pytest.mark.parametrize("bitsum", ["rr", "nb", "poisson"])
 def test_a_plan_holds_for_the_honest_and_costs_what_they_miss(bitsum: str) -> None:
     users, budget = 200, ("1", "1e-6")
-    counted_on = plan(bitsum, budget, users=users, instances=2, honest_fraction="0.9")
+    counted_on = plan(bitsum, budget, users=users, instances=2, honest="0.9")
     assert (counted_on.protocol.users, counted_on.honest) == (users, 180)
+    assert plan(bitsum, budget, users=users, instances=2, honest=180) == counted_on
     kept = account(counted_on.protocol, instances=2, delta=1e-6, honest=180).epsilon
     assert kept.upper <= 1.0
     assert kept.lower > 0.99

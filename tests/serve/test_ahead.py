@@ -33,7 +33,7 @@ def test_one_stop_of_every_slider_is_looked_ahead() -> None:
         ("users", "20"),
         ("instances", "4"),
         ("instances", "1"),
-        ("honest_fraction", "0.99"),
+        ("honest", "0.99"),
     }
 
 

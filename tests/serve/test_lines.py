@@ -20,7 +20,7 @@ LINKS = (
         "users": "40",
         "instances": "4",
         "squared_change": "1",
-        "honest_fraction": "1/2",
+        "honest": "1/2",
         "epsilon": "2",
     },
 )
@@ -62,6 +62,6 @@ def test_the_program_prints_the_error_and_epsilon(link: dict[str, str], capsys: 
 
 
 def test_no_state_can_say_more_than_numbers_in_a_line() -> None:
-    state = State.read([("epsilon", "1/3"), ("squared_change", "1e0"), ("honest_fraction", ".5")])
+    state = State.read([("epsilon", "1/3"), ("squared_change", "1e0"), ("honest", ".5")])
     words = shlex.split(shell_lines(state))
     assert not {word for word in words if set(word) & set(";|&$`<>\"'\\")}

@@ -58,7 +58,7 @@ def test_joint_changes_are_asked_for_where_there_are_any_and_after_what_is_quick
 
 
 def test_the_work_of_a_page_is_bounded() -> None:
-    largest = State.read([("users", "1e7"), ("instances", "1e4"), ("squared_change", "8"), ("honest_fraction", "0.5")])
+    largest = State.read([("users", "1e7"), ("instances", "1e4"), ("squared_change", "8"), ("honest", "0.5")])
     assert len(pieces(largest)) < 100
 
 

@@ -24,7 +24,7 @@ def test_a_link_without_anything_is_the_first_state_and_comes_back() -> None:
 
 
 def test_what_is_typed_is_kept_exactly() -> None:
-    found = State.read([("epsilon", "0.10"), ("users", "1e4"), ("squared_change", "1/3"), ("honest_fraction", "2/3")])
+    found = State.read([("epsilon", "0.10"), ("users", "1e4"), ("squared_change", "1/3"), ("honest", "2/3")])
     assert (found.epsilon, found.users, found.squared_change, found.everybody) == ("0.10", 10_000, "1/3", False)
     assert State.read(found.texts().items()) == found
 
@@ -57,7 +57,7 @@ def test_every_stop_and_both_ends_are_taken() -> None:
 
 def test_what_does_not_fit_together_is_told_where_it_can_be_mended() -> None:
     assert "at most instances=16" in errors(squared_change="17")["squared_change"]
-    assert "at least 1/20" in errors(users="20", honest_fraction="0.04")["honest_fraction"]
+    assert "at least 1/20" in errors(users="20", honest="0.04")["honest"]
 
 
 def test_unknown_names_and_repetitions_are_refused() -> None:

@@ -17,7 +17,7 @@ from dpverify.cli.output import (
     AtDelta,
     AtEpsilon,
     Ball,
-    HonestUsers,
+    Honest,
     Instances,
     SquaredChange,
     Users,
@@ -54,11 +54,11 @@ def _account(
     ball: bool,
     delta: str | None,
     epsilon: str | None,
-    honest_users: int | None,
+    honest: str | None,
     as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
-    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary, honest_users)
+    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary, honest)
     if taken(run, **{"--squared-change": squared_change, "--ball": ball or None}):
         return
     from dpverify.planning.account import account
@@ -74,7 +74,7 @@ def _account(
         delta=delta,
         epsilon=epsilon,
         threat_model=adversary,
-        honest=honest_users,
+        honest=honest,
     )
     print_result(result.to_dict(), account_table(result), as_json)
 
@@ -86,11 +86,11 @@ def any_protocol(
     ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
+    honest: Honest = None,
     as_json: AsJson = False,
 ) -> None:
     """Account a protocol for which no command is written here."""
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json)
 
 
 def in_full(
@@ -98,11 +98,11 @@ def in_full(
     instances: Instances = 1,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
+    honest: Honest = None,
     as_json: AsJson = False,
 ) -> None:
     """Account a protocol of ours for which there are full changes only."""
-    _account(protocol, instances, None, False, delta, epsilon, honest_users, as_json)
+    _account(protocol, instances, None, False, delta, epsilon, honest, as_json)
 
 
 def _bitsum(
@@ -112,10 +112,10 @@ def _bitsum(
     ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
+    honest: Honest = None,
     as_json: AsJson = False,
 ) -> None:
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json)
 
 
 def _of_a_bitsum(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
@@ -190,14 +190,14 @@ def account_pure(
     ball: Ball = False,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
-    honest_users: HonestUsers = None,
+    honest: Honest = None,
     as_json: AsJson = False,
 ) -> None:
     """Drop bits, and add noise and a flood; --delta 0 gives the largest privacy loss."""
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p, shape)
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest_users, as_json, adversary)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json, adversary)
 
 
 @account.command("central-gaussian")

@@ -31,7 +31,7 @@ class TypedRun:
         Whether --json was typed here.
     adversary : ThreatModel or None
         Whose view, if that can be typed for this protocol.
-    honest : int or None
+    honest : str or None
         How many of its users follow the protocol, if that was typed here.
     """
 
@@ -41,10 +41,10 @@ class TypedRun:
     epsilon: str | None
     as_json: bool
     adversary: ThreatModel | None
-    honest: int | None = None
+    honest: str | None = None
 
     @property
-    def entry(self) -> tuple[Any, int, int | None]:
+    def entry(self) -> tuple[Any, int, str | None]:
         """The run as an entry of a schedule."""
         return self.protocol, self.instances, self.honest
 

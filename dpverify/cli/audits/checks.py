@@ -38,7 +38,7 @@ def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
         **row.parameters,
         "adversary": row.guarantee.threat_model.value,
         "delta": unrounded(delta) if isinstance(delta, Fraction) else shortest(delta, downwards=True),
-        **({} if row.honest is None else {"honest_users": row.honest}),
+        **({} if row.honest is None else {"honest": row.honest}),
     }
     words = ["dpverify", "account", row.bitsum]
     for option in commands[row.bitsum].params:

@@ -9,7 +9,7 @@ import typer
 
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, HonestFraction, Users, print_result, write_figure
+from dpverify.cli.output import AsJson, Honest, Users, print_result, write_figure
 from dpverify.cli.plans.density import check_kernel, kernels
 from dpverify.cli.progress import told
 
@@ -42,7 +42,7 @@ def crowd(
     bitsum: Annotated[
         Any, choice(known=_bitsums, several=True, help=f"{', '.join(BITSUMS)}, or all, the default.")
     ] = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     malicious: Annotated[
         int | None, integer(within="[0, inf)", help="Show as well how far so many users can move the estimates.")
     ] = None,
@@ -68,7 +68,7 @@ def crowd(
     alone = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
     check_kernel(kernel, dimension, alone=alone, chosen={"--instances": instances is not None})
     shares = [share for share in crowds.FRACTIONS if float(share) * users >= 1]
-    common: dict[str, Any] = {"users": users, "fractions": shares, "honest_fraction": honest_fraction}
+    common: dict[str, Any] = {"users": users, "fractions": shares, "honest": honest}
     common["malicious"], budget = malicious, Budget(epsilon, delta)
     if kernel is not None and dimension is not None:
         if bitsum is not None and len(bitsum) > 1:

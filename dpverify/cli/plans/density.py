@@ -139,7 +139,7 @@ def plan_kernel(
     bandwidth: float,
     bitsums: Sequence[str],
     max_messages: float | None,
-    honest_fraction: str | None,
+    honest: str | None,
     every_rung: bool,
     plot: Path | None,
     as_csv: Path | None,
@@ -158,7 +158,7 @@ def plan_kernel(
             bandwidth=bandwidth,
             bitsums=bitsums,
             max_messages_per_user=max_messages,
-            honest_fraction=honest_fraction,
+            honest=honest,
             every_rung=every_rung,
             progress=progress,
         )

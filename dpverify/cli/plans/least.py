@@ -13,7 +13,7 @@ from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
     AsJson,
     Ball,
-    HonestFraction,
+    Honest,
     Instances,
     Plot,
     SquaredChange,
@@ -190,7 +190,7 @@ def _users(
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     kernel: KernelOrNone = None,
     dimension: Dimension = None,
     bandwidth: Bandwidth = None,
@@ -225,7 +225,7 @@ def _users(
             kernel,
             dimension,
             (epsilon, delta),
-            honest_fraction=honest_fraction,
+            honest=honest,
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -246,7 +246,7 @@ def _users(
             ball=ball,
             sparsity=sparsity,
             threat_model=adversary,
-            honest_fraction=honest_fraction,
+            honest=honest,
             progress=progress,
         )
     _print(found, plot, as_csv, as_json)
@@ -262,7 +262,7 @@ def _epsilon(
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     kernel: KernelOrNone = None,
     dimension: Dimension = None,
     bandwidth: Bandwidth = None,
@@ -299,7 +299,7 @@ def _epsilon(
             dimension,
             delta,
             users=users,
-            honest_fraction=honest_fraction,
+            honest=honest,
             plot=plot,
             as_csv=as_csv,
             as_json=as_json,
@@ -321,7 +321,7 @@ def _epsilon(
             ball=ball,
             sparsity=sparsity,
             threat_model=adversary,
-            honest_fraction=honest_fraction,
+            honest=honest,
             progress=progress,
         )
     _print(found, plot, as_csv, as_json)
@@ -338,7 +338,7 @@ def _messages(
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     plot: Plot = None,
     as_csv: Table = None,
     as_json: AsJson = False,
@@ -358,7 +358,7 @@ def _messages(
             ball=ball,
             sparsity=sparsity,
             threat_model=adversary,
-            honest_fraction=honest_fraction,
+            honest=honest,
             progress=progress,
         )
     _print(found, plot, as_csv, as_json)
@@ -402,7 +402,7 @@ def _front(
     ball: Ball = False,
     sparsity: Sparsity = 1,
     adversary: Adversary = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     plot: Plot = None,
     as_csv: Table = None,
     as_json: AsJson = False,
@@ -429,7 +429,7 @@ def _front(
             ball=ball,
             sparsity=sparsity,
             threat_model=adversary,
-            honest_fraction=honest_fraction,
+            honest=honest,
             progress=progress,
         )
     result, check = found.to_dict(), account_command(found.recommended.row, found.budget.exact_delta)

@@ -12,7 +12,7 @@ from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
     AsJson,
     Ball,
-    HonestFraction,
+    Honest,
     Plot,
     SquaredChange,
     Table,
@@ -122,7 +122,7 @@ def plan(
         ThreatModel | None,
         threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
     ] = None,
-    honest_fraction: HonestFraction = None,
+    honest: Honest = None,
     kernel: KernelOrNone = None,
     dimension: Dimension = None,
     bandwidth: Bandwidth = None,
@@ -160,7 +160,7 @@ def plan(
             bandwidth=1.0 if bandwidth is None else bandwidth,
             bitsums=_chosen(bitsum or ("rr",), _bitsums()),
             max_messages=max_messages,
-            honest_fraction=honest_fraction,
+            honest=honest,
             every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
@@ -188,7 +188,7 @@ def plan(
             max_messages_per_user=max_messages,
             error_margin=error_margin,
             threat_model=adversary,
-            honest_fraction=honest_fraction,
+            honest=honest,
             progress=progress,
         )
     alone = max(map(len, (epsilon, delta, users, instances))) == 1

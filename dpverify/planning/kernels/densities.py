@@ -98,7 +98,7 @@ def plan_densities(
     bandwidth: float = 1.0,
     bitsums: Iterable[str] = ("rr",),
     max_messages_per_user: float | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     every_rung: bool = True,
     progress: Callable[[int, int], object] | None = None,
 ) -> DensityGrid:
@@ -108,7 +108,7 @@ def plan_densities(
 
     Parameters
     ----------
-    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest_fraction, every_rung
+    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest, every_rung
         As there, the same for all.
     budgets : iterable of Budget or (epsilon, delta)
         The budgets of the whole, epsilon in nats.
@@ -138,8 +138,7 @@ def plan_densities(
     for name, values in (("budgets", budgets), ("users", sizes)):
         if not values:
             raise ValueError(f"{name}={list(values)!r} must have at least one entry.")
-    if honest_fraction is not None:
-        honest_users("honest_fraction", honest_fraction, min(sizes))
+    honest_users(honest, min(sizes))
     bitsums, settings = tuple(bitsums), list(product(budgets, sizes))
 
     def tell(before: int) -> Callable[[int, int], object] | None:
@@ -156,7 +155,7 @@ def plan_densities(
                 bandwidth=bandwidth,
                 bitsums=bitsums,
                 max_messages_per_user=max_messages_per_user,
-                honest_fraction=honest_fraction,
+                honest=honest,
                 every_rung=every_rung,
                 progress=tell(place),
             )

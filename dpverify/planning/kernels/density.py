@@ -169,7 +169,7 @@ def plan_features(
     *,
     users: int,
     max_messages_per_user: float | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
 ) -> DensityRow:
     """Return the density estimator with these features and this bitsum.
 
@@ -177,7 +177,7 @@ def plan_features(
     ----------
     found : Candidate
         The features.
-    bitsum, budget, users, max_messages_per_user, honest_fraction
+    bitsum, budget, users, max_messages_per_user, honest
         As for `plan_density`.
 
     Raises
@@ -194,7 +194,7 @@ def plan_features(
         squared_change=measured.squared_change,
         ball=measured.ball,
         max_messages_per_user=None if max_messages_per_user is None else max_messages_per_user / measured.bits,
-        honest_fraction=honest_fraction,
+        honest=honest,
     )
     rmse = rmse_at_one_point(found.family, found.pairs, users, row.bitsum_rmse)
     return DensityRow(found.family, found.pairs, measured.bits, measured.squared_change, row, rmse)
@@ -244,7 +244,7 @@ def plan_density(
     bandwidth: float = 1.0,
     bitsums: Iterable[str] = ("rr",),
     max_messages_per_user: float | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     every_rung: bool = True,
     progress: Callable[[int, int], object] | None = None,
 ) -> DensityPlan:
@@ -267,9 +267,9 @@ def plan_density(
         response sends the fewest messages.
     max_messages_per_user : float, optional
         The expected messages of one user over all bits, at most.
-    honest_fraction : number, optional
-        The budget is kept if at least this share of the users follows the protocol, as in `planning.plan.plan`;
-        all of them when omitted. The error is that of all users' noise.
+    honest : number, optional
+        The budget is kept if at least so many of the users, or below 1 such a share, follow the protocol, as in
+        `planning.plan.plan`; all of them when omitted. The error is that of all users' noise.
     every_rung : bool
         Whether every bitsum is planned for all numbers of bits; otherwise each has one row, for the number that is
         recommended under normal noise, or the next lower one that it has a plan for.
@@ -300,7 +300,7 @@ def plan_density(
     kernel = check_kernel(kernel, dimension, bandwidth, budget)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
-    honest = None if honest_fraction is None else honest_users("honest_fraction", honest_fraction, users)
+    honest = honest_users(honest, users)
     chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
     if not chosen:
         raise ValueError("bitsums=[] must have at least one entry.")
@@ -326,7 +326,7 @@ def plan_density(
                         budget,
                         users=users,
                         max_messages_per_user=max_messages_per_user,
-                        honest_fraction=honest_fraction,
+                        honest=honest,
                     )
                 except (InfeasibleBudgetError, CapacityError) as error:
                     reasons.add(bitsum, bits, error)

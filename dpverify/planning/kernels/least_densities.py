@@ -69,8 +69,8 @@ class LeastDensities(Drawn):
         By messages, the fewest first.
     failures : tuple of str
         Why other numbers of bits or bitsums have no answer.
-    honest_fraction : Number or None
-        The share of users for whom alone the budget is kept; None for all of them.
+    honest : Number or None
+        The users for whom alone the budget is kept, their number or below 1 their share; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.least_densities:least_density_table"
@@ -88,7 +88,7 @@ class LeastDensities(Drawn):
     confidence: float | None
     rows: tuple[LeastDensity, ...]
     failures: tuple[str, ...] = ()
-    honest_fraction: Number | None = None
+    honest: Number | None = None
 
     @property
     def best(self) -> LeastDensity:
@@ -119,9 +119,7 @@ class LeastDensities(Drawn):
             "error": self.error,
             "margin": self.margin,
             "confidence": self.confidence,
-            "honest_fraction": None
-            if self.honest_fraction is None
-            else float(exact_number("honest_fraction", self.honest_fraction)),
+            "honest": None if self.honest is None else float(exact_number("honest", self.honest)),
             "reason": None if chosen is None else chosen.reason,
             "rows": [{**row.to_dict(), "recommended": chosen is not None and row is chosen.row} for row in self.rows],
             "failures": list(self.failures),

@@ -191,12 +191,12 @@ def _asked(error: float | None, margin: float | None, confidence: float | None) 
     return error_for_margin(margin, sure), sure
 
 
-def _spread(honest_fraction: Number | None) -> float:
-    """Return by how much the noise of all exceeds that of the honest."""
-    if honest_fraction is None:
+def _spread(honest: Number | None, users: int) -> float:
+    """Return by how much the noise of all exceeds that of the honest, about."""
+    if honest is None:
         return 1.0
-    honest_users("honest_fraction", honest_fraction, int(ROUND_USERS.value(ROUND_USERS.most)))
-    return 1.0 / math.sqrt(exact_number("honest_fraction", honest_fraction))
+    share = exact_number("honest", honest)
+    return 1.0 if share >= users else 1.0 / math.sqrt(share if share < 1 else share / users)
 
 
 def least_density_users(
@@ -209,7 +209,7 @@ def least_density_users(
     confidence: float | None = None,
     bandwidth: float = 1.0,
     bitsums: Iterable[str] = ("rr",),
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     every_rung: bool = True,
     progress: Progress | None = None,
 ) -> LeastDensities:
@@ -223,7 +223,7 @@ def least_density_users(
         The root mean squared error of a density, at most, in (0, 1]: see `planning.rungs.rmse_at_one_point`.
     margin, confidence : float, optional
         In place of the error: see `error_for_margin`. The users are then those of each class.
-    bandwidth, bitsums, honest_fraction
+    bandwidth, bitsums, honest
         As for `dpverify.planning.kernels.density.plan_density`.
     every_rung : bool
         Whether every number of bits has a row; otherwise only the largest, one for each bitsum.
@@ -253,18 +253,25 @@ def least_density_users(
     budget = Budget.of(budget)
     kernel = check_kernel(kernel, dimension, bandwidth, budget)
     wanted, sure = _asked(error, margin, confidence)
-    sigma = least_sigma(budget.epsilon, budget.delta) * _spread(honest_fraction)
+    honest_users(honest, int(ROUND_USERS.value(ROUND_USERS.most)))
+    sigma = least_sigma(budget.epsilon, budget.delta)
 
     def attempt(candidate: Candidate, bitsum: str, users: str) -> DensityRow:
-        if honest_fraction is not None and exact_number("honest_fraction", honest_fraction) * int(users) < 1:
-            raise InfeasibleBudgetError(f"users={users} are too few for one of them to be honest.")
-        return plan_features(candidate, bitsum, budget, users=int(users), honest_fraction=honest_fraction)
+        try:
+            honest_users(honest, int(users))
+        except ValueError as error:
+            raise InfeasibleBudgetError(str(error)) from None
+        return plan_features(candidate, bitsum, budget, users=int(users), honest=honest)
+
+    def guess(candidate: Candidate, at: float) -> float:
+        users = max(1, round(at))
+        return candidate.normal_rmse(users, sigma * _spread(honest, users))
 
     question = _Question(
         ROUND_USERS,
         wanted,
         attempt,
-        lambda candidate, at: candidate.normal_rmse(max(1, round(at)), sigma),
+        guess,
         cache(lambda candidate: rmse_at_one_point(candidate.family, candidate.pairs, _MANY, 0.0)),
     )
     rows, reasons = _answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress)
@@ -281,7 +288,7 @@ def least_density_users(
         sure,
         rows,
         reasons,
-        honest_fraction,
+        honest,
     )
 
 
@@ -296,7 +303,7 @@ def least_density_epsilon(
     confidence: float | None = None,
     bandwidth: float = 1.0,
     bitsums: Iterable[str] = ("rr",),
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     every_rung: bool = True,
     progress: Progress | None = None,
 ) -> LeastDensities:
@@ -310,7 +317,7 @@ def least_density_epsilon(
         The delta of the whole, in (0, 1).
     users : int
         n, at least 1; of each class where a margin is asked.
-    error, margin, confidence, bandwidth, bitsums, honest_fraction, every_rung, progress
+    error, margin, confidence, bandwidth, bitsums, honest, every_rung, progress
         As for `least_density_users`.
 
     Returns
@@ -335,12 +342,11 @@ def least_density_epsilon(
     whole, users = Budget(1, delta), check_integer("users", users, low=1)
     kernel = check_kernel(kernel, dimension, bandwidth, whole)
     wanted, sure = _asked(error, margin, confidence)
-    spread = _spread(honest_fraction)
-    if honest_fraction is not None:
-        honest_users("honest_fraction", honest_fraction, users)
+    honest_users(honest, users)
+    spread = _spread(honest, users)
 
     def attempt(candidate: Candidate, bitsum: str, epsilon: str) -> DensityRow:
-        return plan_features(candidate, bitsum, Budget(epsilon, delta), users=users, honest_fraction=honest_fraction)
+        return plan_features(candidate, bitsum, Budget(epsilon, delta), users=users, honest=honest)
 
     question = _Question(
         EPSILONS,
@@ -363,5 +369,5 @@ def least_density_epsilon(
         sure,
         rows,
         reasons,
-        honest_fraction,
+        honest,
     )

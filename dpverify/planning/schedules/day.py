@@ -23,17 +23,18 @@ class Day:
         Any protocol whose twin lists its law.
     count : int
         How many times it runs, at least 1.
-    honest : int, optional
-        How many of its users follow the protocol, at least; all when omitted, as for `account`.
+    honest : number, optional
+        As for `account`; kept as their number.
     """
 
     protocol: Any
     count: int = 1
-    honest: int | None = None
+    honest: Any = None
 
     def __post_init__(self) -> None:
         check_integer("count", self.count, low=1)
-        checked_honest(mechanism_claims_of(self.protocol), self.protocol, self.honest)
+        honest = checked_honest(mechanism_claims_of(self.protocol), self.protocol, self.honest)
+        object.__setattr__(self, "honest", honest)
 
 
 def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:

@@ -87,7 +87,7 @@ class Schedule:
         days: Sequence[Any],
         at_most: int | None = None,
         threat_model: ThreatModel | str | None = None,
-        honest: int | None = None,
+        honest: Number | None = None,
     ) -> None:
         self.days = tuple(
             day if honest is None or day.honest is not None else dataclasses.replace(day, honest=honest)

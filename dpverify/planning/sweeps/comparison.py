@@ -131,7 +131,7 @@ def compare(
     max_messages_per_user: float | None = None,
     error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Comparison:
     """Plan every bitsum with every method.
@@ -144,7 +144,7 @@ def compare(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest_fraction
+    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest
         As in `dpverify.planning.plan.plan`.
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
@@ -187,7 +187,7 @@ def compare(
             max_messages_per_user=max_messages_per_user,
             error_margin=error_margin,
             threat_model=threat_model,
-            honest_fraction=honest_fraction,
+            honest=honest,
         )
         rows.append(row)
         if progress is not None:

@@ -176,7 +176,7 @@ def front(
     ball: bool = False,
     sparsity: int = 1,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Front:
     """Plan for the Pareto front of error against messages, and recommend one of its rows.
@@ -196,7 +196,7 @@ def front(
         How far above its infimum the error is, each in (0, 1], for the protocols that trade it for messages.
     within : float
         The recommended row is the one of fewest messages whose error is at most this share above the least.
-    squared_change, ball, sparsity, threat_model, honest_fraction
+    squared_change, ball, sparsity, threat_model, honest
         As in `dpverify.planning.plan.plan`.
     progress : callable, optional
         `progress(done, total)` in plans, after every plan.
@@ -244,7 +244,7 @@ def front(
             ball=ball,
             sparsity=sparsity,
             threat_model=threat_model,
-            honest_fraction=honest_fraction,
+            honest=honest,
         )
         if isinstance(row, FailedPlan):
             failures.setdefault(bitsum, row)

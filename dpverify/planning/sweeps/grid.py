@@ -95,7 +95,7 @@ def plan_grid(
     max_messages_per_user: float | None = None,
     error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> PlanGrid:
     """Plan every bitsum with every method, for every budget, number of users and number of instances.
@@ -110,7 +110,7 @@ def plan_grid(
         n and I, at least 1.
     bitsums, methods : iterable of str
         What to combine; everything by default.
-    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest_fraction
+    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest
         As in `dpverify.planning.plan.plan`, the same for all.
     progress : callable, optional
         `progress(done, total)` in rows, after every row.
@@ -142,8 +142,7 @@ def plan_grid(
             _integers("instances", instances),
         )
     )
-    if honest_fraction is not None:
-        honest_users("honest_fraction", honest_fraction, min(n for _, n, _ in settings))
+    honest_users(honest, min(n for _, n, _ in settings))
     least = min(number for _, _, number in settings)
     if squared_change is not None and exact_number("squared_change", squared_change) > least * sparsity:
         raise ValueError(
@@ -171,7 +170,7 @@ def plan_grid(
                 max_messages_per_user=max_messages_per_user,
                 error_margin=error_margin,
                 threat_model=threat_model,
-                honest_fraction=honest_fraction,
+                honest=honest,
                 progress=tell(place * each),
             )
             for place, (budget, n, number) in enumerate(settings)

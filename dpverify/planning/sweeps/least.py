@@ -15,7 +15,7 @@ from typing import Any
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel, exact_number
+from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel
 from dpverify.planning.answers import change_of, honest_users
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import FailedPlan, attempted
@@ -73,19 +73,18 @@ def _common(
     ball: bool,
     sparsity: int,
     threat_model: ThreatModel | str | None,
-    honest_fraction: Number | None,
+    honest: Number | None,
 ) -> tuple[dict[str, Any], Change]:
     """Return what all plans have in common, by argument name, and what changes in them."""
     instances = check_integer("instances", instances, low=1)
-    if honest_fraction is not None:
-        honest_users("honest_fraction", honest_fraction, USERS.most)
+    honest_users(honest, USERS.most)
     options = {
         "instances": instances,
         "squared_change": squared_change,
         "ball": ball,
         "sparsity": sparsity,
         "threat_model": threat_model,
-        "honest_fraction": honest_fraction,
+        "honest": honest,
     }
     return options, change_of(instances * sparsity, squared_change, ball)
 
@@ -112,7 +111,7 @@ def least_users(
     ball: bool = False,
     sparsity: int = 1,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Progress | None = None,
 ) -> LeastPlans:
     """Find the least number of users with whom a share of them is estimated this well.
@@ -129,7 +128,7 @@ def least_users(
         I, at least 1.
     bitsums : iterable of str
         Which protocols; those that need no trusted curator by default.
-    squared_change, ball, sparsity, threat_model, honest_fraction
+    squared_change, ball, sparsity, threat_model, honest
         As in `dpverify.planning.plan.plan`.
     progress : callable, optional
         `progress(done, total)` in protocols, after every one.
@@ -152,12 +151,14 @@ def least_users(
     True
     """
     budget, error = Budget.of(budget), check_real("error", error, low=0.0, high=1.0, low_open=True)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest_fraction)
+    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
 
     def answer(bitsum: str) -> Least | FailedPlan:
         def attempt(users: str) -> PlanRow | FailedPlan:
-            if honest_fraction is not None and exact_number("honest_fraction", honest_fraction) * int(users) < 1:
-                return FailedPlan(bitsum, "exact", None, f"users={users} are too few for one of them to be honest.")
+            try:
+                honest_users(honest, int(users))
+            except ValueError as error:
+                return FailedPlan(bitsum, "exact", None, str(error))
             return attempted(bitsum, budget, users=int(users), **options)
 
         def share(row: PlanRow) -> float:
@@ -181,7 +182,7 @@ def least_epsilon(
     ball: bool = False,
     sparsity: int = 1,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Progress | None = None,
 ) -> LeastPlans:
     """Find the least epsilon of the whole, to four digits, at which a bitsum is estimated this well.
@@ -194,7 +195,7 @@ def least_epsilon(
         The root mean squared error of one bitsum in users, at most; positive.
     users, instances : int
         n and I, at least 1.
-    bitsums, squared_change, ball, sparsity, threat_model, honest_fraction, progress
+    bitsums, squared_change, ball, sparsity, threat_model, honest, progress
         As for `least_users`.
 
     Returns
@@ -216,7 +217,7 @@ def least_epsilon(
     """
     rmse = check_real("rmse", rmse, low=0.0, low_open=True)
     users, exact = check_integer("users", users, low=1), Budget(1, delta)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest_fraction)
+    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
 
     def answer(bitsum: str) -> Least | FailedPlan:
         def attempt(epsilon: str) -> PlanRow | FailedPlan:
@@ -240,7 +241,7 @@ def least_messages(
     ball: bool = False,
     sparsity: int = 1,
     threat_model: ThreatModel | str | None = None,
-    honest_fraction: Number | None = None,
+    honest: Number | None = None,
     progress: Progress | None = None,
 ) -> LeastPlans:
     """Find the fewest expected messages per user and instance at which a bitsum is estimated this well.
@@ -256,7 +257,7 @@ def least_messages(
         The root mean squared error of one bitsum in users, at most; positive.
     users, instances : int
         n and I, at least 1.
-    bitsums, squared_change, ball, sparsity, threat_model, honest_fraction, progress
+    bitsums, squared_change, ball, sparsity, threat_model, honest, progress
         As for `least_users`.
 
     Returns
@@ -277,7 +278,7 @@ def least_messages(
     """
     budget, rmse = Budget.of(budget), check_real("rmse", rmse, low=0.0, low_open=True)
     users = check_integer("users", users, low=1)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest_fraction)
+    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
 
     def answer(bitsum: str) -> Least | FailedPlan:
         def attempt(margin: float) -> PlanRow | FailedPlan:

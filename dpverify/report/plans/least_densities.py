@@ -82,8 +82,8 @@ def least_density_table(found: LeastDensities) -> RenderableType:
     if found.rows:
         lines.append(f"recommended (>): {found.recommended.reason}.")
         lines.append(f"Every row: {reading(guarantees)}.")
-    if found.honest_fraction is not None:
-        lines.append(f"Planned for a share of {_exact(found.honest_fraction)} of the users who follow the protocol.")
+    if found.honest is not None:
+        lines.append(f"Planned for {_exact(found.honest)} of the users, who follow the protocol.")
     lines += [f"Not here: {why}" for why in found.failures]
     return Group(
         title(f"{head.capitalize()} for an {limit}: {_asked(found)}"), table, *map(Text, lines), *notes.lines()

@@ -14,7 +14,7 @@ export const FIGURES = [
     caption: "The error of the plan for the same budget at other numbers of users." },
   { name: "epsilon", title: "Error against epsilon", x: "epsilon", xTitle: "ε, nats", yTitle: "error of a sum, users",
     caption: "The error of the plan for other budgets." },
-  { name: "honest", title: "Epsilon against the honest share", x: "honest_fraction", xTitle: "honest share of the users",
+  { name: "honest", title: "Epsilon against the honest share", x: "honest", xTitle: "honest share of the users",
     yTitle: "ε that is left, nats", caption: "What is left of the plan above, which stays as it is.", ends: true },
 ];
 

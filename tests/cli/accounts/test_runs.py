@@ -22,7 +22,7 @@ def test_words_become_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_honest_users_of_each_run_count(capsys: pytest.CaptureFixture[str]) -> None:
     one = "rr --users 90 --instances 2 --flip-probability .25"
-    assert cli.main(["account", *f"{one} --honest-users 30 --delta 1e-3 --and {one} --json".split()]) == 0
+    assert cli.main(["account", *f"{one} --honest 30 --delta 1e-3 --and {one} --json".split()]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [day["honest"] for day in found["days"]] == [30, None]
     protocol = RandomizedResponse(90, 0.25)

@@ -38,11 +38,11 @@ def test_every_check_confirms_its_row(method: str, capsys: pytest.CaptureFixture
 
 
 def test_a_plan_for_honest_users_is_checked_for_as_many(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*WORDS, "--method", "exact", "--bitsum", "nb", "--honest-fraction", "0.9", "--json"]) == 0
+    assert cli.main([*WORDS, "--method", "exact", "--bitsum", "nb", "--honest", "0.9", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["honest"] == 54
     _, *words = shlex.split(row["check"])
-    assert words[-2:] == ["--honest-users", "54"]
+    assert words[-2:] == ["--honest", "54"]
     assert cli.main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["honest"], found["parameters"]["shape"]) == (54, row["parameters"]["shape"])

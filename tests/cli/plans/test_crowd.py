@@ -22,7 +22,7 @@ def test_the_command_shows_and_draws_what_is_left(tmp_path: Path, capsys: pytest
 
 
 def test_a_plan_for_nine_in_ten_keeps_the_budget_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*WORDS, "--honest-fraction", "0.9", "--json"]) == 0
+    assert cli.main([*WORDS, "--honest", "0.9", "--json"]) == 0
     ends = [end["upper"] for end in json.loads(capsys.readouterr().out)["rows"][0]["epsilons"]]
     assert ends[1] <= 1.0 < ends[2]
 
@@ -30,8 +30,8 @@ def test_a_plan_for_nine_in_ten_keeps_the_budget_there(capsys: pytest.CaptureFix
 def test_mistakes_are_told_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more, said in (
         (["--plot", str(tmp_path / "crowd.gif")], "must end in one of"),
-        (["--honest-fraction", "1.1"], "--honest-fraction='1.1' must be a finite number in (0, 1]."),
-        (["--honest-fraction", "0.001"], "--honest-fraction='0.001' must be at least 1/400"),
+        (["--honest", "1.1"], "--honest='1.1' must be an integer in [1, 400], or a share"),
+        (["--honest", "0.001"], "--honest='0.001' must be at least 1/400"),
     ):
         assert cli.main([*WORDS, *more]) == 2
         assert said in capsys.readouterr().err
@@ -58,8 +58,8 @@ def test_one_user_is_no_plural(capsys: pytest.CaptureFixture[str]) -> None:
         assert cli.main(words) == 0
         assert "n = 1 user," in capsys.readouterr().out
     account = ["account", "poisson", "--mean", "9", "--instances", "1", "--delta", "1e-3", "--users", "4"]
-    assert cli.main([*account, "--honest-users", "5"]) == 2
-    assert capsys.readouterr().err == "--honest-users=5 must be an integer in [1, 4].\n"
+    assert cli.main([*account, "--honest", "5"]) == 2
+    assert capsys.readouterr().err == "--honest='5' must be an integer in [1, 4], or a share in (0, 1).\n"
     assert cli.main([*WORDS, "--malicious", "401"]) == 2
     assert capsys.readouterr().err == "--malicious=401 must be an integer in [0, 400].\n"
 

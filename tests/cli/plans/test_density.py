@@ -23,7 +23,7 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
     def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
         asked.append((bitsum, more["max_messages_per_user"]))
-        assert more["honest_fraction"] == honest
+        assert more["honest"] == (None if honest is None else 100)
         return plan("central-gaussian", budget, users=users, instances=1)
 
     monkeypatch.setattr(density, "plan", quick)
@@ -37,10 +37,10 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert "gaussian kernel, d = 3, bandwidth 0.5" in capsys.readouterr().out
     assert asked[-1][0] == "poisson"
     honest = "0.5"
-    assert cli.main([*words, "--honest-fraction", honest]) == 0
+    assert cli.main([*words, "--honest", honest]) == 0
     assert "Planned for 100 honest users." in capsys.readouterr().out
-    assert cli.main([*words, "--honest-fraction", "1e-3"]) == 2
-    assert capsys.readouterr().err.startswith("--honest-fraction='1e-3' must be at least 1/200")
+    assert cli.main([*words, "--honest", "1e-3"]) == 2
+    assert capsys.readouterr().err.startswith("--honest='1e-3' must be at least 1/200")
 
 
 def test_lists_make_one_table(

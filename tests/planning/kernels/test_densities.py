@@ -72,5 +72,5 @@ def test_a_table_may_be_of_reasons_alone() -> None:
 def test_lists_must_hold_something() -> None:
     with pytest.raises(ValueError, match=r"^users=\[\] must have at least one entry\.$"):
         plan_densities("gaussian", 3, [("1", "1e-4")], users=[])
-    with pytest.raises(ValueError, match=r"^honest_fraction='0.01' must be at least 1/50"):
-        plan_densities("gaussian", 3, [("1", "1e-4")], users=[500, 50], honest_fraction="0.01")
+    with pytest.raises(ValueError, match=r"^honest='0.01' must be at least 1/50"):
+        plan_densities("gaussian", 3, [("1", "1e-4")], users=[500, 50], honest="0.01")

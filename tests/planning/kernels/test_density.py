@@ -21,7 +21,7 @@ from protocols.lsq import Identity, LinearMap
 
 
 def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
-    found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40, honest_fraction="0.5")
+    found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40, honest="0.5")
     (best,) = found.rows
     protocol = KernelDensityProtocol(best.bitsum.protocol, best.family.sample(best.pairs, np.random.default_rng(0)))
     assert protocol.bitsum.users == 60

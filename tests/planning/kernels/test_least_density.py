@@ -128,7 +128,7 @@ def test_bad_arguments() -> None:
         ({"margin": 3}, r"^margin=3 must be a finite number in \(0, 2\]\.$"),
         ({"margin": 1, "confidence": 1}, r"^confidence=1 must be a finite number in \(0, 1\)\.$"),
         ({"error": 0.1, "bitsums": []}, r"^bitsums=\[\] must have at least one entry\.$"),
-        ({"error": 0.1, "honest_fraction": 2}, r"^honest_fraction=2 must be in \(0, 1\]\.$"),
+        ({"error": 0.1, "honest": 1.5}, r"^honest=1\.5 must be an integer in \[1, \d+\], or a share"),
     ):
         with pytest.raises(ValueError, match=message):
             least_density_users("gaussian", 3, budget, **more)  # type: ignore[arg-type]

@@ -277,6 +277,7 @@ def test_honest_users_of_each_day_and_of_all() -> None:
     assert found.epsilon.upper == pytest.approx(less.epsilon.upper, rel=1e-6)
     assert [day["honest"] for day in found.to_dict()["days"]] == [700, 300]
     alone = account([(noise, 4), (noise, 1)], delta=1e-6, honest=700).epsilon
+    assert account([(noise, 4), (noise, 1)], delta=1e-6, honest="7/9").epsilon == alone
     once = account(noise, instances=5, delta=1e-6, honest=700).epsilon
     assert (alone.lower, alone.upper) == (once.lower, once.upper)
     with pytest.raises(ValueError, match=r"honest=901 must be an integer in \[1, 900\]"):

@@ -57,7 +57,7 @@ def test_a_row_that_fails_is_a_row_with_its_reason() -> None:
         ({"users": []}, r"users=\[\] must have at least one entry"),
         ({"users": [100, 0]}, "users=0 must be"),
         ({"squared_change": 3, "instances": [8, 2]}, "squared_change=3 must be at most instances=2"),
-        ({"honest_fraction": "0.005"}, "honest_fraction='0.005' must be at least 1/100"),
+        ({"honest": "0.005"}, "honest='0.005' must be at least 1/100"),
     ],
 )
 def test_arguments_are_checked_before_anything_is_planned(

@@ -38,7 +38,7 @@ def test_one_step_of_epsilon_less_is_too_little(bitsum: str) -> None:
 
 def test_what_fails_one_step_before_is_told() -> None:
     # All of ten honest users cannot hide at epsilon below some of their randomizer's.
-    found = least_users(("1", "1e-6"), error=1.0, instances=1, bitsums=["rr"], honest_fraction="0.1")
+    found = least_users(("1", "1e-6"), error=1.0, instances=1, bitsums=["rr"], honest="0.1")
     (answer,) = found.found
     entry = answer.to_dict()
     if isinstance(answer.below, FailedPlan):
@@ -82,7 +82,7 @@ def test_more_of_anything_never_needs_more() -> None:
 
 
 def test_a_margin_is_a_share_of_the_error_however_narrow_the_noise() -> None:
-    budget, options = ("6.452", "0.00283"), {"users": 341, "instances": 2, "honest_fraction": "0.5"}
+    budget, options = ("6.452", "0.00283"), {"users": 341, "instances": 2, "honest": "0.5"}
     near, far = (plan("3nb", budget, error_margin=margin, **options) for margin in (0.01, 0.1))  # type: ignore[arg-type]
     assert far.bitsum_rmse / near.bitsum_rmse == pytest.approx(1.1 / 1.01, rel=1e-9)
     for row in front(budget, bitsums=["3nb"], **options).rows:  # type: ignore[arg-type]

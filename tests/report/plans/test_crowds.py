@@ -14,7 +14,7 @@ ENDS = (Interval(0.99, 0.99991), Interval(1.5, 1.50001), Interval(math.inf, math
 
 
 def made(*epsilons: Interval | None) -> Crowd:
-    row: PlanRow = plan("poisson", ("1", "1e-3"), users=100, instances=1, honest_fraction="1/2")
+    row: PlanRow = plan("poisson", ("1", "1e-3"), users=100, instances=1, honest="1/2")
     fractions = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
     failed = FailedPlan("rr", "exact", None, "out of reach.")
     return Crowd(
