@@ -175,7 +175,7 @@ def _formulas(rng: np.random.Generator) -> Answer:
 
 def _theorems(rng: np.random.Generator) -> Answer:
     del rng
-    return {theorem.name: theorem.verdict.value for theorem in dpverify.ledger()}
+    return {theorem.name: theorem.verdict.value for theorem in dpverify.theorems()}
 
 
 def _audits(rng: np.random.Generator) -> Answer:

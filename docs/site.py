@@ -38,7 +38,7 @@ COPIED = {
 """Files that stand elsewhere in the repository, and where the site has them."""
 
 DATA = ("dpverify.cli", "dpverify.evidence", "dpverify.papers", "dpverify.__main__")
-"""Left out of the reference: commands have a page of their own, entries of the ledger two."""
+"""Left out of the reference: commands have a page of their own, theorems two."""
 
 
 def notebooks() -> list[Path]:

@@ -26,10 +26,10 @@ violates
 
 For readers: theorems, and what was found about each
 ----------------------------------------------------
-`ledger` holds the theorems of the source papers as data, `compose` applies composition theorems forwards, and
+`theorems` holds the theorems of the source papers as data, `compose` applies composition theorems forwards, and
 `hockey_stick` encloses one divergence to any number of digits:
 
->>> [theorem.verdict.value for theorem in dpverify.ledger() if theorem.name == "wagner2025-a2-per-user-shape"]
+>>> [theorem.verdict.value for theorem in dpverify.theorems() if theorem.name == "wagner2025-a2-per-user-shape"]
 ['fails']
 >>> dpverify.compose("basic", 0.125, 0.0, 16)
 (2.0, 0.0)
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from dpverify.composition.inverse import per_instance_budget
     from dpverify.composition.theorems import CompositionTheorem, compose
     from dpverify.dossier.gather import full_report
-    from dpverify.evidence.ledger import ledger
+    from dpverify.evidence.theorems import theorems
     from dpverify.guarantee import (
         Adjacency,
         Budget,
@@ -190,7 +190,6 @@ __all__ = [
     "least_epsilon",
     "least_messages",
     "least_users",
-    "ledger",
     "manipulation",
     "per_instance_budget",
     "per_instance_budgets",
@@ -198,6 +197,7 @@ __all__ = [
     "plan_grid",
     "plan_means",
     "plan_rappor",
+    "theorems",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -221,7 +221,7 @@ _HOMES = {
         "RandomizedResponsePair",
         "ThreeNBPair",
     ),
-    "dpverify.evidence.ledger": ("ledger",),
+    "dpverify.evidence.theorems": ("theorems",),
     "dpverify.claims.attacks.manipulation": ("manipulation",),
     "dpverify.composition.inverse": ("per_instance_budget",),
     "dpverify.composition.theorems": ("CompositionTheorem", "compose"),

@@ -20,7 +20,7 @@ INSTALLED_BY = {
     "rich": "rich",
     "sklearn": "scikit-learn",
     "starlette": "'.[serve]'",
-    "sympy": "'.[ledger]'",
+    "sympy": "'.[theorems]'",
     "typer": "typer",
     "uvicorn": "'.[serve]'",
 }

@@ -156,7 +156,7 @@ def test_every_module_has_its_test_under_the_same_stem() -> None:
         package, *inner = path.relative_to(ROOT).parts
         folder = ROOT.joinpath("tests", *(["protocols"] if package == "protocols" else []), *inner[:-1])
         if {"papers", "evidence"} & set(inner) or path.stem.startswith("__"):
-            continue  # theorems are data, and the test of the ledger runs the evidence for them
+            continue  # theorems are data, and the test of the entries runs the evidence for them
         if not (folder / f"test_{path.name}").is_file():
             without.add(path.relative_to(ROOT).as_posix())
     assert sorted(without) == []
@@ -168,5 +168,5 @@ FOLDERS = sorted({path.parent for path in ALL_MODULES.values()})
 def test_a_folder_has_a_dozen_modules_at_most_and_says_which_question_it_answers() -> None:
     modules_of = {folder: [path for path in ALL_MODULES.values() if path.parent == folder] for folder in FOLDERS}
     full = {folder.relative_to(ROOT).as_posix() for folder, held in modules_of.items() if len(held) > 1 + 12}
-    assert full - {"dpverify/evidence"} == set()  # one module of evidence for each subject of the ledger
+    assert full - {"dpverify/evidence"} == set()  # one module of evidence for each subject of the theorems
     assert all(ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) for folder in FOLDERS)

@@ -16,7 +16,7 @@ import typer
 from sklearn.datasets import load_digits
 
 import protocols.lsq
-from dpverify import ledger, plan
+from dpverify import plan, theorems
 from dpverify.cli import application, main
 from protocols.classifier import HighestDensityClassifier
 
@@ -63,7 +63,7 @@ def test_the_shell_lines_of_the_readme_run(
         assert len(line.splitlines()) == 1
         found[words[1]] = main(words[1:])
         assert capsys.readouterr().out
-    assert found == {"plan": 0, "audit": 0, "ledger": 0, "classify": 0}
+    assert found == {"plan": 0, "audit": 0, "theorems": 0, "classify": 0}
     assert (tmp_path / "model.npz").exists()
 
 
@@ -198,8 +198,8 @@ NUMBERS = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"
 
 
 def test_the_counts_of_the_readme_are_those_of_today() -> None:
-    entries = {int(count) for count in re.findall(r"ledger has (\d+) of their claims", README)}
-    assert entries == {len(ledger())}
+    entries = {int(count) for count in re.findall(r"`theorems` has (\d+) of their claims", README)}
+    assert entries == {len(theorems())}
     assert f"[{NUMBERS[len(list((ROOT / 'notebooks').glob('*.ipynb')))]} notebooks]" in README
 
 
@@ -289,7 +289,7 @@ def test_the_commands_and_options_that_a_page_names_are_there(capsys: pytest.Cap
                 command = command.commands[words.pop(0)]
             seen += 1
             if hasattr(command, "commands"):
-                there = command.name == "ledger" or not words or words[0] in listed or words[0].startswith("-")
+                there = command.name == "theorems" or not words or words[0] in listed or words[0].startswith("-")
             else:
                 known = {"--help", "--and"}.union(*(parameter.opts for parameter in command.params))
                 known |= of_a_run if command.name == "spend" else set()

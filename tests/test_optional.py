@@ -61,7 +61,7 @@ def test_the_engine_needs_four_packages() -> None:
         "dpverify.amplify(epsilon0=1, users=100, delta='1e-3').epsilon.upper < 1",
         "dpverify.RandomizedResponse(100, 0).run(np.arange(100) < 9, np.random.default_rng(1))",
         f"dpverify.audit_bitsum(dpverify.RandomizedResponse(20, 0.25), {silent}).verdict.value",
-        "len(dpverify.ledger()) > 100",
+        "len(dpverify.theorems()) > 100",
         missing=set(INSTALLED_BY) | outside,
     )
     assert found == [True, 2, True, True, [2.0, 0.0], "[0.096353", True, 9.0, "violates", True]
@@ -139,8 +139,8 @@ certify rr --users 10 --flip-probability 0.3 --epsilon 1
 formula
 formula randomized-response.rmse --latex
 formula randomized-response.rmse n=30000 --solve p --equals 62
-ledger
-ledger check wagner2025-a2-per-user-shape
+theorems
+theorems check wagner2025-a2-per-user-shape
 reproduce
 serve --no-browser --port {taken.getsockname()[1]}
 classify x.npz --labels y --output m.npz --bits 8

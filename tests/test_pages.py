@@ -112,7 +112,7 @@ def check(text: str, names: dict[str, Any]) -> int:
     ("page", "message"),
     [
         ("```python\nprint(1)\n```\n```text\n2\n```\n", "The page says"),
-        ("```sh\ndpverify ledger no-such-name\n```\n", "no-such-name"),
+        ("```sh\ndpverify theorems no-such-name\n```\n", "no-such-name"),
         ("```python\ndef test_it(record):\n    assert record is None, 'called'\n```\n", "called"),
     ],
 )

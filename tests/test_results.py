@@ -199,7 +199,7 @@ def test_a_result_shows_itself_in_all_ways(name: str) -> None:
         hockey_stick(GaussianPair("2"), "0.3"),
         manipulation(LOCAL, 2),
         per_instance_budget(BUDGET, 10, theorem="basic"),
-        dpverify.ledger()[0],
+        dpverify.theorems()[0],
     ],
     ids=lambda value: type(value).__name__,
 )

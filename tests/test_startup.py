@@ -56,8 +56,8 @@ def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
     assert not imported(code, "account", "nb", "--instances", "0") & (EVERYTHING - {"rich", "pydantic"})
 
 
-def test_the_ledger_needs_theorems_only() -> None:
-    modules = after("ledger")
+def test_listing_theorems_needs_theorems_only() -> None:
+    modules = after("theorems")
     assert "dpverify.papers.wagner2025.bitsum" in modules
     assert not modules & (EVERYTHING - {"rich", "pydantic"})
     engines = ("dpverify.privacy_loss", "dpverify.laws", "dpverify.planning", "dpverify.claims.bitsum.")
@@ -65,10 +65,10 @@ def test_the_ledger_needs_theorems_only() -> None:
 
 
 def test_a_command_imports_no_other_and_says_which_it_has() -> None:
-    modules = after("ledger", "show", "3nb")
+    modules = after("theorems", "show", "3nb")
     assert {name for name in modules if name.startswith("dpverify.cli.")} <= {
         f"dpverify.cli.{name}"
-        for name in ("groups", "papers", "papers.ledger", "messages", "names", "options", "output")
+        for name in ("groups", "papers", "papers.theorems", "messages", "names", "options", "output")
     }
 
 

@@ -36,7 +36,7 @@ _COMMANDS = {
     "canaries": "audits.canaries",
     "certify": "accounts.certify",
     "formula": "papers.formula",
-    "ledger": "papers.ledger",
+    "theorems": "papers.theorems",
     "report": "pictures.report",
     "reproduce": "papers.reproduce",
     "serve": "pictures.serve",
@@ -54,7 +54,7 @@ _HEADINGS = {
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
-    "What the papers say, and what holds": ("ledger", "formula", "reproduce"),
+    "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
     "To look at": ("demo", "report", "serve"),
 }
 """What --help lists, in this order."""
@@ -132,8 +132,8 @@ def _run(words: list[str]) -> int:
         _module("accounts.days").account_together(_module("accounts.runs").typed_runs(words[1:], _run))
         sys.stdout.flush()
         return 0
-    if typed == "ledger":
-        words = _module("papers.ledger").in_full(words)
+    if typed == "theorems":
+        words = _module("papers.theorems").in_full(words)
     program: Any = typer.main.get_command(application(typed))
     if not _EXTENDED.keys().isdisjoint(program.commands):
         functions = {

@@ -26,7 +26,7 @@ from dpverify.dossier.curves import (
     profile,
     published_profile,
 )
-from dpverify.evidence.ledger import ledger
+from dpverify.evidence.theorems import theorems
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Number
 from dpverify.papers.theorem import Theorem
 from dpverify.planning.answers import change_of
@@ -249,7 +249,7 @@ def applying(plans: Comparison) -> tuple[Theorem, ...]:
     """Return the claims that plans rest on: those about their protocols, and about splitting a budget."""
     modules = {type(row.protocol).__module__ for row in plans.plans}
     named = {theorem.name for row in plans.plans for theorem in claims_of(row.protocol).theorems} | set(_COMPOSITION)
-    return tuple(theorem for theorem in ledger() if theorem.name in named or modules & set(theorem.links))
+    return tuple(theorem for theorem in theorems() if theorem.name in named or modules & set(theorem.links))
 
 
 def checked_audit(report: Mapping[str, Any]) -> Mapping[str, Any]:

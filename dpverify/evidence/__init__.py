@@ -1,4 +1,4 @@
-"""The ledger, and what backs its verdicts: functions without arguments that recompute, one module per subject.
+"""The theorems, and what backs their verdicts: functions without arguments that recompute, one module per subject.
 
 Each returns its figures by name, and raises `ContradictedError` if they do not bear out the verdict that it is quoted
 for. What is heavy is imported inside the functions. The figures that were last recorded stand beside each module, as
@@ -11,7 +11,7 @@ __all__ = ["ContradictedError", "require"]
 
 
 class ContradictedError(AssertionError):
-    """A computation does not bear out what the ledger says."""
+    """A computation does not bear out what its entry says."""
 
 
 def require(condition: object, otherwise: str) -> None:

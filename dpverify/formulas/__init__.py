@@ -42,6 +42,6 @@ class Hypothesis:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters, in the order in which `holds` takes them."""
-        import inspect  # what lists the ledger needs no names
+        import inspect  # what lists the theorems needs no names
 
         return self.names or tuple(inspect.signature(self.holds).parameters)

@@ -1,7 +1,7 @@
 """The figures that findings quote, as they were last computed: one JSON file beside each module of evidence.
 
-Listing the ledger must not compute anything, and no figure may be typed into a sentence by hand. So checks return
-figures by name, `dpverify ledger check --record` writes them down, and every later run compares.
+Listing the theorems must not compute anything, and no figure may be typed into a sentence by hand. So checks return
+figures by name, `dpverify theorems check --record` writes them down, and every later run compares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The numbered statements of the documents, with their numbers in other versions: the ledger has an entry for each.
+"""The numbered statements of the documents, with their numbers in other versions: `theorems()` has an entry for each.
 
 Entries quote the first version, `wagner2025, Theorem 3.2`; a reader of the other one finds them by her number. A
 statement that no computation can bear on says why.
@@ -29,7 +29,7 @@ class Statement:
     elsewhere : str
         Its number in the other version of the document, if that has another one.
     why_not : str
-        Why the ledger has no entry that says more about it than this; empty if it has one.
+        Why there is no entry that says more about it than this; empty if it has one.
     """
 
     document: str

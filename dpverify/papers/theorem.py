@@ -58,7 +58,7 @@ RULE: Mapping[str, str] = {
     "printed must be changed",
     Verdict.OPEN: "what is printed does not say enough to decide",
 }
-"""When an entry has which verdict. `Theorem.unbacked` and a test of the ledger enforce what can be."""
+"""When an entry has which verdict. `Theorem.unbacked` and a test of the entries enforce what can be."""
 
 
 class Method(StrEnum):

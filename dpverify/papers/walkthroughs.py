@@ -1,4 +1,4 @@
-"""Which notebook walks through which entries of the ledger: by heading, in the order in which one reads."""
+"""Which notebook walks through which entries: by heading, in the order in which one reads."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_published_parameters_are_private_and_wasteful(epsilon: float, delta: fl
     assert least_shape(Budget(epsilon, delta), noise.p) < noise.shape / 500.0
 
 
-def test_published_shape_of_the_ledger() -> None:
+def test_published_shape_of_the_theorems() -> None:
     protocol = CLAIMS.published(10_000, 100, 0.99, 1e-6, 0.05)
     assert protocol.bitsum.shape == 27715
     assert CLAIMS.published_bound(protocol) == pytest.approx(588071.2, abs=0.1)

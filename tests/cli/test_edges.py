@@ -84,7 +84,7 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
                 "classify",
                 "predict",
                 "decode",
-                "ledger",
+                "theorems",
                 "report",
                 "serve",
                 "spend",
@@ -234,8 +234,8 @@ formula three-nb.noise-p nonsense=1
 formula randomized-response.rmse n=30000 --solve q --equals 62
 formula randomized-response.rmse n=30000 --solve p --equals 1e300
 formula randomized-response.rmse n=30000 p=0.1 --solve p --equals 62
-ledger '((('
-ledger ''
+theorems '((('
+theorems ''
 classify missing.npz --labels y
 classify empty --labels y
 classify binary --labels y

@@ -43,7 +43,7 @@ def test_words_lead_to_a_command_in_any_case(program: Any) -> None:
     assert (command.name, words) == ("account", ["account", "--help"])
     assert invoked(program, []) == (program, [])
     # What follows a command is no command.
-    assert invoked(program, ["ledger", "show", "account"])[1] == ["ledger", "show", "account"]
+    assert invoked(program, ["theorems", "show", "account"])[1] == ["theorems", "show", "account"]
 
 
 def test_words_that_lead_nowhere(program: Any) -> None:
@@ -63,8 +63,8 @@ def test_options_go_by_the_librarys_names(program: Any) -> None:
     audit = options_of(invoked(program, ["audit", "rr"])[0])
     assert (audit["checkpoint"], audit["implementation"]) == ("--resume", "--target")
     # Arguments are called as in the help, and only options that are there have another name.
-    ledger = options_of(invoked(program, ["ledger", "show"])[0])
-    assert not {"checkpoint", "threat_model"} & set(ledger)
+    others = options_of(invoked(program, ["theorems", "show"])[0])
+    assert not {"checkpoint", "threat_model"} & set(others)
 
 
 def test_an_option_is_given_once() -> None:

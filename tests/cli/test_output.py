@@ -101,7 +101,7 @@ def test_a_closed_pipe_is_no_violation() -> None:
     # The status that click chooses, 1, is what an audit that found a violation ends with.
     reading, writing = os.pipe()
     os.close(reading)
-    words = [sys.executable, "-m", "dpverify", "ledger", "--json"]
+    words = [sys.executable, "-m", "dpverify", "theorems", "--json"]
     done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: Broken pipe.\n")
@@ -112,7 +112,7 @@ def test_a_closed_output_and_one_of_few_letters_are_no_faults(tmp_path: Path) ->
     spend = "spend --label '日本 ½' spent poisson --users 100 --mean 900 --instances 1"
     python = f"{sys.executable} -m dpverify"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"}
-    script = f"{python} spent spent --new --epsilon 1 --delta 1e-8 && {python} {spend}; {python} ledger >&-; echo $?"
+    script = f"{python} spent spent --new --epsilon 1 --delta 1e-8 && {python} {spend}; {python} theorems >&-; echo $?"
     done = subprocess.run(["sh", "-c", script], capture_output=True, cwd=tmp_path, env=environment, check=True)
     assert done.stderr == b"The output cannot be written: it is closed.\n"
     assert "\\u65e5\\u672c ½" in done.stdout.decode("latin-1")

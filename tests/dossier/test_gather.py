@@ -8,7 +8,7 @@ import pytest
 
 from dpverify.dossier.contents import Evidence
 from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
-from dpverify.evidence.ledger import ledger
+from dpverify.evidence.theorems import theorems
 from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.comparison import compare
 from protocols.bitsum import Poisson
@@ -61,7 +61,7 @@ def test_the_claims_are_about_these_protocols_and_about_composition() -> None:
     names = [theorem.name for theorem in applying(plans)]
     assert {"cheu2019-lemma-4.8", "wagner2025-theorem-3.2-composition", "wagner2025-section-4.2-rr"} <= set(names)
     assert "wagner2025-a2-three-nb" not in names
-    assert set(names) <= {theorem.name for theorem in ledger()}
+    assert set(names) <= {theorem.name for theorem in theorems()}
 
 
 def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:

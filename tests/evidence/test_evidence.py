@@ -1,4 +1,4 @@
-"""The evidence of the ledger: the quick checks run, figures are quoted as they are, and what is linked exists."""
+"""The evidence of the entries: the quick checks run, figures are quoted as they are, and what is linked exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.evidence import ContradictedError, require
 from dpverify.evidence.flood import published_bound
-from dpverify.evidence.ledger import ledger, rerun
+from dpverify.evidence.theorems import rerun, theorems
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import three_nb
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
@@ -28,8 +28,8 @@ from dpverify.papers.theorem import Concern, Evidence, Method, Theorem, Verdict
 from dpverify.privacy_loss.losses import pairs as laws
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LEDGER = ledger()
-QUICK = {each.check for theorem in LEDGER for each in theorem.checked_by if each.runs and each.quick}
+THEOREMS = theorems()
+QUICK = {each.check for theorem in THEOREMS for each in theorem.checked_by if each.runs and each.quick}
 
 PENDING: frozenset[str] = frozenset({"ghazi2021-theorem-35"})
 """Entries whose evidence stands in their tests only: this may only shrink."""
@@ -42,24 +42,24 @@ def test_a_condition_that_is_false_contradicts() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(QUICK))
-def test_quick_checks_agree_with_the_ledger(name: str) -> None:
+def test_quick_checks_agree_with_the_theorems(name: str) -> None:
     assert rerun(name)[1] == ""
 
 
 def test_every_verdict_is_backed() -> None:
-    unbacked = {theorem.name: why for theorem in LEDGER if (why := theorem.unbacked())}
+    unbacked = {theorem.name: why for theorem in THEOREMS if (why := theorem.unbacked())}
     assert unbacked.keys() == PENDING, unbacked
 
 
 def test_what_is_less_private_than_printed_is_shown_in_every_test_run() -> None:
     # Its evidence would contradict if the claim were true as printed.
     wrong = {Verdict.FAILS, Verdict.HOLDS_WITH_CONDITION, Verdict.CODE_DIFFERS}
-    chosen = [theorem for theorem in LEDGER if theorem.concern is Concern.PRIVACY and theorem.verdict in wrong]
+    chosen = [theorem for theorem in THEOREMS if theorem.concern is Concern.PRIVACY and theorem.verdict in wrong]
     assert len(chosen) > 5
     assert [t.name for t in chosen if not any(each.runs and each.quick for each in t.checked_by)] == []
 
 
-@pytest.mark.parametrize("theorem", LEDGER, ids=lambda theorem: theorem.name)
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
 def test_figures_of_a_finding_are_recorded_once(theorem: Theorem) -> None:
     sources = [recorded(each.check) for each in theorem.checked_by if each.runs]
     for name in names_in("".join(theorem.templates)):
@@ -94,19 +94,19 @@ def test_what_resolves() -> None:
     assert not resolves("tests/evidence/test_evidence.py::test_nothing")
     assert resolves("docs/architecture.md#the-tree")
     assert not resolves("docs/architecture.md#a-tree")
-    assert resolves("dpverify.evidence.ledger:find")
+    assert resolves("dpverify.evidence.theorems:find")
     with pytest.raises(AttributeError):
-        resolves("dpverify.evidence.ledger:lose")
+        resolves("dpverify.evidence.theorems:lose")
 
 
-@pytest.mark.parametrize("theorem", LEDGER, ids=lambda theorem: theorem.name)
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
 def test_links_and_proofs_resolve(theorem: Theorem) -> None:
     proofs = [each.check for each in theorem.checked_by if each.method is Method.PROOF]
     assert [link for link in (*theorem.links, *proofs) if not resolves(link)] == []
 
 
 def test_recorded_figures_belong_to_a_check() -> None:
-    known: dict[str, Evidence] = {e.check: e for theorem in LEDGER for e in theorem.checked_by if e.runs}
+    known: dict[str, Evidence] = {e.check: e for theorem in THEOREMS for e in theorem.checked_by if e.runs}
     folder = ROOT / "dpverify" / "claims" / "evidence"
     kept = {f"{path.stem}:{name}" for path in folder.glob("*.json") for name in json.loads(path.read_text())}
     assert kept == known.keys()

@@ -10,12 +10,12 @@ import pytest
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.evidence.ledger import find, ledger
+from dpverify.evidence.theorems import find, theorems
 from dpverify.papers.figures import recorded
 from dpverify.papers.theorem import Verdict
 from protocols.vector_sum import VectorSum
 
-FOUND = {theorem.name: theorem for theorem in ledger()}
+FOUND = {theorem.name: theorem for theorem in theorems()}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_messages_at_the_least_error_are_those_of_the_twin() -> None:
         assert BITSUM_CLAIMS["3nb"].messages_per_user(protocol) == pytest.approx(float(stated), rel=1e-6)
 
 
-def test_no_level_gives_theorem_4_1_a_probability_where_the_ledger_says_so() -> None:
+def test_no_level_gives_theorem_4_1_a_probability_where_the_entry_says_so() -> None:
     d, n, epsilon, delta = 100, 50_000, 0.95, 0.01
     gammas = [56 * d * k * math.log(1 / delta) * math.log(2 / delta) / ((n - 1) * epsilon**2) for k in (1, 2, 3)]
     assert min(gammas) == pytest.approx(3.03, abs=0.005)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.evidence.ledger import ledger
+from dpverify.evidence.theorems import theorems
 from dpverify.papers.statements import STATEMENTS, number_elsewhere, uncovered
 from dpverify.papers.theorem import Theorem, Verdict
 
@@ -29,8 +29,8 @@ def test_the_other_version_has_other_numbers() -> None:
 
 
 def test_no_numbered_statement_is_missing() -> None:
-    assert uncovered(ledger()) == ()
+    assert uncovered(theorems()) == ()
 
 
 def test_every_document_has_entries() -> None:
-    assert {each.document for each in STATEMENTS} <= {theorem.document for theorem in ledger()}
+    assert {each.document for each in STATEMENTS} <= {theorem.document for theorem in theorems()}

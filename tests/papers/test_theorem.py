@@ -19,7 +19,7 @@ SAMPLED = Evidence(Method.MONTE_CARLO, "nothing:sampled", "that it is so within 
 
 
 @pytest.fixture
-def theorem() -> Theorem:  # none that outlives its test: the ledger's own looks for strays
+def theorem() -> Theorem:  # none that outlives its test: the test of all looks for strays
     return Theorem("a-1", "a2000, Lemma 1", "It is so.", (SMALL, MANY), Verdict.HOLDS_WITH_CONDITION, "Only if.")
 
 

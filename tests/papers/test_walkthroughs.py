@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.evidence.ledger import find, ledger
+from dpverify.evidence.theorems import find, theorems
 from dpverify.papers.walkthroughs import WALKTHROUGHS, walkthroughs_of
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent.parent / "notebooks"
@@ -25,12 +25,12 @@ def test_headings_stand_in_their_notebooks(place: str) -> None:
     assert heading in headings(notebook)
 
 
-def test_entries_are_those_of_the_ledger_and_lead_there() -> None:
-    names = {theorem.name for theorem in ledger()}
+def test_entries_are_those_of_the_theorems_and_lead_there() -> None:
+    names = {theorem.name for theorem in theorems()}
     named = [name for entries in WALKTHROUGHS.values() for name in entries]
     assert set(named) <= names
     assert len(set(named)) >= len(names) // 2
-    for theorem in ledger():
+    for theorem in theorems():
         places = walkthroughs_of(theorem.name)
         assert theorem.links[: len(places)] == places
     assert find("wagner2025-a2-three-nb")[0].links[0] == "notebooks/03_bitsums.ipynb#What does c do?"

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from dpverify.demo import DemoResult, DemoRow
-from dpverify.evidence.ledger import ledger
+from dpverify.evidence.theorems import theorems
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.sweeps.comparison import Comparison, compare
 from dpverify.report.layout import Rows
-from dpverify.report.papers.ledger import ledger_table
+from dpverify.report.papers.theorems import theorems_table
 from dpverify.report.tables import account_table, demo_table, plan_table
 from protocols.bitsum import CentralGaussian
 
@@ -47,7 +47,7 @@ def tables(comparison: Comparison) -> dict[str, RenderableType]:
     return {
         "plan": plan_table(comparison),
         "account": account_table(account(CentralGaussian(1, 20.0), instances=3, delta=1e-6)),
-        "ledger": ledger_table([theorem.to_dict() for theorem in ledger()]),
+        "theorems": theorems_table([theorem.to_dict() for theorem in theorems()]),
         "demo": demo_table(DemoResult(Budget(2, "1e-6"), 3.0, 1347, 450, 10, 256, 3, rows)),
     }
 
@@ -57,7 +57,7 @@ def words(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
-@pytest.mark.parametrize("name", ["plan", "account", "ledger", "demo"])
+@pytest.mark.parametrize("name", ["plan", "account", "theorems", "demo"])
 def test_every_word_is_printed_whole_at_any_width(tables: dict[str, RenderableType], name: str, width: int) -> None:
     text = printed(tables[name], width)
     assert max(len(line) for line in text.splitlines()) <= width

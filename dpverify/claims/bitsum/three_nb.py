@@ -46,7 +46,7 @@ FLOOD_RATE = 0.2
 """The c in `p' = exp(-c eps0 / (eps0 + ln 1/delta0))`, which wagner2025 leaves as Theta(1).
 
 The largest private c is smallest, 0.25146, near (1.27, 3.6e-7), on the grid of `benchmarks/three_nb_constant.py`. That
-0.2 is private for all eps0 > 0 and delta0 in (0, 1) is proved in docs/floods.md, with balls (`dpverify ledger check
+0.2 is private for all eps0 > 0 and delta0 in (0, 1) is proved in docs/floods.md, with balls (`dpverify theorems check
 wagner2025-a2-three-nb`).
 """
 _TAIL = 1e-40

@@ -98,7 +98,7 @@ RAPPOR: tuple[Theorem, ...] = (
         ),
         links=(
             "dpverify.formulas.protocols.rappor:published_epsilon_one",
-            "tests/claims/rappor/test_response.py::test_the_figures_of_the_ledger",
+            "tests/claims/rappor/test_response.py::test_the_figures_of_the_theorems",
         ),
     ),
     Theorem(

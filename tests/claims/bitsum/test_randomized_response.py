@@ -213,7 +213,7 @@ def test_rmse_is_the_standard_deviation_of_the_estimate() -> None:
     assert CLAIMS.bits_per_message() == 1
 
 
-def test_the_published_analyzer_is_biased_as_the_ledger_says() -> None:
+def test_the_published_analyzer_is_biased_as_the_entry_says() -> None:
     theorem = next(t for t in CLAIMS.theorems if t.name == "wagner2025-b1-rr-analyzer")
     assert "bias" in theorem.finding
     p, users = Fraction(1, 5), 6

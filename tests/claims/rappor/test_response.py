@@ -108,7 +108,7 @@ def test_values_with_their_hash_functions_lose_what_their_patterns_differ_in() -
     assert curve.delta(largest.upper).upper <= 1e-12 < curve.delta(0.99 * largest.lower).lower
 
 
-def test_the_figures_of_the_ledger() -> None:
+def test_the_figures_of_the_theorems() -> None:
     one, limit = Rappor(128, 2, **DEFAULT), PermanentResponse(128, 2, f=0.5)
     for protocol, epsilon in (
         (one, 1.0742859),

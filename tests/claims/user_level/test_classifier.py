@@ -124,7 +124,7 @@ def test_the_example_of_the_document_runs(capsys: pytest.CaptureFixture[str]) ->
     assert epsilon == "[0.499999, 0.5]"
 
 
-def test_the_document_says_what_the_ledger_says() -> None:
+def test_the_document_says_what_the_entry_says() -> None:
     text = " ".join((Path(__file__).resolve().parents[3] / "docs/user_level.md").read_text(encoding="utf-8").split())
     users, bits = recorded("user_level:shuffle_users"), recorded("user_level:representation_step")["left_bits"]
     assert re.findall(r"(\d+) users for 9 hypotheses, (\d+) for 1,050 and (\d+) for \$10", text) == [

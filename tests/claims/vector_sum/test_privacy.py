@@ -197,7 +197,7 @@ def test_published_gamma_and_its_range() -> None:
 
 @pytest.mark.parametrize(("users", "epsilon", "delta"), [(10**6, 0.5, 1e-6), (10**5, 0.9, 0.1), (10**6, 3.0, 1e-4)])
 @pytest.mark.parametrize("levels", [1, 4])
-def test_published_gamma_is_private_where_the_ledger_says_so(
+def test_published_gamma_is_private_where_the_entry_says_so(
     users: int, epsilon: float, delta: float, levels: int
 ) -> None:
     protocol = CLAIMS.published(users, 1, levels, epsilon, delta)
@@ -206,7 +206,7 @@ def test_published_gamma_is_private_where_the_ledger_says_so(
 
 
 @pytest.mark.parametrize(("d", "t", "epsilon", "delta"), [(3, 3, 0.5, 0.5), (3, 3, 0.9, 1e-3), (4, 2, 0.9, 0.1)])
-def test_theorem_is_private_where_the_ledger_says_so(d: int, t: int, epsilon: float, delta: float) -> None:
+def test_theorem_is_private_where_the_entry_says_so(d: int, t: int, epsilon: float, delta: float) -> None:
     protocol = CLAIMS.published(10**6, d, 2, epsilon, delta, sampled=t)
     assert CLAIMS.delta_upper(protocol, epsilon) <= delta
 
@@ -239,7 +239,7 @@ def test_too_few_users_are_infeasible() -> None:
         CLAIMS.least_blanket(1, 2, 1, Budget(1e-7, 1e-9))
 
 
-# ---------------------------------------------------------------------- the counterexamples of the ledger
+# ---------------------------------------------------------------------- the counterexamples of the entries
 
 
 def verdict(name: str) -> Verdict:

@@ -1,4 +1,4 @@
-"""The errata and the coverage, which are generated from the ledger."""
+"""The errata and the coverage, which are generated from the entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpverify import cli
-from dpverify.evidence.ledger import ledger
+from dpverify.evidence.theorems import theorems
 from dpverify.papers.theorem import Verdict
 from dpverify.report.papers.errata import coverage_page, errata_page
 
@@ -24,11 +24,11 @@ ENTRY = {
 }
 
 
-@pytest.mark.parametrize(("command", "page"), [("errata", "errata.md"), ("coverage", "ledger.md")])
-def test_the_pages_are_what_the_ledger_says(capsys: pytest.CaptureFixture[str], command: str, page: str) -> None:
-    assert cli.main(["ledger", command]) == 0
+@pytest.mark.parametrize(("command", "page"), [("errata", "errata.md"), ("coverage", "theorems.md")])
+def test_the_pages_are_what_the_entry_says(capsys: pytest.CaptureFixture[str], command: str, page: str) -> None:
+    assert cli.main(["theorems", command]) == 0
     assert (DOCS / page).read_text(encoding="utf-8") == capsys.readouterr().out, (
-        f"dpverify ledger {command} > docs/{page}"
+        f"dpverify theorems {command} > docs/{page}"
     )
 
 
@@ -55,4 +55,4 @@ def test_coverage_counts_by_document_and_verdict() -> None:
 
 def test_whatever_needs_a_correction_says_which() -> None:
     wrong = {Verdict.FAILS, Verdict.PROOF_WRONG, Verdict.HOLDS_WITH_CONDITION}
-    assert [theorem.name for theorem in ledger() if theorem.verdict in wrong and not theorem.repair] == []
+    assert [theorem.name for theorem in theorems() if theorem.verdict in wrong and not theorem.repair] == []

@@ -1,4 +1,4 @@
-"""The ledger is complete: every Theorem object in the claims is in it, once, with something to say."""
+"""The list is complete: every Theorem object in the claims is in it, once, with something to say."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import pkgutil
 import pytest
 
 import dpverify.claims
-from dpverify.evidence.ledger import find, ledger
+from dpverify.evidence.theorems import find, theorems
 from dpverify.papers.theorem import Theorem, Verdict
 
 
-def test_every_theorem_that_exists_is_in_the_ledger() -> None:
+def test_every_theorem_that_exists_is_in_the_theorems() -> None:
     for module in pkgutil.walk_packages(dpverify.__path__, "dpverify."):
         importlib.import_module(module.name)
-    known = set(map(id, ledger()))
+    known = set(map(id, theorems()))
     stray = [t.name for t in gc.get_objects() if isinstance(t, Theorem) and id(t) not in known]
     assert stray == []
 
 
 def test_every_theorem_has_a_source_a_statement_and_a_finding() -> None:
-    theorems = ledger()
-    assert len({theorem.name for theorem in theorems}) == len(theorems) > 30
-    for theorem in theorems:
+    assert len({theorem.name for theorem in theorems()}) == len(theorems()) > 30
+    for theorem in theorems():
         assert min(map(len, (theorem.source, theorem.statement, theorem.finding))) > 10
         assert theorem.name == theorem.name.lower()
 
 
 def test_the_seeds_do_contain_slips() -> None:
-    assert sum(theorem.verdict is Verdict.FAILS for theorem in ledger()) >= 5
+    assert sum(theorem.verdict is Verdict.FAILS for theorem in theorems()) >= 5
 
 
 @pytest.mark.parametrize(

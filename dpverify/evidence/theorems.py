@@ -1,4 +1,4 @@
-"""The ledger: every theorem of the sources, with what was found about it; how to find one, and to check them again."""
+"""Every theorem of the sources, with what was found about it; how to find one, and to check them again."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dpverify.papers.figures import Figure, recorded
 from dpverify.papers.statements import number_elsewhere
 from dpverify.papers.theorem import Evidence, Theorem
 
-__all__ = ["Checked", "check", "find", "ledger", "rerun"]
+__all__ = ["Checked", "check", "find", "rerun", "theorems"]
 
 _NEAR = 1e-4
 """How far a figure may move before it is told, relatively: an end of an interval moves as the engine narrows it."""
 
 
-def ledger() -> tuple[Theorem, ...]:
+def theorems() -> tuple[Theorem, ...]:
     """Return every theorem that a module of `dpverify.papers` states in a constant, ordered by name.
 
     Returns
@@ -37,7 +37,7 @@ def ledger() -> tuple[Theorem, ...]:
 
     Examples
     --------
-    >>> found = {theorem.name: theorem for theorem in ledger()}
+    >>> found = {theorem.name: theorem for theorem in theorems()}
     >>> found["wagner2025-a2-per-user-shape"].verdict.value
     'fails'
     """
@@ -88,7 +88,7 @@ def find(name: str) -> tuple[Theorem, ...]:
     >>> [theorem.name for theorem in find("Theorem 39")]
     ['ghazi2021-theorem-39']
     """
-    known = ledger()
+    known = theorems()
     sought = [_SHORT.get(word, word) for word in _words(name).split()]
     heads, texts = {}, {}
     for t in known:
@@ -103,7 +103,7 @@ def find(name: str) -> tuple[Theorem, ...]:
     for reading in readings if sought else ():
         if found := tuple(theorem for theorem in known if reading(theorem)):
             return found
-    raise ValueError(f"NAME={name!r} must be part of a theorem's name, source or text; `dpverify ledger` lists all.")
+    raise ValueError(f"NAME={name!r} must be part of a theorem's name, source or text; `dpverify theorems` lists all.")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Checked:
     figures : dict
         What it computed, by name.
     trouble : str
-        What contradicts the ledger; empty if nothing does.
+        What contradicts an entry; empty if nothing does.
     seconds : float
         How long it took.
     """
@@ -178,7 +178,7 @@ def check(
 
 
 def rerun(name: str, anew: bool = False) -> tuple[dict[str, Figure], str]:
-    """Run one check, and return what it computes and what contradicts the ledger: the check itself, or the record.
+    """Run one check, and return what it computes and what contradicts an entry: the check itself, or the record.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The ledger, and its evidence, as tables."""
+"""The theorems of the papers, and their evidence, as tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.text import Text
 
 from dpverify.report.layout import Rows
 
-__all__ = ["checked_table", "ledger_table"]
+__all__ = ["checked_table", "theorems_table"]
 
 _FEW = 3
 """Theorems of which all is told at once; of more, what was found, for the rest would take many screens."""
-_ONE = "One in full, with its evidence: dpverify ledger NAME. The evidence again: dpverify ledger check NAME."
+_ONE = "One in full, with its evidence: dpverify theorems NAME. The evidence again: dpverify theorems check NAME."
 
 
-def ledger_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = False) -> RenderableType:
+def theorems_table(theorems: Sequence[Mapping[str, Any]], *, findings: bool = False) -> RenderableType:
     """Return theorems, as dictionaries, with their verdicts; with `findings`, with all that is known about each."""
     if not findings:
         table = Rows(("theorem", "verdict"))
@@ -45,7 +45,7 @@ def _told(theorem: Mapping[str, Any], *, in_full: bool) -> list[str]:
 
 
 def checked_table(checks: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Return one row per computation that was run again, and below them what contradicts the ledger."""
+    """Return one row per computation that was run again, and below them what contradicts an entry."""
     table = Rows(("check", "method", "agrees", "seconds"), ("seconds",))
     for each in checks:
         table.add_row(each["check"], each["method"], "yes" if each["agrees"] else "NO", f"{each['seconds']:.2f}")

@@ -1,4 +1,4 @@
-"""The commands `dpverify ledger`: what was found about the sources' theorems, and the evidence run again."""
+"""The commands `dpverify theorems`: what was found about the sources' theorems, and the evidence run again."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _COMMANDS = ("show", "check", "errata", "coverage")
 
 def in_full(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with `show`, which may be left out, in its place."""
-    if words[:1] == ["ledger"] and (len(words) == 1 or words[1] not in (*_COMMANDS, "--help")):
-        return ["ledger", "show", *words[1:]]
+    if words[:1] == ["theorems"] and (len(words) == 1 or words[1] not in (*_COMMANDS, "--help")):
+        return ["theorems", "show", *words[1:]]
     return list(words)
 
 
@@ -38,34 +38,34 @@ def register(app: typer.Typer) -> None:
     group.command(name="check")(_check)
     group.command(name="errata")(_errata)
     group.command(name="coverage")(_coverage)
-    app.add_typer(group, name="ledger")
+    app.add_typer(group, name="theorems")
 
 
 def _show(words: Words = None, as_json: AsJson = False) -> None:
     """Show the theorems of the sources, and what was found about each; `show` may be left out."""
-    from dpverify.evidence.ledger import find, ledger
-    from dpverify.report.papers.ledger import ledger_table
+    from dpverify.evidence.theorems import find, theorems
+    from dpverify.report.papers.theorems import theorems_table
 
-    rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else ledger())]
-    print_result({"theorems": rows}, ledger_table(rows, findings=bool(words)), as_json)
+    rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else theorems())]
+    print_result({"theorems": rows}, theorems_table(rows, findings=bool(words)), as_json)
 
 
 def _errata() -> None:
     """Print what is wrong or misleading in the documents, as Markdown: docs/errata.md."""
-    from dpverify.evidence.ledger import ledger
+    from dpverify.evidence.theorems import theorems
     from dpverify.report.papers.errata import errata_page
 
-    typer.echo(errata_page([theorem.to_dict() for theorem in ledger()]), nl=False)
+    typer.echo(errata_page([theorem.to_dict() for theorem in theorems()]), nl=False)
 
 
 def _coverage() -> None:
-    """Print which claims of the documents have an entry, as Markdown: docs/ledger.md."""
-    from dpverify.evidence.ledger import ledger
+    """Print which claims of the documents have an entry, as Markdown: docs/theorems.md."""
+    from dpverify.evidence.theorems import theorems
     from dpverify.papers.statements import outcomes
     from dpverify.papers.theorem import READING, RULE
     from dpverify.report.papers.errata import coverage_page
 
-    known = ledger()
+    known = theorems()
     entries = [theorem.to_dict() for theorem in known]
     typer.echo(coverage_page(entries, outcomes(known), (READING, RULE)), nl=False)
 
@@ -78,17 +78,17 @@ def _check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the evidence of the ledger again; exits with 1 if anything contradicts it."""
-    from dpverify.evidence.ledger import Checked, check, find, ledger
+    """Run the evidence again; exits with 1 if anything contradicts it."""
+    from dpverify.evidence.theorems import Checked, check, find, theorems
     from dpverify.papers.figures import record as write_down
-    from dpverify.report.papers.ledger import checked_table
+    from dpverify.report.papers.theorems import checked_table
 
     chosen = {theorem.name: theorem for name in names or () for theorem in find(name)} if names else None
 
     def progress(done: int, total: int, evidence: Any) -> None:
         typer.echo(f"[{done + 1}/{total}] {evidence.method.value}: {evidence.check}", err=True)
 
-    asked = chosen.values() if chosen else ledger()
+    asked = chosen.values() if chosen else theorems()
     results: list[Checked] = list(check(asked, quick=quick, anew=record, progress=progress))
     if record:
         write_down({each.evidence.check: each.figures for each in results if each.figures})

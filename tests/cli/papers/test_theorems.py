@@ -1,4 +1,4 @@
-"""The command prints what the ledger holds, all of it or a part."""
+"""The command prints the entries, all of it or a part."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import pytest
 
 from dpverify import cli
 from dpverify.evidence import ContradictedError
-from dpverify.evidence.ledger import find, ledger
+from dpverify.evidence.theorems import find, theorems
 
 
-def test_the_command_prints_what_the_ledger_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["ledger", "--json"]) == 0
-    assert [t["name"] for t in json.loads(capsys.readouterr().out)["theorems"]] == [t.name for t in ledger()]
-    assert cli.main(["ledger", "cheu2019"]) == 0
+def test_the_command_prints_all_theorems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["theorems", "--json"]) == 0
+    assert [t["name"] for t in json.loads(capsys.readouterr().out)["theorems"]] == [t.name for t in theorems()]
+    assert cli.main(["theorems", "cheu2019"]) == 0
     printed = capsys.readouterr().out
     assert "Lemma 4.8" in printed
     assert max(map(len, printed.splitlines())) <= 100
-    assert cli.main(["ledger", "fermat"]) == 2
+    assert cli.main(["theorems", "fermat"]) == 2
     assert "NAME='fermat' must be part of a theorem's name" in capsys.readouterr().err
-    assert cli.main(["ledger", "show", "cheu2019"]) == 0
+    assert cli.main(["theorems", "show", "cheu2019"]) == 0
     assert capsys.readouterr().out == printed
 
 
 def test_a_part_of_a_name_chooses_and_tells_more(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["ledger", "lemma-4", "--json"]) == 0
+    assert cli.main(["theorems", "lemma-4", "--json"]) == 0
     chosen = json.loads(capsys.readouterr().out)["theorems"]
     assert chosen == [theorem.to_dict() for theorem in find("lemma-4")]
-    assert {theorem.name for theorem in ledger() if "lemma-4" in theorem.name} <= {row["name"] for row in chosen}
-    assert 1 < len(chosen) < len(ledger())
+    assert {theorem.name for theorem in theorems() if "lemma-4" in theorem.name} <= {row["name"] for row in chosen}
+    assert 1 < len(chosen) < len(theorems())
     texts = []
     for words in ([], ["lemma-4"]):
-        assert cli.main(["ledger", *words]) == 0
+        assert cli.main(["theorems", *words]) == 0
         texts.append(" ".join(capsys.readouterr().out.split()))
     # Only a choice shows what was found about each.
     findings = [theorem["finding"].split()[:4] for theorem in chosen]
@@ -41,16 +41,16 @@ def test_a_part_of_a_name_chooses_and_tells_more(capsys: pytest.CaptureFixture[s
 
 
 def test_the_case_of_letters_does_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["ledger", "Lemma-4", "--json"]) == 0
+    assert cli.main(["theorems", "Lemma-4", "--json"]) == 0
     upper = capsys.readouterr().out
-    assert cli.main(["ledger", "lemma-4", "--json"]) == 0
+    assert cli.main(["theorems", "lemma-4", "--json"]) == 0
     assert capsys.readouterr().out == upper
 
 
 def test_words_find_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
     found = {}
     for words in (["Theorem", "3.2"], ["theorem 3.1"], ["3nb"], ["hoeffding"]):
-        assert cli.main(["ledger", *words, "--json"]) == 0
+        assert cli.main(["theorems", *words, "--json"]) == 0
         found[" ".join(words)] = {row["name"] for row in json.loads(capsys.readouterr().out)["theorems"]}
     # The other version of the document calls it Theorem 3.1.
     assert "wagner2025-theorem-3.2-privacy" in found["Theorem 3.2"] & found["theorem 3.1"]
@@ -60,7 +60,7 @@ def test_words_find_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_evidence_is_run_again(capsys: pytest.CaptureFixture[str]) -> None:
     name = "scott2022-theorem-4.1-composition"
-    assert cli.main(["ledger", "check", name, "--quick", "--json"]) == 0
+    assert cli.main(["theorems", "check", name, "--quick", "--json"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert found["agrees"]
@@ -68,18 +68,18 @@ def test_the_evidence_is_run_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.err.startswith(f"[1/{len(found['checks'])}] ")
 
 
-def test_what_contradicts_the_ledger_is_exit_status_1(
+def test_what_contradicts_the_theorems_is_exit_status_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def contradicts() -> dict[str, float]:
         raise ContradictedError("It is not so.")
 
     monkeypatch.setattr("dpverify.evidence.vector_sum.optimal_composition", contradicts)
-    assert cli.main(["ledger", "check", "scott2022-theorem-4.1-composition", "--quick"]) == 1
+    assert cli.main(["theorems", "check", "scott2022-theorem-4.1-composition", "--quick"]) == 1
     assert "It is not so." in " ".join(capsys.readouterr().out.split())
 
 
 def test_figures_that_changed_are_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.evidence.vector_sum.optimal_composition", lambda: {"worst_ratio": 5.0})
-    assert cli.main(["ledger", "check", "scott2022-theorem-4.1-composition", "--quick"]) == 1
+    assert cli.main(["theorems", "check", "scott2022-theorem-4.1-composition", "--quick"]) == 1
     assert "worst_ratio was" in " ".join(capsys.readouterr().out.split())
