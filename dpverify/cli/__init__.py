@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.formats import choose, offer_formats
 from dpverify.cli.groups import on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
 from dpverify.cli.names import known_name
@@ -61,6 +62,9 @@ _HEADINGS = {
 
 _EXTENDED = {"account": ("in_full", "any_protocol"), "audit": ("any_protocol", "any_protocol")}
 """The groups that get a command for every further protocol, and the functions that run our own and others."""
+
+_WITHOUT_RESULT = ("demo", "report", "serve", "theorems errata", "theorems coverage")
+"""Commands that print no result, and so have no options for its format."""
 
 _NARROW = 52
 """Columns below which typer's help would be wider than the terminal."""
@@ -140,6 +144,7 @@ def _run(words: list[str]) -> int:
             group: tuple(getattr(_module(_COMMANDS[group]), name) for name in own) for group, own in _EXTENDED.items()
         }
         _module("plugins").add_plugins(program, words, functions)
+    offer_formats(program, _WITHOUT_RESULT)
     command, words = invoked(program, words)
     if "--help" in words:
         command.epilog = _module("examples").below_help(words)
@@ -174,6 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    choose(None)
     if sys.stdout is None or sys.stderr is None:  # closed by the shell
         if sys.stderr is not None:
             typer.echo("The output cannot be written: it is closed.", err=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.formats import wanted
 from dpverify.cli.options import choice, exact, integer
 from dpverify.digits import json_plain
 from dpverify.guarantee import ThreatModel
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dpverify.shown import Drawn, Shown
 
 __all__ = [
-    "AsJson",
     "AtDelta",
     "AtEpsilon",
     "Ball",
@@ -71,7 +70,6 @@ Honest = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it to this file: PNG, SVG or PDF.")]
 Table = Annotated[Path | None, typer.Option("--csv", help="Write all rows to this file, with every field.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 AtDelta = Annotated[
     str | None, exact("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")
 ]
@@ -91,12 +89,28 @@ def console(*, stderr: bool = False) -> Console:
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
 
-def print_result(result: dict[str, Any], table: RenderableType, as_json: bool) -> None:
-    """Print a result as one JSON object or as its table."""
-    if as_json:
-        typer.echo(json.dumps(json_plain(result), indent=2, allow_nan=False))
-    else:
+def print_result(result: Shown | dict[str, Any], table: RenderableType | None = None) -> None:
+    """Print a result in the format that was asked for, or else as a table.
+
+    Parameters
+    ----------
+    result : Shown or dict
+        The result, or its plain values.
+    table : str or rich renderable, optional
+        The result's own by default; plain values have none, and nothing is printed but in a format. A str is printed as
+        it is.
+    """
+    from dpverify.shown import Shown, named
+
+    form = wanted()
+    if form is not None:
+        typer.echo(form.text(json_plain(result.to_dict() if isinstance(result, Shown) else result)))
+    elif isinstance(table, str):
+        typer.echo(table)
+    elif table is not None:
         show(table)
+    elif isinstance(result, Shown):
+        show(named(result.table_by)(result))
 
 
 def show(*parts: RenderableType) -> None:

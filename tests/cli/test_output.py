@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from dpverify import cli
+from dpverify.cli.formats import choose
 from dpverify.cli.output import console, print_result, show, write_figure
 from dpverify.report.tables import WIDTH
 
@@ -29,15 +30,21 @@ def wide() -> Table:
     return table
 
 
+@pytest.fixture(autouse=True)
+def a_table() -> None:
+    choose(None)
+
+
 def test_infinity_is_a_word_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     result = {"a": math.inf, "b": [1.5, {"c": -math.inf}], "d": "inf", "e": None, "f": True}
-    print_result(result, "", True)
+    choose("json")
+    print_result(result)
     printed = capsys.readouterr().out
     assert json.loads(printed) == {"a": "inf", "b": [1.5, {"c": "-inf"}], "d": "inf", "e": None, "f": True}
     assert printed.endswith("}\n")
     # There is no word for what no result may be.
     with pytest.raises(ValueError, match="not JSON compliant"):
-        print_result({"a": math.nan}, "", True)
+        print_result({"a": math.nan})
 
 
 @pytest.mark.parametrize("columns", [None, "300", "20"])
@@ -49,7 +56,7 @@ def test_a_pipe_has_one_width(
     else:
         monkeypatch.setenv("COLUMNS", columns)
     assert console().width == console(stderr=True).width == WIDTH == 80
-    print_result({"unseen": 1}, wide(), False)
+    print_result({"unseen": 1}, wide())
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) == WIDTH
     assert "unseen" not in printed

@@ -13,7 +13,6 @@ from dpverify.cli.commands import made_by
 from dpverify.cli.groups import Listed
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import (
-    AsJson,
     AtDelta,
     AtEpsilon,
     Ball,
@@ -55,14 +54,12 @@ def _account(
     delta: str | None,
     epsilon: str | None,
     honest: str | None,
-    as_json: bool,
     adversary: ThreatModel | None = None,
 ) -> None:
-    run = TypedRun(protocol, instances, delta, epsilon, as_json, adversary, honest)
+    run = TypedRun(protocol, instances, delta, epsilon, adversary, honest)
     if taken(run, **{"--squared-change": squared_change, "--ball": ball or None}):
         return
     from dpverify.planning.account import account
-    from dpverify.report.tables import account_table
 
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
@@ -76,7 +73,7 @@ def _account(
         threat_model=adversary,
         honest=honest,
     )
-    print_result(result.to_dict(), account_table(result), as_json)
+    print_result(result)
 
 
 def any_protocol(
@@ -87,10 +84,9 @@ def any_protocol(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
-    as_json: AsJson = False,
 ) -> None:
     """Account a protocol for which no command is written here."""
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest)
 
 
 def in_full(
@@ -99,10 +95,9 @@ def in_full(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
-    as_json: AsJson = False,
 ) -> None:
     """Account a protocol of ours for which there are full changes only."""
-    _account(protocol, instances, None, False, delta, epsilon, honest, as_json)
+    _account(protocol, instances, None, False, delta, epsilon, honest)
 
 
 def _bitsum(
@@ -113,9 +108,8 @@ def _bitsum(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
-    as_json: AsJson = False,
 ) -> None:
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest)
 
 
 def _of_a_bitsum(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
@@ -191,13 +185,12 @@ def account_pure(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
-    as_json: AsJson = False,
 ) -> None:
     """Drop bits, and add noise and a flood; --delta 0 gives the largest privacy loss."""
     from protocols.bitsum import Pure
 
     protocol = Pure(users, p, drop_probability, flood_shape, flood_p, shape)
-    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, as_json, adversary)
+    _account(protocol, instances, squared_change, ball, delta, epsilon, honest, adversary)
 
 
 @account.command("central-gaussian")

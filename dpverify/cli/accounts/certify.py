@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from dpverify.cli.groups import Listed
 from dpverify.cli.options import choice, exact, integer
+from dpverify.cli.output import print_result
 
 if TYPE_CHECKING:
     from dpverify.certificates.pairs import Pair
@@ -30,7 +30,6 @@ Toward = Annotated[
         help="up: the user's bit is 1 under the first law and 0 under the second; down: the reverse.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a line.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +37,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(certify, name="certify", help="Enclose one instance's delta to any number of digits.")
 
 
-def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_json: bool) -> None:
+def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str) -> None:
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import Direction
 
@@ -46,21 +45,18 @@ def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str, as_j
         found = hockey_stick(pair, epsilon, Direction(direction), digits=digits)
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
-    if as_json:
-        result = {
-            "pair": type(pair).__name__,
-            "parameters": asdict(pair),  # type: ignore[call-overload]
-            "direction": direction,
-            "dataset": pair.dataset,
-            "epsilon": epsilon,
-            "delta": {"lower": found.lower, "upper": found.upper},
-            "digits": found.digits,
-            "enclosure": found.text,
-        }
-        typer.echo(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        place = f"at epsilon = {epsilon}, {direction}, {pair.dataset}"
-        typer.echo(f"delta: {found.text} {place} ({found.digits} digits certified)")
+    result = {
+        "pair": type(pair).__name__,
+        "parameters": asdict(pair),  # type: ignore[call-overload]
+        "direction": direction,
+        "dataset": pair.dataset,
+        "epsilon": epsilon,
+        "delta": {"lower": found.lower, "upper": found.upper},
+        "digits": found.digits,
+        "enclosure": found.text,
+    }
+    place = f"at epsilon = {epsilon}, {direction}, {pair.dataset}"
+    print_result(result, f"delta: {found.text} {place} ({found.digits} digits certified)")
 
 
 @certify.command("rr")
@@ -77,12 +73,11 @@ def certify_randomized_response(
     ] = None,
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Shuffled randomized response."""
     from dpverify.certificates.pairs import RandomizedResponsePair
 
-    _print_enclosure(RandomizedResponsePair(users, flip_probability, ones), epsilon, digits, direction, as_json)
+    _print_enclosure(RandomizedResponsePair(users, flip_probability, ones), epsilon, digits, direction)
 
 
 @certify.command("nb")
@@ -92,12 +87,11 @@ def certify_negative_binomial(
     p: Annotated[str, exact(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """One negative binomial noise."""
     from dpverify.certificates.pairs import NegativeBinomialPair
 
-    _print_enclosure(NegativeBinomialPair(shape, p), epsilon, digits, direction, as_json)
+    _print_enclosure(NegativeBinomialPair(shape, p), epsilon, digits, direction)
 
 
 @certify.command("3nb")
@@ -109,12 +103,11 @@ def certify_three_nb(
     shape: Annotated[str, exact(within="(0, inf)", help="r of the noise, in {}; other than 1 for little noise.")] = "1",
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Correlated noise from three negative binomials (both counts)."""
     from dpverify.certificates.pairs import ThreeNBPair
 
-    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p, shape), epsilon, digits, direction, as_json)
+    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p, shape), epsilon, digits, direction)
 
 
 @certify.command("poisson")
@@ -123,12 +116,11 @@ def certify_poisson(
     mean: Annotated[str, exact(within="(0, inf)", help="The mean of the noise, in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """One Poisson noise."""
     from dpverify.certificates.noises import PoissonPair
 
-    _print_enclosure(PoissonPair(mean), epsilon, digits, direction, as_json)
+    _print_enclosure(PoissonPair(mean), epsilon, digits, direction)
 
 
 @certify.command("pure")
@@ -140,12 +132,11 @@ def certify_pure(
     drop_probability: Annotated[str, exact(within="[0, 1)", help="q, in {}.")] = "0",
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Bits dropped now and then, discrete Laplace noise and a flood (both counts, all others holding 0)."""
     from dpverify.certificates.noises import PurePair
 
-    _print_enclosure(PurePair(p, flood_shape, flood_p, drop_probability), epsilon, digits, direction, as_json)
+    _print_enclosure(PurePair(p, flood_shape, flood_p, drop_probability), epsilon, digits, direction)
 
 
 @certify.command("central-discrete-laplace")
@@ -154,12 +145,11 @@ def certify_discrete_laplace(
     rate: Annotated[str, exact(within="(0, inf)", help="The noise's pmf is proportional to exp(-rate |z|), in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Discrete Laplace noise on a sum."""
     from dpverify.certificates.pairs import DiscreteLaplacePair
 
-    _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction, as_json)
+    _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction)
 
 
 @certify.command("central-gaussian")
@@ -168,12 +158,11 @@ def certify_gaussian(
     sigma: Annotated[str, exact(within="(0, inf)", help="The noise's standard deviation, in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Gaussian noise on a sum."""
     from dpverify.certificates.pairs import GaussianPair
 
-    _print_enclosure(GaussianPair(sigma), epsilon, digits, direction, as_json)
+    _print_enclosure(GaussianPair(sigma), epsilon, digits, direction)
 
 
 @certify.command("local-rr")
@@ -182,12 +171,11 @@ def certify_local_randomized_response(
     flip_probability: Annotated[str, exact(within="(0, 1/2)", help="p, in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """Randomized response without a shuffler: a single report."""
     from dpverify.certificates.pairs import RandomizedResponsePair
 
-    _print_enclosure(RandomizedResponsePair(1, flip_probability, 0), epsilon, digits, direction, as_json)
+    _print_enclosure(RandomizedResponsePair(1, flip_probability, 0), epsilon, digits, direction)
 
 
 ReportEpsilon = Annotated[str, exact(within="(0, inf)", help="epsilon of a report, in {}, in nats.")]
@@ -200,12 +188,11 @@ def certify_levels(
     levels: Annotated[int, integer(within="[2, inf)", help="k, the number of levels, in {}.")] = 2,
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """One report of a level by randomized response; with two levels, also of the one-bit mean."""
     from dpverify.certificates.reports import LevelsPair
 
-    _print_enclosure(LevelsPair(report_epsilon, levels), epsilon, digits, direction, as_json)
+    _print_enclosure(LevelsPair(report_epsilon, levels), epsilon, digits, direction)
 
 
 @certify.command("laplace-mean")
@@ -214,12 +201,11 @@ def certify_laplace_mean(
     report_epsilon: ReportEpsilon,
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """One report with Laplace noise, or a trusted curator's mean."""
     from dpverify.certificates.reports import LaplaceReportPair
 
-    _print_enclosure(LaplaceReportPair(report_epsilon), epsilon, digits, direction, as_json)
+    _print_enclosure(LaplaceReportPair(report_epsilon), epsilon, digits, direction)
 
 
 @certify.command("discrete-laplace-mean")
@@ -229,9 +215,8 @@ def certify_discrete_laplace_mean(
     steps: Annotated[int, integer(within="[1, 4096]", help="s, the steps of the grid, in {}.")] = 16,
     digits: Digits = 15,
     direction: Toward = "up",
-    as_json: AsJson = False,
 ) -> None:
     """One report of a rounded value with discrete Laplace noise."""
     from dpverify.certificates.reports import SteppedLaplacePair
 
-    _print_enclosure(SteppedLaplacePair(report_epsilon, steps), epsilon, digits, direction, as_json)
+    _print_enclosure(SteppedLaplacePair(report_epsilon, steps), epsilon, digits, direction)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.accounts.runs import TypedRun
+from dpverify.cli.formats import wanted
 from dpverify.cli.options import integer
-from dpverify.cli.output import AsJson, AtDelta, AtEpsilon, print_result, threat_model, write_figure
+from dpverify.cli.output import AtDelta, AtEpsilon, print_result, threat_model, write_figure
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def account_days(
     ] = None,
     curve: Annotated[bool, typer.Option("--curve", help="Print epsilon after the runs, one after the other.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw that curve to this .png, .svg or .pdf file.")] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Account different days on the same users: a file of protocols."""
     from dpverify.planning.schedules.days import read_days
@@ -53,7 +53,7 @@ def account_days(
         check_path(plot, "--plot")
     if (curve or plot is not None) and delta is None:
         raise ValueError("--curve and --plot need --delta.")
-    _print(read_days(file), delta, epsilon, at_most, adversary, curve, plot, as_json)
+    _print(read_days(file), delta, epsilon, at_most, adversary, curve, plot)
 
 
 def account_together(runs: Sequence[TypedRun]) -> None:
@@ -74,8 +74,7 @@ def account_together(runs: Sequence[TypedRun]) -> None:
         raise ValueError(f"--threat-model must be one for all protocols, not {' and '.join(sorted(adversaries))}.")
     days = [Day(*run.entry) for run in runs]
     at = {name: values[0] if values else None for name, values in given.items()}
-    as_json = any(run.as_json for run in runs)
-    _print(days, at["delta"], at["epsilon"], None, next(iter(adversaries), None), False, None, as_json)
+    _print(days, at["delta"], at["epsilon"], None, next(iter(adversaries), None), False, None)
 
 
 def _print(
@@ -86,7 +85,6 @@ def _print(
     adversary: ThreatModel | None,
     curve: bool,
     plot: Path | None,
-    as_json: bool,
 ) -> None:
     from dpverify.planning.schedules.schedule import Schedule, account_schedule
     from dpverify.report.plans.schedules import schedule_table
@@ -95,9 +93,9 @@ def _print(
         raise ValueError("exactly one of --delta and --epsilon must be given.")
     result = account_schedule(Schedule(days, at_most, adversary), delta=delta, epsilon=epsilon)
     shown = result.to_dict()
-    if as_json and curve:
+    if curve and wanted() is not None:
         shown["curve"] = [{"runs": runs, "epsilon": end.to_dict()} for runs, end in result.cumulative()]
-    print_result(shown, schedule_table(result, curve=curve), as_json)
+    print_result(shown, schedule_table(result, curve=curve))
 
     def figure() -> Figure:
         from dpverify.report.plots import new_figure

@@ -27,8 +27,6 @@ class TypedRun:
         How many runs.
     delta, epsilon : str or None
         Where it is to be accounted, if that was typed here.
-    as_json : bool
-        Whether --json was typed here.
     adversary : ThreatModel or None
         Whose view, if that can be typed for this protocol.
     honest : str or None
@@ -39,7 +37,6 @@ class TypedRun:
     instances: int
     delta: str | None
     epsilon: str | None
-    as_json: bool
     adversary: ThreatModel | None
     honest: str | None = None
 

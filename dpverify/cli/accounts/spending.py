@@ -11,7 +11,7 @@ import typer
 from dpverify.cli.accounts.days import AtMost
 from dpverify.cli.accounts.runs import typed_runs
 from dpverify.cli.options import exact
-from dpverify.cli.output import AsJson, print_result, threat_model
+from dpverify.cli.output import print_result, threat_model
 from dpverify.guarantee import ThreatModel
 
 __all__ = ["register"]
@@ -39,10 +39,8 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
             ),
         ],
         label: Annotated[str, typer.Option(help="What it is, for who reads the ledger; before the file.")] = "",
-        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; before the file.")] = False,
     ) -> None:
         """Write down runs that are about to take place. Refused, with status 2, if the budget would be exceeded."""
-        from dpverify.report.plans.spending import spent_table
         from dpverify.spending.ledger import PrivacyLedger
 
         runs = typed_runs(words, run)
@@ -51,7 +49,7 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
         if any(each.adversary for each in runs):
             raise ValueError("--threat-model must be omitted: the ledger says whose view is accounted.")
         spent = PrivacyLedger(file).spend_all([each.entry for each in runs], label=label)
-        print_result(spent.to_dict(), spent_table(spent), as_json or any(each.as_json for each in runs))
+        print_result(spent)
 
     app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(spend)
     app.command()(spent)
@@ -74,10 +72,8 @@ def spent(
         ThreatModel | None,
         threat_model("With --new: whose view; by default the first that all runs are accounted for."),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show what is spent of a ledger's budget; or make the ledger."""
-    from dpverify.report.plans.spending import spent_table
     from dpverify.spending.ledger import PrivacyLedger
 
     if new and repair:
@@ -94,4 +90,4 @@ def spent(
     if repair:
         typer.echo(f"Taken off: {ledger.repair()}", err=True)
     found = ledger.spent()
-    print_result(found.to_dict(), spent_table(found), as_json)
+    print_result(found)

@@ -27,7 +27,7 @@ from dpverify.cli.audits.trials import (
 from dpverify.cli.commands import made_by
 from dpverify.cli.groups import Listed
 from dpverify.cli.options import number
-from dpverify.cli.output import AsJson, Users
+from dpverify.cli.output import Users
 
 if TYPE_CHECKING:
     from protocols.bitsum import BitsumProtocol
@@ -72,7 +72,6 @@ def any_protocol(
         typer.Option("--fewer-users", help="A binary sum that promises the same where fewer users take part."),
     ] = False,
     verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Audit a protocol, whether a command is written for it here or not."""
     from dpverify.audit.protocol import audit_protocol
@@ -96,7 +95,7 @@ def any_protocol(
         workers=workers,
         timeout=None if target is None else timeout,
     )
-    carried_out(audited, resume, plot, verbose, as_json)
+    carried_out(audited, resume, plot, verbose)
 
 
 def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:

@@ -22,7 +22,6 @@ from dpverify.cli.audits.trials import (
     claimed,
 )
 from dpverify.cli.options import integer, number
-from dpverify.cli.output import AsJson
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +80,6 @@ def audit_black_box(
     seed: Seed = 0,
     plot: Plot = None,
     verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Any code, as a black box: what its outputs on neighbouring inputs show."""
     from dpverify.audit.black_boxes.black_box import audit_mechanism, audit_samplers
@@ -107,7 +105,7 @@ def audit_black_box(
         workers=workers,
         timeout=timeout,
     )
-    carried_out(audited, resume, plot, verbose, as_json)
+    carried_out(audited, resume, plot, verbose)
 
 
 def _pairs(

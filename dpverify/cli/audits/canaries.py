@@ -8,7 +8,7 @@ import typer
 
 from dpverify.cli.audits.trials import Verbose
 from dpverify.cli.options import exact, integer, number
-from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.output import print_result
 
 __all__ = ["register"]
 
@@ -56,7 +56,6 @@ def canaries(
     timeout: Annotated[float, number(within="(0, inf)", help="Seconds that one run may take.")] = 600.0,
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same report.")] = 0,
     verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Audit a mechanism in one run, by secret bits guessed right. Exit status as of `audit`."""
     from dpverify.audit.one_run import audit_one_run
@@ -75,5 +74,5 @@ def canaries(
         timeout=timeout,
         control=control,
     )
-    print_result(report.to_dict(), audit_table(report, verbose), as_json)
+    print_result(report, audit_table(report, verbose))
     raise typer.Exit(report.exit_code)

@@ -68,16 +68,14 @@ def claimed(epsilon: str | None, delta: str | None) -> Budget | None:
     return Budget(epsilon, delta)
 
 
-def carried_out(
-    audited: Callable[..., AuditReport], resume: Path | None, plot: Path | None, verbose: bool, as_json: bool
-) -> None:
+def carried_out(audited: Callable[..., AuditReport], resume: Path | None, plot: Path | None, verbose: bool) -> None:
     """Run an audit, print its report and exit with its verdict.
 
     Parameters
     ----------
     audited : callable
         Takes `progress`, and the `checkpoint` that `resume` is.
-    resume, plot, verbose, as_json
+    resume, plot, verbose
         The options.
     """
     from dpverify.report.audits import audit_figure, audit_table
@@ -96,7 +94,7 @@ def carried_out(
         kept = "nothing was kept" if resume is None else f"finished runs are kept in {resume}"
         typer.echo(f"Interrupted; {kept}.", err=True)
         raise typer.Exit(_INTERRUPTED) from None
-    print_result(report.to_dict(), audit_table(report, verbose), as_json)
+    print_result(report, audit_table(report, verbose))
     if plot is not None:
         write_figure("--plot", plot, lambda: audit_figure(report))
     raise typer.Exit(report.exit_code)

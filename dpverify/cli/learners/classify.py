@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.formats import wanted
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.output import print_result
 from dpverify.cli.progress import told
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ def classify(
             "--seed", within="[0, inf)", help="For experiments: who knows it can take the noise away. By default none."
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Learn a classifier from points that users keep to themselves. On your own embeddings.
 
@@ -100,7 +100,6 @@ def classify(
     from dpverify.learning.classifier import PrivateDensityClassifier
     from dpverify.learning.evaluate import learn
     from dpverify.learning.files.model import save_model
-    from dpverify.report.learning import learned_table
 
     public_scale = _scale(scale)
     with readable():
@@ -129,7 +128,7 @@ def classify(
             )
     if output is not None:
         save_model(classifier, output)
-    print_result(learned.to_dict(), learned_table(learned), as_json)
+    print_result(learned)
 
 
 def predict(
@@ -139,7 +138,6 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(help="Write one label per line to this file; by default to the standard output.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Predict the labels of points with a learned model. With --labels, say how many of them are right."""
     from dpverify.report.files import check_path, write_text
@@ -153,7 +151,7 @@ def predict(
     right = 0
     with readable():
         classifier = load_model(model, proved=False)  # no guarantee is stated here
-        if not as_json:
+        if wanted() is None:
             _check_lines(model, classifier.classes_.tolist())
         file = _opened(data, labels)
         names = getattr(classifier, "feature_names_in_", None)
@@ -169,8 +167,8 @@ def predict(
     lines = "".join(f"{label}\n" for label in found)
     if output is not None:
         write_text(lines, output)
-    if as_json:
-        print_result({"predictions": found, "accuracy": accuracy}, "", as_json)
+    print_result({"predictions": found, "accuracy": accuracy})
+    if wanted() is not None:
         return
     if output is None:
         typer.echo(lines, nl=False)

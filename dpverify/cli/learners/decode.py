@@ -9,7 +9,7 @@ import typer
 
 from dpverify.cli.learners.classify import readable
 from dpverify.cli.options import choice, integer
-from dpverify.cli.output import AsJson, Table, check_files, print_result, write_rows
+from dpverify.cli.output import Table, check_files, print_result, write_rows
 from dpverify.cli.progress import told
 
 __all__ = ["register"]
@@ -40,7 +40,6 @@ def decode(
         ),
     ] = "distinctive",
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show what the classes of a learned model are about. The words of a public vocabulary that they rank highest.
 
@@ -50,12 +49,11 @@ def decode(
     from dpverify.learning.decoding import decode as decoded
     from dpverify.learning.files.data import open_data
     from dpverify.learning.files.model import load_model
-    from dpverify.report.learning import decoded_table
 
     with readable():
         classifier = load_model(model)
         with told("words") as progress:
             found = decoded(classifier, open_data(vocabulary, words), top, score=score, progress=progress)  # type: ignore[arg-type]
-    print_result(found.to_dict(), decoded_table(found), as_json)
+    print_result(found)
     if not write_rows(as_csv, found):
         raise typer.Exit(2)

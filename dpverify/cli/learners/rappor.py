@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import exact, integer
-from dpverify.cli.output import AsJson, Users, print_result, write_figure
+from dpverify.cli.output import Users, print_result, write_figure
 
 __all__ = ["register"]
 
@@ -32,7 +32,6 @@ def rappor(
         int | None, integer(within="[1, inf)", help="h, at most k/2; a few numbers of them by default.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw epsilon against reports: PNG, SVG or PDF.")] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find RAPPOR's parameters from the privacy of reports. Of one, and of all on the same value together."""
     if plot is not None:
@@ -40,10 +39,10 @@ def rappor(
 
         check_path(plot, "--plot")
     from dpverify.planning.rappor import plan_rappor
-    from dpverify.report.plans.rappor import rappor_figure, rappor_table
+    from dpverify.report.plans.rappor import rappor_figure
 
     tried = [number for number in (1, 2, 4) if 2 * number <= bits] if hashes is None else [hashes]
     found = plan_rappor(epsilon_one, epsilon_limit, users=users, candidates=candidates, bits=bits, hashes=tried)
-    print_result(found.to_dict(), rappor_table(found), as_json)
+    print_result(found)
     if plot is not None and not write_figure("--plot", plot, lambda: rappor_figure(found)):
         raise typer.Exit(2)

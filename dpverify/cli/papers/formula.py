@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.options import exact, integer, read_exactly
-from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.output import print_result
 
 if TYPE_CHECKING:
     from dpverify.formulas.catalogue import Formula
@@ -41,7 +41,6 @@ def formula(
     which: Annotated[
         int | None, integer(within="[1, inf)", help="With --solve, which of a formula's values, where it has several.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Evaluate, invert or print a closed form of the sources. To any number of digits."""
     from dpverify.formulas.catalogue import find_formulas, formulas
@@ -60,9 +59,7 @@ def formula(
                 f"NAME={name!r} must name one formula; it could be {', '.join(one.name for one in found)}."
             )
         listed = [_described(one) for one in found]
-        print_result(
-            {"formulas": listed}, formula_page(found[0]) if len(found) == 1 else formulas_table(found), as_json
-        )
+        print_result({"formulas": listed}, formula_page(found[0]) if len(found) == 1 else formulas_table(found))
         return
     only = found[0]
     if (solve is None) != (equals is None):
@@ -71,10 +68,7 @@ def formula(
         rows = _expressions(only, given) if latex else _numbers(only, given, digits, solve, equals, (low, high), which)
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
-    if as_json:
-        print_result({"formula": only.name, "values": rows}, "", as_json)
-    else:
-        typer.echo(values_lines(rows))
+    print_result({"formula": only.name, "values": rows}, values_lines(rows))
 
 
 def _given(words: list[str]) -> dict[str, Fraction]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.cli.output import AsJson, check_files, console, print_result, write_figure
+from dpverify.cli.output import check_files, console, print_result, write_figure
 
 __all__ = ["register"]
 
@@ -35,7 +35,6 @@ def reproduce(
     seed: Annotated[int, integer(within="[0, inf)", help="The same seed gives the same numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw it to this file (png, svg or pdf).")] = None,
     as_csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a figure or table of the sources again. As published, with exact accounting, and with joint changes.
 
@@ -46,7 +45,6 @@ def reproduce(
         experiments_table,
         reproduction_csv,
         reproduction_figure,
-        reproduction_table,
     )
     from dpverify.reproduction.embeddings import bundled, read
     from dpverify.reproduction.experiment import Setting, experiments, find_experiments
@@ -61,7 +59,7 @@ def reproduce(
             if path is not None:
                 raise ValueError(f"{option} must be given with the name of one experiment; {len(found)} were found.")
         listed = [{"name": one.name, "source": one.source, "what": one.what} for one in found]
-        print_result({"experiments": listed}, experiments_table(found), as_json)
+        print_result({"experiments": listed}, experiments_table(found))
         return
     if vocabulary is not None and data is None:
         raise ValueError("--vocabulary must be given with --data: its vectors are embedded as the points are.")
@@ -74,6 +72,6 @@ def reproduce(
         result = found[0].run(setting)
     if as_csv is not None:
         write_text(reproduction_csv(result), as_csv)
-    print_result(result.to_dict(), reproduction_table(result), as_json)
+    print_result(result)
     if plot is not None:
         write_figure("--plot", plot, lambda: reproduction_figure(result))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.groups import Listed
-from dpverify.cli.output import AsJson, print_result
+from dpverify.cli.output import print_result
 
 __all__ = ["in_full", "register"]
 
@@ -41,13 +41,13 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="theorems")
 
 
-def _show(words: Words = None, as_json: AsJson = False) -> None:
+def _show(words: Words = None) -> None:
     """Show the theorems of the sources, and what was found about each; `show` may be left out."""
     from dpverify.evidence.theorems import find, theorems
     from dpverify.report.papers.theorems import theorems_table
 
     rows = [theorem.to_dict() for theorem in (find(" ".join(words)) if words else theorems())]
-    print_result({"theorems": rows}, theorems_table(rows, findings=bool(words)), as_json)
+    print_result({"theorems": rows}, theorems_table(rows, findings=bool(words)))
 
 
 def _errata() -> None:
@@ -76,7 +76,6 @@ def _check(
     record: Annotated[
         bool, typer.Option("--record", help="Write the figures down, for the findings to quote (in a source tree).")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Run the evidence again; exits with 1 if anything contradicts it."""
     from dpverify.evidence.theorems import Checked, check, find, theorems
@@ -93,6 +92,6 @@ def _check(
     if record:
         write_down({each.evidence.check: each.figures for each in results if each.figures})
     rows = [each.to_dict() for each in results]
-    print_result({"checks": rows, "agrees": all(row["agrees"] for row in rows)}, checked_table(rows), as_json)
+    print_result({"checks": rows, "agrees": all(row["agrees"] for row in rows)}, checked_table(rows))
     if not all(row["agrees"] for row in rows):
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, Users, print_result
+from dpverify.cli.output import Users, print_result
 
 __all__ = ["register"]
 
@@ -48,12 +48,11 @@ def amplify(
         float | None, number(within="[0.05, 500]", help="gaussian: the noise's standard deviation, in {}.")
     ] = None,
     rounds: Annotated[int, integer(within="[1, inf)", help="In so many, each user reports afresh.")] = 1,
-    as_json: AsJson = False,
 ) -> None:
     """Show what shuffling the reports of n users gives. Or how private a report must be, given --epsilon."""
     from dpverify.guarantee import Budget
     from dpverify.planning import amplify as amplification
-    from dpverify.report.plans.amplification import amplified_table, inverse_table
+    from dpverify.report.plans.amplification import inverse_table
 
     if epsilon is None:
         found = amplification.amplify(
@@ -66,7 +65,7 @@ def amplify(
             sigma=sigma,
             rounds=rounds,
         )
-        print_result(found.to_dict(), amplified_table(found), as_json)
+        print_result(found)
         return
     if epsilon0 is not None:
         raise ValueError(f"epsilon={epsilon!r} and epsilon0={epsilon0!r} must not both be given: one follows.")
@@ -85,4 +84,4 @@ def amplify(
         "epsilon": epsilon,
         "epsilon0": largest.to_dict(),
     }
-    print_result(result, inverse_table(result), as_json)
+    print_result(result, inverse_table(result))

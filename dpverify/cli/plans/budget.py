@@ -8,7 +8,7 @@ import typer
 
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer
-from dpverify.cli.output import AsJson, Instances, print_result
+from dpverify.cli.output import Instances, print_result
 
 __all__ = ["register"]
 
@@ -38,14 +38,12 @@ def budget(
         choice(known=_bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(BITSUMS)}."),
     ] = None,
     users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Split a budget: what each of many instances may spend. One row for every composition theorem."""
     from dpverify.guarantee import Budget
     from dpverify.planning.budgets import per_instance_budgets
-    from dpverify.report.plans.budgets import budget_table
 
     if (bitsum is None) != (users is None):
         raise ValueError("--bitsum and --users must be given together, or neither.")
     found = per_instance_budgets(Budget(epsilon, delta), instances, sparsity=sparsity, bitsum=bitsum, users=users)
-    print_result(found.to_dict(), budget_table(found), as_json)
+    print_result(found)

@@ -9,7 +9,7 @@ import typer
 
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AsJson, Honest, Users, print_result, write_figure
+from dpverify.cli.output import Honest, Users, print_result, write_figure
 from dpverify.cli.plans.density import check_kernel, kernels
 from dpverify.cli.progress import told
 
@@ -54,7 +54,6 @@ def crowd(
         float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show epsilon against the share of honest users. They follow the protocol, which is planned for all users."""
     if plot is not None:
@@ -63,7 +62,7 @@ def crowd(
         check_path(plot, "--plot")
     from dpverify.guarantee import Budget
     from dpverify.planning import crowds
-    from dpverify.report.plans.crowds import crowd_figure, crowd_table
+    from dpverify.report.plans.crowds import crowd_figure
 
     alone = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
     check_kernel(kernel, dimension, alone=alone, chosen={"--instances": instances is not None})
@@ -82,6 +81,6 @@ def crowd(
             found = crowds.crowd(budget, instances=instances, bitsums=bitsums, progress=progress, **common)
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
-    print_result(found.to_dict(), crowd_table(found), as_json)
+    print_result(found)
     if plot is not None and not write_figure("--plot", plot, lambda: crowd_figure(found)):
         raise typer.Exit(2)

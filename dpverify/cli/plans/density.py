@@ -143,11 +143,9 @@ def plan_kernel(
     every_rung: bool,
     plot: Path | None,
     as_csv: Path | None,
-    as_json: bool,
 ) -> None:
     """Print the front of error against messages; for several budgets or numbers of users, all of them in one table."""
     from dpverify.planning.kernels.densities import plan_densities
-    from dpverify.report.plans.densities import densities_table, density_table
 
     with told("plans") as progress:
         grid = plan_densities(
@@ -163,15 +161,14 @@ def plan_kernel(
             progress=progress,
         )
     if not grid.plans:
-        if as_json:  # as for plans of sums
-            print_result(grid.to_dict(), "", as_json)
+        print_result(grid.to_dict())  # as for plans of sums
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(one.error for one in grid.failures)))
     if len(grid.entries) == 1:
         (found,) = grid.plans
-        print_result(found.to_dict(), density_table(found), as_json)
+        print_result(found)
         write_files(plot, as_csv, found)
         return
-    print_result(grid.to_dict(), densities_table(grid), as_json)
+    print_result(grid)
     write_files(plot, as_csv, grid)
 
 
@@ -180,7 +177,6 @@ def least_kernel(
     *given: object,
     plot: Path | None,
     as_csv: Path | None,
-    as_json: bool,
     **options: object,
 ) -> None:
     """Print the least users or epsilon for an error of a density.
@@ -191,16 +187,13 @@ def least_kernel(
         One of `dpverify.planning.kernels.least_density`.
     *given, **options
         What it takes.
-    plot, as_csv, as_json
+    plot, as_csv
         As typed.
     """
-    from dpverify.report.plans.least_densities import least_density_table
-
     with told("answers") as progress:
         found = find(*given, progress=progress, **options)
     if not found.rows:
-        if as_json:
-            print_result(found.to_dict(), "", as_json)
+        print_result(found.to_dict())
         raise InfeasibleBudgetError("\n".join(found.failures))
-    print_result(found.to_dict(), least_density_table(found), as_json)
+    print_result(found)
     write_files(plot, as_csv, found)

@@ -11,7 +11,6 @@ from dpverify.cli.groups import Listed
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
-    AsJson,
     Ball,
     Honest,
     Instances,
@@ -198,7 +197,6 @@ def _users(
     confidence: Confidence = None,
     plot: Plot = None,
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find the least number of users with whom a share of them is estimated this well.
 
@@ -228,7 +226,6 @@ def _users(
             honest=honest,
             plot=plot,
             as_csv=as_csv,
-            as_json=as_json,
             **density,
         )
         return
@@ -249,7 +246,7 @@ def _users(
             honest=honest,
             progress=progress,
         )
-    _print(found, plot, as_csv, as_json)
+    _print(found, plot, as_csv)
 
 
 def _epsilon(
@@ -270,7 +267,6 @@ def _epsilon(
     confidence: Confidence = None,
     plot: Plot = None,
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find the least epsilon, to four digits, at which a bitsum is estimated this well.
 
@@ -302,7 +298,6 @@ def _epsilon(
             honest=honest,
             plot=plot,
             as_csv=as_csv,
-            as_json=as_json,
             **density,
         )
         return
@@ -324,7 +319,7 @@ def _epsilon(
             honest=honest,
             progress=progress,
         )
-    _print(found, plot, as_csv, as_json)
+    _print(found, plot, as_csv)
 
 
 def _messages(
@@ -341,7 +336,6 @@ def _messages(
     honest: Honest = None,
     plot: Plot = None,
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find the fewest messages per user and instance at which a bitsum is estimated this well; see front."""
     check_files(plot, as_csv)
@@ -361,10 +355,10 @@ def _messages(
             honest=honest,
             progress=progress,
         )
-    _print(found, plot, as_csv, as_json)
+    _print(found, plot, as_csv)
 
 
-def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
+def _print(found: LeastPlans, plot: Any, as_csv: Any) -> None:
     from dpverify.cli.audits.checks import account_command
     from dpverify.cli.examples import folded
     from dpverify.planning.sweeps.least_plans import Least
@@ -378,10 +372,9 @@ def _print(found: LeastPlans, plot: Any, as_csv: Any, as_json: bool) -> None:
             entry["check"] = check
             checks.append(folded(check, min(WIDTH, console().width)))
     if not found.found:
-        if as_json:
-            print_result(result, "", as_json)
+        print_result(result)
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
-    print_result(result, least_table(found, checks=checks), as_json)
+    print_result(result, least_table(found, checks=checks))
     write_files(plot, as_csv, found)
 
 
@@ -405,7 +398,6 @@ def _front(
     honest: Honest = None,
     plot: Plot = None,
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show error against messages, and recommend a plan. Marked are those that no other beats in both.
 
@@ -435,5 +427,5 @@ def _front(
     result, check = found.to_dict(), account_command(found.recommended.row, found.budget.exact_delta)
     if check is not None:
         result["check"] = check
-    print_result(result, front_table(found, check=folded(check or "", min(WIDTH, console().width))), as_json)
+    print_result(result, front_table(found, check=folded(check or "", min(WIDTH, console().width))))
     write_files(plot, as_csv, found)

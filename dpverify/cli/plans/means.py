@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.formats import wanted
 from dpverify.cli.options import exact, integer
-from dpverify.cli.output import AsJson, Users, print_result
+from dpverify.cli.output import Users, print_result
 
 __all__ = ["register"]
 
@@ -26,14 +27,12 @@ def means(
     instances: Annotated[
         int, integer(within="[1, inf)", help="I, the means that each user takes part in, with a value for each.")
     ] = 1,
-    as_json: AsJson = False,
 ) -> None:
     """Compare local, shuffled and central means at one budget. Of values in [0, 1], by their exact errors."""
     from dpverify.guarantee import Budget
     from dpverify.planning.means import plan_means
-    from dpverify.report.plans.means import means_table
 
     found = plan_means(Budget(epsilon, delta), users=users, instances=instances)
-    if not found.plans and not as_json:
+    if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
-    print_result(found.to_dict(), means_table(found), as_json)
+    print_result(found)

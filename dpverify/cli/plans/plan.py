@@ -10,7 +10,6 @@ import typer
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
-    AsJson,
     Ball,
     Honest,
     Plot,
@@ -128,7 +127,6 @@ def plan(
     bandwidth: Bandwidth = None,
     plot: Plot = None,
     as_csv: Table = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
@@ -164,7 +162,6 @@ def plan(
             every_rung=bitsum != (_ALL,),
             plot=plot,
             as_csv=as_csv,
-            as_json=as_json,
         )
         return
     from dpverify.cli.audits.checks import account_command
@@ -195,8 +192,7 @@ def plan(
     found: Comparison | PlanGrid = grid.comparisons[0] if alone else grid
     result, checks = found.to_dict(), []
     if not found.plans:
-        if as_json:  # readers of JSON find the reasons where those of other rows are
-            print_result(result, "", as_json)
+        print_result(result)  # readers of JSON find the reasons where those of other rows are
         raise ValueError("\n".join(dict.fromkeys(failure.error for failure in found.failures)))
     for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
         if isinstance(row, FailedPlan):
@@ -206,5 +202,5 @@ def plan(
             entry["check"] = check
             checks.append((row, folded(check, min(WIDTH, console().width))))
     table = plan_table(found, checks=checks) if isinstance(found, Comparison) else grid_table(found)
-    print_result(result, table, as_json)
+    print_result(result, table)
     write_files(plot, as_csv, found)

@@ -26,6 +26,6 @@ def test_an_interruption_says_what_was_kept(capsys: pytest.CaptureFixture[str]) 
 
     for resume, kept in ((None, "nothing was kept"), (Path("draws.npz"), "finished runs are kept in draws.npz")):
         with pytest.raises(typer.Exit) as ended:
-            carried_out(audited, resume, None, False, False)
+            carried_out(audited, resume, None, False)
         assert ended.value.exit_code == 130
         assert capsys.readouterr().err.strip() == f"Interrupted; {kept}."
