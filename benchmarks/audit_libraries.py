@@ -24,8 +24,9 @@ import numpy as np
 from scipy import special, stats
 
 from dpverify import audit_mechanism
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.subjects.libraries import library_target
-from dpverify.audit.subjects.own_law import audit_law
+from dpverify.audit.subjects.own_law import law_subject
 from dpverify.laws import noise
 from dpverify.laws.continuous import Gaussian, Laplace
 from dpverify.laws.discrete import DiscreteLaw
@@ -277,7 +278,7 @@ def audited(case: Case, trials: int, detect: float) -> Iterator[str]:
     yield "" if coarse is None else f"{coarse.verdict.value}: {coarse.epsilon_lower:.4g} to {coarse.epsilon_upper:.4g}"
     if case.laws:
         cases = {str(value): (given, case.laws[named(value)]) for value, given in zip(case.inputs, inputs, strict=True)}
-        yield audit_law(target, cases, **how).verdict.value
+        yield audit_protocol(law_subject(target, cases), **how).verdict.value
     else:
         yield ""
     look = case.second or (fine_digits if case.floats else None)

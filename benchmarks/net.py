@@ -181,7 +181,7 @@ def _theorems(rng: np.random.Generator) -> Answer:
 def _audits(rng: np.random.Generator) -> Answer:
     protocol = dpverify.RandomizedResponse(users=20, flip_probability=float(rng.uniform(0.1, 0.4)))
     cheat = rng.integers(2)
-    report = dpverify.audit_bitsum(
+    report = dpverify.audit_protocol(
         protocol,
         implementation=(lambda bits, generator: float(bits.sum())) if cheat else None,
         trials=400,

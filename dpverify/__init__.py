@@ -14,14 +14,14 @@ True
 
 From an implementation to whether it keeps its promise
 ------------------------------------------------------
-`account` encloses what parameters really guarantee; `audit_bitsum`, `audit_mechanism`, `audit_density` and
-`audit_anytime` run code and test whether it does what its parameters say:
+`account` encloses what parameters really guarantee. `audit_protocol` runs code whose outputs have a law, and tests
+whether it does what its parameters say; `audit_mechanism` needs no law, and `audit_one_run` a single run:
 
 >>> protocol = dpverify.RandomizedResponse(users=100, flip_probability=0.25)
 >>> print(f"{dpverify.account(protocol, delta=1e-6).epsilon.upper:.2f}")
 0.55
 >>> without_noise = lambda bits, rng: float(bits.sum())
->>> print(dpverify.audit_bitsum(protocol, implementation=without_noise, trials=200).verdict.value)
+>>> print(dpverify.audit_protocol(protocol, implementation=without_noise, trials=200).verdict.value)
 violates
 
 For readers: theorems, and what was found about each
@@ -46,16 +46,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpverify.audit.anytime import audit_anytime
-    from dpverify.audit.black_boxes.black_box import audit_mechanism, audit_samplers
+    from dpverify.audit.black_boxes.black_box import audit_mechanism
     from dpverify.audit.one_run import audit_one_run
     from dpverify.audit.protocol import audit_protocol
-    from dpverify.audit.subjects.bitsum import audit_bitsum
-    from dpverify.audit.subjects.density import audit_density
-    from dpverify.audit.subjects.joint import audit_joint
-    from dpverify.audit.subjects.local import audit_local
-    from dpverify.audit.subjects.means import audit_mean
-    from dpverify.audit.subjects.rappor import audit_rappor
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import (
         DiscreteLaplacePair,
@@ -165,17 +158,9 @@ __all__ = [
     "VectorSum",
     "account",
     "amplify",
-    "audit_anytime",
-    "audit_bitsum",
-    "audit_density",
-    "audit_joint",
-    "audit_local",
-    "audit_mean",
     "audit_mechanism",
     "audit_one_run",
     "audit_protocol",
-    "audit_rappor",
-    "audit_samplers",
     "bandwidth_from_gamma",
     "compare",
     "compose",
@@ -203,16 +188,9 @@ __all__ = [
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
 # importing `dpverify.audit` sets that attribute.
 _HOMES = {
-    "dpverify.audit.anytime": ("audit_anytime",),
-    "dpverify.audit.subjects.bitsum": ("audit_bitsum",),
-    "dpverify.audit.black_boxes.black_box": ("audit_mechanism", "audit_samplers"),
-    "dpverify.audit.subjects.density": ("audit_density",),
-    "dpverify.audit.subjects.local": ("audit_local",),
-    "dpverify.audit.subjects.joint": ("audit_joint",),
-    "dpverify.audit.subjects.means": ("audit_mean",),
+    "dpverify.audit.black_boxes.black_box": ("audit_mechanism",),
     "dpverify.audit.one_run": ("audit_one_run",),
     "dpverify.audit.protocol": ("audit_protocol",),
-    "dpverify.audit.subjects.rappor": ("audit_rappor",),
     "dpverify.certificates.enclosure": ("hockey_stick",),
     "dpverify.certificates.pairs": (
         "DiscreteLaplacePair",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable
 from dpverify.audit.subjects.libraries import library_target, takes_the_value_alone
 from dpverify.guarantee import BudgetLike
 from dpverify.statistics.family import Verdict
@@ -23,7 +23,7 @@ Record = Callable[[str, object], None]
 
 
 def assert_private(
-    mechanism: Target | Callable[..., Any] | str | Any,
+    mechanism: Runnable | Any,
     claim: BudgetLike,
     inputs: tuple[ArrayLike, ArrayLike],
     *,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.audit.anytime import audit_anytime
 from dpverify.audit.black_boxes.black_box import audit_mechanism
-from dpverify.audit.subjects.bitsum import audit_bitsum
+from dpverify.audit.protocol import audit_protocol
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.shared.buckets import least_shape
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
@@ -66,12 +65,12 @@ def test_an_account_of_scalars_is_plain_json() -> None:
 
 def test_the_claims_of_audits_may_be_pairs() -> None:
     reference = RandomizedResponse(10, 0.25)
-    for audit in (audit_bitsum, audit_anytime):
-        kept: dict[str, Any] = {"most_trials": 100} if audit is audit_anytime else {"trials": 100}
+    for anytime in (False, True):
+        kept: dict[str, Any] = {"trials": 100, "anytime": anytime}
         tested = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
-        assert audit(reference, PAIR, **kept).claim == tested  # type: ignore[operator]
+        assert audit_protocol(reference, PAIR, **kept).claim == tested
         with pytest.raises(TypeError, match="claim=2 must be a Budget or a pair"):
-            audit(reference, 2, **kept)  # type: ignore[operator]
+            audit_protocol(reference, 2, **kept)
     inputs = np.zeros(1), np.ones(1)
     found = audit_mechanism(lambda x, rng: float(rng.random() + x[0]), PAIR, inputs, trials=100)
     assert found.claim == tested

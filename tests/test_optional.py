@@ -60,7 +60,7 @@ def test_the_engine_needs_four_packages() -> None:
         "dpverify.hockey_stick(dpverify.GaussianPair('2'), '0.3', digits=5).text[:9]",
         "dpverify.amplify(epsilon0=1, users=100, delta='1e-3').epsilon.upper < 1",
         "dpverify.RandomizedResponse(100, 0).run(np.arange(100) < 9, np.random.default_rng(1))",
-        f"dpverify.audit_bitsum(dpverify.RandomizedResponse(20, 0.25), {silent}).verdict.value",
+        f"dpverify.audit_protocol(dpverify.RandomizedResponse(20, 0.25), {silent}).verdict.value",
         "len(dpverify.theorems()) > 100",
         missing=set(INSTALLED_BY) | outside,
     )

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import dpverify
+from dpverify.audit.subjects.density import DensityErrors
 from dpverify.certificates.enclosure import Enclosure, hockey_stick
 from dpverify.certificates.pairs import GaussianPair
 from dpverify.claims.attacks.manipulation import Manipulation, manipulation
@@ -107,10 +108,12 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "account": lambda: dpverify.account(RandomizedResponse(100, 0.25), delta=1e-3),
     "schedule": lambda: dpverify.account([(CentralGaussian(9, 30.0), 2), (CentralGaussian(9, 40.0), 1)], delta=1e-3),
     "amplify": lambda: dpverify.amplify(users=100, delta=1e-4, epsilon0=1),
-    "audit": lambda: dpverify.audit_bitsum(LOCAL, trials=200),
-    "anytime": lambda: dpverify.audit_anytime(LOCAL, most_trials=500),
-    "density audit": lambda: dpverify.audit_density(
-        LOCAL, Identity(2, radius=1.0), np.full((20, 2), 0.5), np.full((1, 2), 0.5), instances=1, trials=100, level=0.1
+    "audit": lambda: dpverify.audit_protocol(LOCAL, trials=200),
+    "anytime": lambda: dpverify.audit_protocol(LOCAL, anytime=True, trials=500),
+    "density audit": lambda: dpverify.audit_protocol(
+        DensityErrors(LOCAL, Identity(2, radius=1.0), np.full((20, 2), 0.5), np.full((1, 2), 0.5), instances=1),
+        trials=100,
+        level=0.1,
     ),
     "mechanism": lambda: dpverify.audit_mechanism(
         lambda inputs, rng: float(inputs + rng.laplace()), (1, 0), (0.0, 1.0), trials=1000

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dpverify import LabelRandomizedResponse, audit_local
+from dpverify import LabelRandomizedResponse, audit_protocol
 from dpverify.testing import assert_consistent, assert_private
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +23,7 @@ NEIGHBOURS = np.zeros(3), np.array([1.0, 0.0, 0.0])
 
 SUITE = """
 import numpy as np
-from dpverify import LabelRandomizedResponse, audit_local
+from dpverify import LabelRandomizedResponse, audit_protocol
 from dpverify.testing import assert_consistent, assert_private
 
 PROMISED = LabelRandomizedResponse(3, 1.0)
@@ -32,11 +32,11 @@ def release(scale):
     return lambda values, rng: values.sum() + rng.laplace(scale=scale)
 
 def test_the_law_is_kept(record_property):
-    report = audit_local(PROMISED, (1, 0), trials=2_000, level=1e-3, seed=4)
+    report = audit_protocol(PROMISED, (1, 0), trials=2_000, level=1e-3, seed=4)
     assert_consistent(report, record=record_property)
 
 def test_forgets_its_noise(record_property):
-    report = audit_local(PROMISED, implementation=lambda labels, rng: int(labels[0]), trials=200)
+    report = audit_protocol(PROMISED, implementation=lambda labels, rng: int(labels[0]), trials=200)
     assert_consistent(report, record=record_property)
 
 def test_too_little_noise(record_property):
@@ -113,19 +113,19 @@ def test_the_recipe_of_the_page_runs(tmp_path: Path) -> None:
 
 
 def test_nothing_found_gives_the_report() -> None:
-    report = audit_local(PROMISED, (1, 0), **KEPT)
+    report = audit_protocol(PROMISED, (1, 0), **KEPT)
     assert assert_consistent(report) is report
 
 
 def test_too_few_trials_pass_only_where_that_is_allowed() -> None:
-    report = audit_local(PROMISED, trials=100, seed=1)
+    report = audit_protocol(PROMISED, trials=100, seed=1)
     with pytest.raises(AssertionError, match=r"^Undecided: nothing was found, but "):
         assert_consistent(report)
     assert assert_consistent(report, allow_undecided=True) is report
 
 
 def test_no_permission_lets_a_violation_pass() -> None:
-    report = audit_local(PROMISED, implementation=lambda labels, rng: int(labels[0]), trials=200)
+    report = audit_protocol(PROMISED, implementation=lambda labels, rng: int(labels[0]), trials=200)
     with pytest.raises(AssertionError, match=r"^Violates: "):
         assert_consistent(report, allow_undecided=True)
 

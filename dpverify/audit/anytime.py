@@ -1,4 +1,4 @@
-"""Audits of bitsum implementations that draw until they are decided: their level holds whenever they stop.
+"""Audits that draw until they are decided: their level holds whenever they stop.
 
 Each test is an e-process: with a correct implementation it ever exceeds 1/a with probability <= a (Ville's inequality).
 """
@@ -6,21 +6,20 @@ Each test is an e-process: with a correct implementation it ever exceeds 1/a wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.engine import POWER
-from dpverify.audit.options import SMALLEST_LEVEL
+from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.runner import Progress, block_generator
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.runner import block_generator
 from dpverify.audit.subject import Dataset, Subject, narrowed
-from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
 from dpverify.statistics.bounds.eprocess import ConformanceProcess, evidence_power
@@ -28,8 +27,7 @@ from dpverify.statistics.conformance import choose_bins
 from dpverify.statistics.family import AuditResult, decide
 from dpverify.statistics.outputs.events import likelihood_ratio_events
 from dpverify.statistics.power import faulty_event
-from protocols.bitsum import BitsumProtocol
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_real
 
 __all__ = ["AnytimeReport", "audit_anytime"]
 
@@ -45,7 +43,7 @@ Outputs = list[NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class AnytimeReport(AuditReport):
-    """The report of `audit_anytime`; its `trials` are those that were drawn.
+    """The report of an audit at any time; its `trials` are those that were drawn.
 
     Parameters
     ----------
@@ -162,45 +160,23 @@ def _privacy(
         yield _Privacy(where, (pair.first, pair.second), columns, bets, next(shown, faults[0]), level)
 
 
-def audit_anytime(
-    reference: BitsumProtocol,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
-    most_trials: int = 20_000,
-    level: float = 0.01,
-    detect: float = 0.1,
-    seed: int = 0,
-    block_size: int = 250,
-    progress: Progress | None = None,
-) -> AnytimeReport:
-    """Audit an implementation of a bitsum block by block, and stop as soon as it is refuted.
+def audit_anytime(subject: Subject, claim: Budget | None, **options: Unpack[AuditKeywords]) -> AnytimeReport:
+    """Audit an implementation block by block, and stop as soon as it is refuted.
 
-    For the library only: there is no command for it. It tests what the outputs show; whether the parameters' exact law
-    keeps the claim is computed, not sampled, by `dpverify.planning.account.account` and
-    `dpverify.audit.subjects.bitsum.audit_bitsum`.
+    It tests what the outputs show; whether the parameters' exact law keeps the claim is computed, not sampled, by
+    `dpverify.planning.account.account`.
 
     Parameters
     ----------
-    reference : BitsumProtocol
-        What is claimed to run, with a discrete law.
-    claim : Budget or (epsilon, delta), optional
-        The (epsilon, delta) claimed for one instance; no privacy test when omitted.
-    implementation : optional
-        See `dpverify.audit.subjects.bitsum.bitsum_subject`.
-    most_trials : int
-        Draws per dataset after which it stops in any case, at least 100.
-    level : float
-        In [1e-4, 1): the largest probability that a correct implementation is ever refuted, over all tests together.
-    detect : float
-        In (0, 1): the relative size of the faults that a pass must exclude, as in `dpverify.audit.engine.audit`; for
-        privacy doubled until `most_trials` show it. A claim about events too rare for that stays undecided.
-    seed : int
-        Of everything random; the draws are those of the runner with this seed and block size.
-    block_size : int
-        Draws per dataset between two looks, at least 1.
-    progress : callable, optional
-        `progress(draws, most_trials)` after every block.
+    subject : Subject
+        The implementation, with discrete laws.
+    claim : Budget, optional
+        No privacy test when omitted.
+    **options
+        The fields of `dpverify.audit.options.AuditOptions`: after `trials` runs per dataset it stops in any case; a
+        look comes after every `block_size`, 250 by default, and so does `progress(draws, trials)`. `detect` in (0, 1)
+        is as in `dpverify.audit.engine.audit`; for privacy doubled until so many trials show it. A claim about events
+        too rare for that stays undecided.
 
     Returns
     -------
@@ -209,49 +185,40 @@ def audit_anytime(
 
     Raises
     ------
-    TargetError
-        If the target fails.
     KeyboardInterrupt
         Only before the first block is finished.
-
-    Examples
-    --------
-    >>> from protocols.bitsum import RandomizedResponse
-    >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
-    >>> report = audit_anytime(promised, implementation=lambda bits, rng: float(bits.sum()))
-    >>> report.verdict.value, report.trials
-    ('violates', 250)
     """
-    check_integer("most_trials", most_trials, low=100)
-    check_integer("block_size", block_size, low=1)
-    check_integer("seed", seed, low=0)
-    check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
+    options.setdefault("block_size", 250)
+    how = AuditOptions(**options)
+    level, trials, detect = how.level, how.trials, how.detect
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
-    subject = bitsum_subject(reference, implementation=implementation)
-    rng = block_generator(seed, _POWER_STREAM, 0)
+    rng = block_generator(how.seed, _POWER_STREAM, 0)
     tests: list[_Conformance | _Privacy] = [
-        _Conformance(place, dataset, column, most_trials, detect)
+        _Conformance(place, dataset, column, trials, detect)
         for place, dataset in enumerate(subject.datasets)
         for column in dataset.laws
     ]
     if not tests:
-        raise ValueError(f"reference={reference!r} has no discrete law, which an anytime audit needs.")
-    budget = None if claim is None else Budget.of(claim, "claim")
-    if budget is not None:
+        raise ValueError(f"{subject.name} has no discrete law, which an anytime audit needs.")
+    if claim is not None:
         each = level / (len(tests) + len(subject.neighbours))
-        tests += _privacy(subject, budget, most_trials, each, detect, rng)
+        tests += _privacy(subject, claim, trials, each, detect, rng)
     each = level / len(tests)  # what Holm's first step gives each test
     outputs: Outputs = []
     rows: list[Mapping[str, float]] = []
     interrupted = False
+    drawn = replace(how, progress=None).rounds(subject.target, [dataset.inputs for dataset in subject.datasets])
     try:
-        for outputs in _draw(subject, most_trials, seed, block_size):
-            evidence = {test.check: min(test.update(outputs), np.finfo(float).max) for test in tests}
-            rows.append({"draws": len(outputs[0]), **evidence})
-            if progress is not None:
-                progress(len(outputs[0]), most_trials)
-            if max(evidence.values()) >= -math.log(each):
-                break
+        with closing(drawn):
+            for block in drawn:
+                blocks = [array.reshape(len(array), -1) for array in block]
+                outputs = [np.concatenate(both) for both in zip(outputs, blocks, strict=True)] if outputs else blocks
+                evidence = {test.check: min(test.update(outputs), np.finfo(float).max) for test in tests}
+                rows.append({"draws": len(outputs[0]), **evidence})
+                if how.progress is not None:
+                    how.progress(len(outputs[0]), trials)
+                if max(evidence.values()) >= -math.log(each):
+                    break
     except KeyboardInterrupt:
         if not rows:
             raise
@@ -259,27 +226,11 @@ def audit_anytime(
     results = [test.result(outputs, each, rng) for test in tests]
     return AnytimeReport(
         subject.name,
-        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
         decide(results, level, power=POWER),
         level,
         len(outputs[0]),
-        seed,
+        how.seed,
         evidence_rows=tuple(rows),
         interrupted=interrupted,
     )
-
-
-def _draw(subject: Subject, most_trials: int, seed: int, block_size: int) -> Iterator[Outputs]:
-    """Yield all outputs so far, after every block."""
-    outputs: Outputs = []
-    for block, start in enumerate(range(0, most_trials, block_size)):
-        size = min(block_size, most_trials - start)
-        where = f"trials [{start}, {start + size}) of dataset"
-        drawn = [
-            subject.target(dataset.inputs, block_generator(seed, place, block), size, f"{where} {place}").reshape(
-                size, -1
-            )
-            for place, dataset in enumerate(subject.datasets)
-        ]
-        outputs = [np.concatenate(pair) for pair in zip(outputs, drawn, strict=True)] if outputs else drawn
-        yield outputs

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from dpverify.audit.options import SMALLEST_LEVEL
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.results import POWER
 from dpverify.audit.running.runner import Trials, block_generator, run
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
@@ -65,7 +65,7 @@ class OneRunReport(AuditReport):
 
 
 def audit_one_run(
-    target: Target | Callable[..., Any] | str,
+    target: Runnable,
     claim: BudgetLike,
     *,
     canaries: int = 1000,
@@ -76,7 +76,7 @@ def audit_one_run(
     seed: int = 0,
     timeout: float | None = None,
     curve: Sequence[BudgetLike] = (),
-    control: Target | Callable[..., Any] | str | None = None,
+    control: Runnable | None = None,
 ) -> OneRunReport:
     """Audit a mechanism of unknown law in one run, by guessing the secret bits of many users.
 
@@ -181,11 +181,11 @@ def audit_one_run(
     )
 
 
-def _with_scores(target: Target | Callable[..., Any] | str | None, canaries: int) -> Target | None:
+def _with_scores(target: Runnable | None, canaries: int) -> Target | None:
     """Return a target that returns a score per canary."""
     if target is None:
         return None
-    held = target if isinstance(target, Target) else Target(target, shape=(canaries,))
+    held = target_of(target, (canaries,))
     if held.shape != (canaries,):
         raise ValueError(f"target has shape={held.shape}, but must return one score per canary, shape ({canaries},).")
     return held
@@ -289,9 +289,7 @@ def _diagnosis(result: AuditResult) -> tuple[str, ...]:
     return (f"{correct:,} of {guesses:,} secret bits are read off the output; {allowed}.",)
 
 
-def local_canaries(
-    reference: Any, canaries: int, *, implementation: Target | Callable[..., Any] | str | None = None
-) -> Target:
+def local_canaries(reference: Any, canaries: int, *, implementation: Runnable | None = None) -> Target:
     """Return the target for `audit_one_run` of a local mechanism: the report of each canary, scored by its exact law.
 
     Parameters
@@ -319,9 +317,7 @@ def local_canaries(
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, LocalClaims):
         raise TypeError(f"reference={reference!r} must be a local mechanism, whose reports have a law each.")
-    inner = None
-    if implementation is not None:
-        inner = implementation if isinstance(implementation, Target) else Target(implementation)
+    inner = None if implementation is None else target_of(implementation)
     name = repr(reference) if inner is None else inner.name
     return Target(functools.partial(_local_scores, _Reports(reference, inner)), False, (canaries,), name)
 

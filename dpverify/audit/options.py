@@ -89,6 +89,7 @@ class AuditOptions:
 
     def __post_init__(self) -> None:
         check_integer("trials", self.trials, low=100)
+        check_integer("seed", self.seed, low=0)
         check_real("level", self.level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
         check_real("detect", self.detect, low=0.0, low_open=True)
 

@@ -1,59 +1,137 @@
-"""One audit for every protocol: its twin names the one that fits."""
+"""The audit of what has a law: a protocol's twin states it, or a subject brings laws of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, cast, overload, runtime_checkable
 
+from dpverify.audit.anytime import AnytimeReport, audit_anytime
+from dpverify.audit.engine import audit
+from dpverify.audit.exact import exact_result
+from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable
+from dpverify.audit.subject import Subject
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import BudgetLike
+from dpverify.guarantee import Budget, BudgetLike
 
-__all__ = ["audit_protocol"]
+if TYPE_CHECKING:
+    from dpverify.audit.subjects.bitsum import Implementation
+    from dpverify.audit.subjects.density import DensityErrors, DensityReport
+
+__all__ = ["Audited", "audit_protocol"]
 
 
+@runtime_checkable
+class Audited(Protocol):
+    """A subject with an audit of its own: all instances of a pipeline, or the errors of a density."""
+
+    def audited(self, claim: Budget | None, **options: Unpack[AuditKeywords]) -> AuditReport:
+        """Audit it; see `audit_protocol`."""
+        ...
+
+
+@overload
+def audit_protocol(reference: DensityErrors, claim: None = None, **options: Unpack[AuditKeywords]) -> DensityReport: ...
+@overload
 def audit_protocol(
     reference: Any,
     claim: BudgetLike | None = None,
     *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Any,
+    implementation: Implementation | Runnable | None = None,
+    anytime: Literal[True],
+    **options: Unpack[AuditKeywords],
+) -> AnytimeReport: ...
+@overload
+def audit_protocol(
+    reference: Any,
+    claim: BudgetLike | None = None,
+    *,
+    implementation: Implementation | Runnable | None = None,
+    fewer_users: bool = False,
+    anytime: bool = False,
+    **options: Unpack[AuditKeywords],
+) -> AuditReport: ...
+def audit_protocol(
+    reference: Any,
+    claim: BudgetLike | None = None,
+    *,
+    implementation: Implementation | Runnable | None = None,
+    fewer_users: bool = False,
+    anytime: bool = False,
+    **options: Unpack[AuditKeywords],
 ) -> AuditReport:
-    """Audit an implementation of any protocol whose twin says what its outputs follow.
+    """Audit an implementation: whether its outputs follow their law, and whether that keeps the promise.
 
     Parameters
     ----------
     reference : object
-        What is claimed to run: a bitsum, a local or central mechanism, a mean, or a RAPPOR.
+        What is claimed to run, with its parameters: a bitsum, a local or central mechanism, a mean, or a RAPPOR, whose
+        twin states the law. Or a subject, which holds its implementation: code with a law that you write down
+        (`dpverify.audit.subjects.own_law.law_subject`), many instances together (`dpverify.audit.subjects.pipelines`),
+        the errors of a density (`dpverify.audit.subjects.density.density_subject`).
     claim : Budget or (epsilon, delta), optional
-        Of one run.
-    implementation : Target, callable or str, optional
-        What does run, `function(inputs, rng)`; `reference` itself when omitted.
+        Of one run, or of all instances of a pipeline. The parameters of a protocol are held against it, too, which
+        needs no trials.
+    implementation : Implementation, Target, callable or str, optional
+        What does run, `function(inputs, rng)`: see the subject of this kind of protocol in `dpverify.audit.subjects`.
+        `reference` itself when omitted.
+    fewer_users : bool
+        Whether a bitsum promises the same randomizer where fewer users take part.
+    anytime : bool
+        Whether to look block by block (of 250 runs by default), and to stop as soon as a fault is proved, after
+        `trials` at the latest. Only outputs are tested then, not the parameters.
     **options
-        Those of `dpverify.audit.options.AuditOptions`, and what the audit of this kind of protocol takes.
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
     Returns
     -------
-    AuditReport or DensityReport
-        What the audit of that kind of protocol returns.
+    AuditReport, AnytimeReport or DensityReport
+        `verdict`, `statement`, every single test, and `limits`.
 
     Raises
     ------
     TypeError
-        If no audit for this protocol, or no such option of it, is known.
+        If nothing is known of such a reference, or it has no such option.
+    TargetError, CheckpointError
+        See `dpverify.audit.running.runner.rounds`.
 
     Examples
     --------
+    An implementation that forgets its noise, and parameters that promise too much.
+
     >>> from protocols.bitsum import RandomizedResponse
     >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
     >>> audit_protocol(promised, implementation=lambda bits, rng: float(bits.sum()), trials=200).verdict.value
     'violates'
+    >>> audit_protocol(promised, ("0.5", "1e-3"), trials=200).violations[0].check
+    'privacy of the parameters'
     """
+    budget = None if claim is None else Budget.of(claim, "claim")
+    if not isinstance(reference, Subject | Audited):
+        kind: Mapping[str, Any] = {"fewer_users": True} if fewer_users else {}
+        subject = _subject_of(reference)(reference, implementation=implementation, **kind)
+        before = () if budget is None else (exact_result(reference, budget),)
+    elif implementation is not None or fewer_users:
+        raise TypeError("implementation and fewer_users must be omitted with a subject, which holds what runs.")
+    else:
+        subject, before = cast("Subject", reference), ()
+    if anytime:
+        if not isinstance(subject, Subject):
+            raise TypeError(f"anytime=True must be False for a {type(subject).__name__}, whose tests need all runs.")
+        return audit_anytime(subject, budget, **options)
+    if isinstance(subject, Audited):
+        return subject.audited(budget, **options)
+    pair = None if budget is None else (budget.epsilon, budget.delta)
+    return audit(subject, claim=pair, beforehand=before, **options)
+
+
+def _subject_of(reference: Any) -> Callable[..., Subject]:
+    """Return what makes a subject of such a protocol: its twin names it."""
     claims = mechanism_claims_of(reference)
-    if not claims.audited_by:
+    where = claims.audited_as
+    if not where:
         raise TypeError(f"reference={reference!r} must be a protocol that has an audit, which {claims.name} has not.")
-    where = claims.audited_by
-    audit: Callable[..., AuditReport] = EntryPoint(where, where, "dpverify.audit").load()
-    return audit(reference, claim, implementation=implementation, **options)
+    builder: Callable[..., Subject] = EntryPoint(where, where, "dpverify.audit").load()
+    return builder

@@ -59,8 +59,8 @@ class MechanismClaims(Claims[P]):
     others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
     more_users: ClassVar[MoreUsers] = MoreUsers.UNKNOWN
     """What is proved about more users, against every adversary of the `threat_models`."""
-    audited_by: ClassVar[str] = ""
-    """`module:function` that audits an implementation: it stands above, so it is named, and imported when called."""
+    audited_as: ClassVar[str] = ""
+    """`module:function` that makes a subject of an audit: it stands above, so it is named, and imported when called."""
     pure: ClassVar[bool] = False
     """Whether some parameters give pure differential privacy (delta = 0) against the default adversary."""
 

@@ -30,7 +30,7 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
     Parameters
     ----------
     report : AuditReport
-        As `dpverify.audit.subjects.bitsum.audit_bitsum` returns it.
+        As `dpverify.audit.protocol.audit_protocol` returns it.
     every : bool
         A row for every test, and all that was looked at besides.
     """
@@ -127,7 +127,7 @@ def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     report : AuditReport
-        As `dpverify.audit.subjects.bitsum.audit_bitsum` returns it.
+        As `dpverify.audit.protocol.audit_protocol` returns it.
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
@@ -158,7 +158,7 @@ def audit_figure(report: AuditReport) -> Figure:
     Parameters
     ----------
     report : AuditReport
-        As `dpverify.audit.subjects.bitsum.audit_bitsum` returns it.
+        As `dpverify.audit.protocol.audit_protocol` returns it.
     """
     losses = report.loss_rows
     figure, axes = figure_of(11.0 if losses else 7.0, _height(report), 2 if losses else 1)

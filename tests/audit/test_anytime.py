@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.anytime import AnytimeReport, audit_anytime
+from dpverify.audit.anytime import AnytimeReport
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import TargetError
 from dpverify.audit.subject import narrowed
@@ -38,7 +39,7 @@ def fast(protocol: Any) -> Implementation:
 
 
 def audit(reference: Any = RR, running: Any = None, claim: Budget | None = None, **options: Any) -> AnytimeReport:
-    return audit_anytime(reference, claim, implementation=fast(running or reference), **options)
+    return audit_protocol(reference, claim, implementation=fast(running or reference), anytime=True, **options)
 
 
 def test_faults_are_found_before_the_draws_are_spent() -> None:
@@ -53,7 +54,7 @@ def test_faults_are_found_before_the_draws_are_spent() -> None:
 
 
 def test_an_outcome_that_the_law_does_not_have_decides_at_once() -> None:
-    report = audit_anytime(RR, implementation=lambda bits, rng: float(bits.sum()) + 0.123, block_size=50)
+    report = audit_protocol(RR, implementation=lambda bits, rng: float(bits.sum()) + 0.123, anytime=True, block_size=50)
     assert report.verdict is Verdict.VIOLATES
     assert report.trials == 50
     assert math.isfinite(report.to_dict()["evidence_rows"][0]["conformance of estimate, no ones, anytime"])
@@ -61,7 +62,7 @@ def test_an_outcome_that_the_law_does_not_have_decides_at_once() -> None:
 
 def test_a_correct_implementation_is_consistent() -> None:
     # Level 0.01 whatever the stopping rule: three alarms in three audits have probability 1e-6.
-    reports = (audit(claim=Budget(1.5, 1e-3), seed=seed, detect=0.2, most_trials=5_000) for seed in range(3))
+    reports = (audit(claim=Budget(1.5, 1e-3), seed=seed, detect=0.2, trials=5_000) for seed in range(3))
     report = next(report for report in reports if report.verdict is not Verdict.VIOLATES)
     assert report.verdict is Verdict.CONSISTENT, report.statement
     assert report.trials == 5_000
@@ -69,7 +70,7 @@ def test_a_correct_implementation_is_consistent() -> None:
 
 def test_a_false_privacy_claim_is_refuted() -> None:
     # One user who flips with probability 1/4 has epsilon ln 3 = 1.0986 exactly; her output keeps to its law.
-    report = audit(LOCAL, claim=Budget(0.9, 0.0), most_trials=20_000)
+    report = audit(LOCAL, claim=Budget(0.9, 0.0), trials=20_000)
     assert [result.check.split(" ")[0] for result in report.violations] == ["privacy"]
     assert report.trials < 20_000
 
@@ -78,20 +79,20 @@ def test_the_level_holds_over_many_audits() -> None:
     # Looks after every 25 draws at level 0.2, with a claim that is exactly true: the edge of the hypothesis.
     claim, audits = Budget(math.log(3.0), 0.0), 40
     alarms = sum(
-        audit(LOCAL, claim=claim, level=0.2, most_trials=300, block_size=25, seed=seed).verdict is Verdict.VIOLATES
+        audit(LOCAL, claim=claim, level=0.2, trials=300, block_size=25, seed=seed).verdict is Verdict.VIOLATES
         for seed in range(audits)
     )
     assert alarms <= stats.binom.isf(FALSE_ALARM, audits, 0.2)
 
 
 def test_too_few_draws_are_undecided() -> None:
-    reports = (audit(seed=seed, most_trials=100) for seed in range(3))
+    reports = (audit(seed=seed, trials=100) for seed in range(3))
     report = next(report for report in reports if report.verdict is not Verdict.VIOLATES)
     assert report.verdict is Verdict.UNDECIDED
 
 
 def test_a_claim_about_events_that_are_never_seen_is_undecided() -> None:
-    reports = (audit(claim=Budget(6.0, 1e-9), seed=seed, most_trials=5_000, detect=0.2) for seed in range(3))
+    reports = (audit(claim=Budget(6.0, 1e-9), seed=seed, trials=5_000, detect=0.2) for seed in range(3))
     report = next(report for report in reports if report.verdict is not Verdict.VIOLATES)
     undecided = [result.check.split(" ")[0] for result in report.results if result.verdict is Verdict.UNDECIDED]
     assert set(undecided) == {"privacy"}
@@ -116,7 +117,7 @@ def test_an_interrupt_before_the_first_block_is_passed_on() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        audit_anytime(RR, implementation=interrupted)
+        audit_protocol(RR, implementation=interrupted, anytime=True)
 
 
 def test_the_draws_are_those_of_the_runner() -> None:
@@ -126,7 +127,7 @@ def test_the_draws_are_those_of_the_runner() -> None:
         seen.append(RR.analyze(RR.sample_view(np.array(int(bits.sum())), rng, participants=bits.size)))
         return float(seen[-1])
 
-    audit_anytime(RR, implementation=recorded, most_trials=100, block_size=100, seed=3)
+    audit_protocol(RR, implementation=recorded, anytime=True, trials=100, block_size=100, seed=3)
     drawn = np.array(seen)
     subject = bitsum_subject(RR, implementation=recorded)
     outputs = run(Trials(subject.target, [dataset.inputs for dataset in subject.datasets], 100, 3, 100))
@@ -150,11 +151,11 @@ def test_the_stated_power_of_conformance_is_reached() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"^most_trials=99"):
-        audit(most_trials=99)
+    with pytest.raises(ValueError, match=r"^trials=99"):
+        audit(trials=99)
     with pytest.raises(ValueError, match=r"^level=0\.0 must be a finite number in \[0\.0001, 1\)\.$"):
         audit(level=0.0)
     with pytest.raises(TargetError, match=r"^target=.* returned nan in trials \[0, 250\) of dataset 0"):
-        audit_anytime(RR, implementation=lambda bits, rng: math.nan)
+        audit_protocol(RR, implementation=lambda bits, rng: math.nan, anytime=True)
     with pytest.raises((TypeError, ValueError), match="has no discrete law"):
         audit(CentralGaussian(10, 2.0))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpverify.audit.diagnosis import likely_parameters
-from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum, bitsum_subject
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from dpverify.claims.bitsum.three_nb import ThreeNBClaims
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, RandomizedResponse, ThreeNB
 
@@ -21,7 +22,7 @@ CASES = [
 @pytest.mark.parametrize(("stated", "running", "name"), CASES, ids=lambda case: type(case).__name__)
 def test_the_parameter_that_runs_is_found(stated: BitsumProtocol, running: BitsumProtocol, name: str) -> None:
     implementation = Implementation.of(running, aggregated=True)
-    report = audit_bitsum(stated, implementation=implementation, trials=20_000, seed=3)
+    report = audit_protocol(stated, implementation=implementation, trials=20_000, seed=3)
     assert report.violations
     (found,) = (sentence for sentence in report.diagnosis if f"spread of {name} = " in sentence)
     value, low, high = map(float, re.findall(r"[\d.]+(?=[ ,\])])", found.split(" = ")[1])[:3])

@@ -9,9 +9,9 @@ import pytest
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.bitsum import audit_bitsum
-from dpverify.audit.subjects.density import audit_density
+from dpverify.audit.subjects.density import DensityErrors
 from protocols.bitsum import RandomizedResponse
 from protocols.lsq import GaussianFeatures
 
@@ -36,11 +36,14 @@ def test_options_out_of_range_are_named(options: dict[str, Any], message: str) -
     with pytest.raises(ValueError, match=message):
         AuditOptions(**options)
     with pytest.raises(ValueError, match=message):
-        audit_bitsum(RR, **options)
+        audit_protocol(RR, **options)
     with pytest.raises(ValueError, match=message):
         audit_mechanism(Target(noise), (1, 0), (np.zeros(1), np.ones(1)), **options)
     with pytest.raises(ValueError, match=message):
-        audit_density(RR, GaussianFeatures(1), np.zeros((6, 1)), np.ones((1, 1)), instances=1, **options)
+        audit_protocol(RR, anytime=True, **options)
+    errors = DensityErrors(RR, GaussianFeatures(1), np.zeros((6, 1)), np.ones((1, 1)), instances=1)
+    with pytest.raises(ValueError, match=message):
+        audit_protocol(errors, **options)
 
 
 def noise(inputs: Any, rng: np.random.Generator) -> float:
@@ -60,7 +63,7 @@ def test_draws_follow_the_seed_and_the_blocks() -> None:
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="trails"):
-        audit_bitsum(RR, trails=100)  # type: ignore[call-arg]
+        audit_protocol(RR, trails=100)  # type: ignore[call-arg]
 
 
 def test_blocks_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject
-from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum
+from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import RandomizedResponse
 
@@ -15,7 +16,7 @@ RR = RandomizedResponse(10, 0.3)
 
 
 def test_every_test_of_an_audit_is_a_look_with_its_fault() -> None:
-    report = audit_bitsum(RR, ("2", "1e-3"), trials=400)
+    report = audit_protocol(RR, ("2", "1e-3"), trials=400)
     looks = {look.aspect: look for look in report.limits.tested}
     assert set(looks) >= {"parameters", "outputs", "calls", "neighbours", "order", "users", "datasets", "tails"}
     assert looks["datasets"].where.startswith("no ones, a single one, the last user's one")
@@ -27,7 +28,7 @@ def test_every_test_of_an_audit_is_a_look_with_its_fault() -> None:
 
 def test_what_did_not_run_is_not_tested() -> None:
     blind = Implementation(Target(lambda bits, rng: float(RR.analyze(RR.sample_view(int(bits.sum()), rng)))))
-    report = audit_bitsum(RR, implementation=blind, trials=200, fewer_users=True)
+    report = audit_protocol(RR, implementation=blind, trials=200, fewer_users=True)
     missing = " ".join(report.limits.not_tested)
     assert "a privacy claim: none was made" in missing
     assert "single messages" in missing

@@ -127,7 +127,8 @@ def test_a_kernel_is_accounted_and_audited(site: Path) -> None:
     code = """
 import numpy as np
 from coins import OwnIdentity, Tosses
-from dpverify.audit.subjects.density import audit_density
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.subjects.density import DensityErrors
 from dpverify.claims.registry import claims_named
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
@@ -138,7 +139,8 @@ rng = np.random.default_rng(1)
 protocol = KernelDensityProtocol(row.protocol, OwnIdentity(2).sample(1, rng))
 print(account(protocol, delta=1e-3).epsilon.upper <= 1.0)
 points = rng.uniform(-0.5, 0.5, (30, 2))
-report = audit_density(row.protocol, OwnIdentity(2), points, points[:3], instances=1, trials=100, level=0.5, seed=2)
+errors = DensityErrors(row.protocol, OwnIdentity(2), points, points[:3], instances=1)
+report = audit_protocol(errors, trials=100, level=0.5, seed=2)
 print(report.verdict.value)
 print(claims_named("Own-Identity").protocol is OwnIdentity)
 """
@@ -157,7 +159,7 @@ import sys
 import coins
 import numpy as np
 from coins import *
-from dpverify.audit.subjects.bitsum import audit_bitsum
+from dpverify.audit.protocol import audit_protocol
 from dpverify.planning.account import account
 
 def told(action):
@@ -180,7 +182,7 @@ def audited(**methods):
             delattr(TossesClaims, name)
     for name, method in {"_view": real["_view"], **methods}.items():
         setattr(TossesClaims, name, method)
-    told(lambda: print(audit_bitsum(protocol, trials=300).verdict.value))
+    told(lambda: print(audit_protocol(protocol, trials=300).verdict.value))
 
 def one_column(self, protocol, ones, participants):
     return views.one_count(views.total(point_mass(ones), binomial(protocol.coins * participants, 0.5)))

@@ -9,7 +9,8 @@ from matplotlib.colors import to_hex
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.report.audits import audit_figure, audit_table
 from dpverify.statistics.family import AuditResult, Verdict
 from protocols.bitsum import RandomizedResponse
@@ -124,7 +125,7 @@ def test_every_mark_of_the_figure_is_a_test() -> None:
 def report() -> AuditReport:
     protocol = RandomizedResponse(20, 0.25)
     sampled = Implementation.of(protocol, aggregated=True)
-    return audit_bitsum(protocol, ("0.78", "1e-3"), implementation=sampled, trials=2000)
+    return audit_protocol(protocol, ("0.78", "1e-3"), implementation=sampled, trials=2000)
 
 
 def test_a_real_report_fits_a_terminal(report: AuditReport) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Unpack
 
@@ -14,6 +14,7 @@ from scipy import stats
 from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
+from dpverify.audit.black_boxes.sequential import StagedBets
 from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
@@ -21,13 +22,12 @@ from dpverify.audit.results import POWER
 from dpverify.audit.running.calls import COMPARED, Calls
 from dpverify.audit.running.outputs import RowTarget, Samplers, WidthTarget
 from dpverify.audit.running.runner import Trials, run
-from dpverify.audit.running.target import Target
-from dpverify.audit.sequential import StagedBets
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.family import AuditResult, decide
 from protocols.validation import check_probability, check_real
 
-__all__ = ["audit_mechanism", "audit_samplers"]
+__all__ = ["audit_mechanism"]
 
 _ORDERS = (2.0, 4.0, 8.0, 16.0)
 _PROBED = 50
@@ -43,18 +43,20 @@ _LOOKED_AT = (
     "tails, histograms, a linear discriminant and, of more than 64 kinds of outputs, a classifier"
 )
 
+_SAMPLED = (InputPair("the first sampler against the second", np.array([0]), np.array([1])),)
+
 
 def audit_mechanism(
-    target: Target | Callable[..., Any] | str,
+    target: Runnable | tuple[Runnable, Runnable],
     claim: BudgetLike | None,
-    inputs: InputPairs,
+    inputs: InputPairs | None = None,
     *,
     delta: float = 0.0,
     resolution: float | None = None,
     anytime: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> MechanismReport:
-    """Audit a mechanism whose law is not known, on neighbouring inputs.
+    """Audit a mechanism whose law is not known, on neighbouring inputs, or as two samplers.
 
     Of the outputs on each input an eighth teaches what tells the two apart, an eighth chooses events, and the rest
     tests the claim on these. What is refuted is refuted for certain but for `level`. A pass excludes, with at least the
@@ -67,11 +69,11 @@ def audit_mechanism(
     ----------
     target : Target, callable or str
         `function(inputs, rng)` returns an output of any kind: a number, a vector, a string, a tuple. Runs must be
-        independent.
+        independent. Or two samplers, `function(rng)`: the first draws outputs on an input, the second on its neighbour.
     claim : Budget or (epsilon, delta), optional
         What is claimed for every pair; None only measures.
     inputs : (array_like, array_like) or sequence of InputPair
-        Two neighbouring inputs, of any shape, or pairs to search, for instance of
+        Omitted with two samplers. Two neighbouring inputs, of any shape, or pairs to search, for instance of
         `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
     delta : float
         In [0, 1), at which epsilon is measured where nothing is claimed.
@@ -102,14 +104,19 @@ def audit_mechanism(
     >>> report = audit_mechanism(lambda x, rng: x.sum() + rng.laplace(0, 0.5), (1, 0), neighbours, trials=4_000)
     >>> report.statement.startswith("Violates: privacy of the output")  # the noise's epsilon is 2
     True
+    >>> report = audit_mechanism((lambda rng: rng.integers(2), lambda rng: rng.integers(3)), (1, 0), trials=2_000)
+    >>> report.verdict.value  # only the second ever returns 2
+    'violates'
     """
     how = AuditOptions(**options)
     budget = None if claim is None else Budget.of(claim, "claim")
     check_probability("delta", delta, high_open=True)
     if resolution is not None:
         check_real("resolution", resolution, low=0.0, low_open=True)
-    pairs = input_pairs(inputs)
-    given = target if isinstance(target, Target) else Target(target)
+    if isinstance(target, tuple) == (inputs is not None):
+        raise ValueError("inputs must be given for a mechanism, and omitted with two samplers.")
+    given = Samplers.of(*target) if isinstance(target, tuple) else target_of(target)
+    pairs = _SAMPLED if inputs is None else input_pairs(inputs)
     at = delta if budget is None else budget.delta
     if anytime and budget is None:
         raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
@@ -236,41 +243,6 @@ def _report(
         confidence=shown.confidence,
         tradeoff=best.band.rows(),
     )
-
-
-def audit_samplers(
-    first: Target | Callable[..., Any] | str,
-    second: Target | Callable[..., Any] | str,
-    claim: BudgetLike | None,
-    *,
-    delta: float = 0.0,
-    resolution: float | None = None,
-    anytime: bool = False,
-    **options: Unpack[AuditKeywords],
-) -> MechanismReport:
-    """Audit a pair of samplers: one draws outputs on an input, the other on its neighbour.
-
-    Parameters
-    ----------
-    first, second : Target, callable or str
-        `function(rng)` returns an output of any kind.
-    claim, delta, resolution, anytime, **options
-        See `audit_mechanism`.
-
-    Returns
-    -------
-    MechanismReport
-        As of `audit_mechanism`.
-
-    Examples
-    --------
-    >>> report = audit_samplers(lambda rng: rng.integers(2), lambda rng: rng.integers(3), (1, 0), trials=2_000)
-    >>> report.verdict.value  # only the second ever returns 2
-    'violates'
-    """
-    pair = InputPair("the first sampler against the second", np.array([0]), np.array([1]))
-    both = Samplers.of(first, second)
-    return audit_mechanism(both, claim, [pair], delta=delta, resolution=resolution, anytime=anytime, **options)
 
 
 def _distinct(pairs: Sequence[InputPair]) -> tuple[list[NDArray[Any]], list[tuple[int, int]]]:

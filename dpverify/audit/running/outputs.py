@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.running.target import Target, TargetError
+from dpverify.audit.running.target import Runnable, Target, TargetError, target_of
 
 __all__ = ["RowTarget", "Samplers", "WidthTarget", "leaves_of"]
 
@@ -278,9 +278,9 @@ class Samplers(Target):
     second: Target | None = None
 
     @classmethod
-    def of(cls, first: Target | Callable[..., Any] | str, second: Target | Callable[..., Any] | str) -> Samplers:
+    def of(cls, first: Runnable, second: Runnable) -> Samplers:
         """Return two samplers as one target."""
-        one, two = (entry if isinstance(entry, Target) else Target(entry) for entry in (first, second))
+        one, two = map(target_of, (first, second))
         if one.batch != two.batch:
             raise ValueError("first and second must both take the number of trials, or neither.")
         return cls(one.function, one.batch, one.shape, one.name, two)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpverify.audit.running.identity import code_identity, described
 from dpverify.audit.running.loading import load, parts_of
 
-__all__ = ["ReadTarget", "Target", "TargetError", "happened"]
+__all__ = ["ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
 
 _MOST_SHOWN = 300
 """Characters of another's error that a message shows."""
@@ -197,6 +197,15 @@ def _one_line(error: BaseException) -> str:
         text = ""
     text = (text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ...") or "no message"
     return text if text.endswith(".") else f"{text}."
+
+
+Runnable = Target | Callable[..., Any] | str
+"""What can run: see `Target`."""
+
+
+def target_of(implementation: Runnable, shape: tuple[int, ...] = ()) -> Target:
+    """Return what runs as a target, which it may be already; of this shape if not."""
+    return implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.diagnosis import likely_parameters
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, Target
 from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
-from dpverify.audit.subjects.parameters import audit_reference
 from dpverify.claims.bitsum import claims_of
-from dpverify.guarantee import BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
 
-__all__ = ["Implementation", "audit_bitsum", "bitsum_subject"]
+__all__ = ["Implementation", "bitsum_subject"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
@@ -122,7 +118,7 @@ def _arrived(
 def bitsum_subject(
     reference: BitsumProtocol,
     *,
-    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
+    implementation: Implementation | Runnable | None = None,
     fewer_users: bool = False,
 ) -> Subject:
     """Return an implementation as a subject: datasets without ones, with one, half and all, in mixed order.
@@ -243,45 +239,3 @@ def _messages(reference: BitsumProtocol, implementation: Implementation) -> Mess
         fewest,
         most,
     )
-
-
-def audit_bitsum(
-    reference: BitsumProtocol,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Implementation | Target | Callable[..., Any] | str | None = None,
-    fewer_users: bool = False,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit an implementation of a bitsum: whether it follows its parameters' law, and those keep the promise.
-
-    Parameters
-    ----------
-    reference : BitsumProtocol
-        What is claimed to run, with its parameters and its number of users.
-    claim : Budget or (epsilon, delta), optional
-        The (epsilon, delta) claimed for one instance: replace-one adjacency, and the default threat model.
-    implementation, fewer_users
-        See `bitsum_subject`.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Returns
-    -------
-    AuditReport
-        `verdict`, `statement`, every single test, and `limits`.
-
-    Examples
-    --------
-    An implementation that forgets its noise, and one whose parameters promise too much.
-
-    >>> from protocols.bitsum import RandomizedResponse
-    >>> promised = RandomizedResponse(users=20, flip_probability=0.25)
-    >>> audit_bitsum(promised, implementation=lambda bits, rng: float(bits.sum()), trials=200).verdict.value
-    'violates'
-    >>> report = audit_bitsum(promised, ("0.5", "1e-3"), trials=200)
-    >>> report.statement.startswith("Violates: privacy of the parameters")
-    True
-    """
-    subject = bitsum_subject(reference, implementation=implementation, fewer_users=fewer_users)
-    return audit_reference(subject, reference, claim, **options)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.subjects.parameters import audit_reference
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.shared.central import CentralClaims
-from dpverify.guarantee import BudgetLike
 
-__all__ = ["audit_central", "central_subject"]
+__all__ = ["central_subject"]
 
 
-def central_subject(reference: Any, *, implementation: Target | Callable[..., Any] | str | None = None) -> Subject:
+def central_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
     """Return an implementation as a subject: the datasets of the twin's neighbours.
 
     Parameters
@@ -36,7 +31,7 @@ def central_subject(reference: Any, *, implementation: Target | Callable[..., An
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, CentralClaims):
         raise TypeError(f"reference={reference!r} must be a curator's mechanism, whose output has a law.")
-    target = implementation if isinstance(implementation, Target) else Target(implementation or reference.run)
+    target = target_of(implementation or reference.run)
     name = repr(reference) if implementation is None else target.name or "target"
     datasets = [
         Dataset(f"{side} of pair {pair}", inputs, {0: ("output", claims.output_law(reference, inputs))})
@@ -44,25 +39,3 @@ def central_subject(reference: Any, *, implementation: Target | Callable[..., An
         for side, inputs in zip(("first", "second"), both, strict=True)
     ]
     return Subject(name, target, datasets, [Neighbours(at, at + 1) for at in range(0, len(datasets), 2)])
-
-
-def audit_central(
-    reference: Any,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit an implementation of a curator's mechanism: whether it follows its law, and that keeps the promise.
-
-    Parameters
-    ----------
-    reference, implementation
-        See `central_subject`.
-    claim : Budget or (epsilon, delta), optional
-        Of one run.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-    """
-    subject = central_subject(reference, implementation=implementation)
-    return audit_reference(subject, reference, claim, **options)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,11 +14,12 @@ from dpverify.audit.engine import POWER
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.runner import block_generator
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols.kde import published_rmse_bound
+from dpverify.guarantee import Budget
 from dpverify.laws.discrete import NoLawError
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
 from dpverify.statistics.family import decide
@@ -27,7 +28,7 @@ from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
 from protocols.validation import check_integer, check_vectors
 
-__all__ = ["DensityReport", "DensityRuns", "audit_density", "density_claim"]
+__all__ = ["DensityErrors", "DensityReport", "DensityRuns", "density_claim"]
 
 _ENTRIES = 2**20
 """How many entries of the features of queries to hold at a time."""
@@ -74,7 +75,7 @@ class DensityRuns:
 
 @dataclass(frozen=True)
 class DensityReport(AuditReport):
-    """The report of `audit_density`, with the errors themselves.
+    """The report of `DensityErrors`, with the errors themselves.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def density_claim(
     Parameters
     ----------
     bitsum, family, points, queries, instances, trials
-        See `audit_density`.
+        See `DensityErrors`; the trials are the runs.
 
     Raises
     ------
@@ -154,17 +155,9 @@ def _check_error(bitsum: BitsumProtocol, rmse: float) -> None:
             )
 
 
-def audit_density(
-    bitsum: BitsumProtocol,
-    family: LSQFamily,
-    points: ArrayLike,
-    queries: ArrayLike,
-    *,
-    instances: int,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Unpack[AuditKeywords],
-) -> DensityReport:
-    """Audit an implementation of Algorithm 1 of wagner2025 on the bias and the RMSE of its estimates, at all queries.
+@dataclass(frozen=True, eq=False)
+class DensityErrors:
+    """Algorithm 1 of wagner2025 as a subject: the bias and the RMSE of its estimates, at all queries.
 
     The null law of both tests is simulated by correct runs, some `6 / level` times `trials` of them, so their level is
     exact. It is at one dataset: choose points and queries where the kernel is neither 0 nor 1, and few users, with whom
@@ -185,71 +178,78 @@ def audit_density(
     implementation : Target, callable or str, optional
         `function(points, rng)` returns the estimates at the queries, shape (queries,), with **new public features in
         every call**. Our own, if omitted.
-    **options
-        The fields of `dpverify.audit.options.AuditOptions`, with 2000 trials by default. `level` is the family-wise
-        error rate of the two tests, by Holm, and that of the bands; `detect` the size of the faults that a pass must
-        exclude: relative, of the RMSE at every query, and a bias of so many standard deviations at every query.
-
-    Returns
-    -------
-    DensityReport
-        `verdict` and `statement`, both tests, and the error at every query.
-
-    Raises
-    ------
-    ValueError
-        See `density_claim`.
-    TargetError, CheckpointError
-        See `dpverify.audit.running.runner.run`.
 
     Examples
     --------
     Twice the density that it should be:
 
     >>> import numpy as np
+    >>> from dpverify.audit.protocol import audit_protocol
     >>> from protocols.bitsum import RandomizedResponse
     >>> from protocols.lsq import GaussianFeatures
     >>> points, queries = np.zeros((6, 1)), np.array([[0.5]])
-    >>> report = audit_density(
-    ...     RandomizedResponse(6, 0.25),
-    ...     GaussianFeatures(1),
-    ...     points,
-    ...     queries,
-    ...     instances=2,
-    ...     implementation=lambda points, rng: 2 * np.exp(-queries[:, 0] ** 2) + rng.normal(size=1),
-    ...     trials=100,
+    >>> def twice(points, rng):
+    ...     return 2 * np.exp(-queries[:, 0] ** 2) + rng.normal(size=1)
+    >>> errors = DensityErrors(
+    ...     RandomizedResponse(6, 0.25), GaussianFeatures(1), points, queries, instances=2, implementation=twice
     ... )
-    >>> report.verdict.value
+    >>> audit_protocol(errors, trials=100).verdict.value
     'violates'
     """
-    options.setdefault("trials", 2000)
-    how = AuditOptions(**options)
-    trials, level, seed = how.trials, how.level, how.seed
-    claim = density_claim(bitsum, family, points, queries, instances=instances, trials=trials)
-    x, y = np.asarray(points, dtype=np.float64), np.asarray(queries, dtype=np.float64)
-    shape = (len(y),)
-    if implementation is None:
-        own = DensityRuns(bitsum, family, instances, tuple(map(tuple, y.tolist())))
-        implementation = Target(own, True, shape, repr(own))
-    target = implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
-    (estimates,) = how.draw(target, [x])
-    errors = estimates - family.kernel(x, y).mean(axis=0)
-    each = level / _TESTS
-    null = ErrorNull(claim, block_generator(seed, _NULL_STREAM, 0), simulations=math.ceil(3.0 / each))
-    tests = [test(errors, level=each, fault=how.detect) for test in (null.test_rmse, null.test_bias)]
-    published = published_rmse_bound(
-        FLOATS, family.beta, family.R, family.S, instances, claims_of(bitsum).rmse(bitsum), bitsum.users
-    )
-    return DensityReport(
-        f"{target.function!r}" if target.name is None else target.name,
-        None,
-        decide(tests, level, power=POWER),
-        level,
-        trials,
-        seed,
-        rows=tuple(_rows(errors, claim, null.bands(errors, level))),
-        published=float(published),
-    )
+
+    bitsum: BitsumProtocol
+    family: LSQFamily
+    points: ArrayLike
+    queries: ArrayLike
+    _: KW_ONLY
+    instances: int
+    implementation: Runnable | None = None
+
+    def audited(self, claim: Budget | None = None, **options: Unpack[AuditKeywords]) -> DensityReport:
+        """Audit the errors: two tests, and the error at every query.
+
+        Parameters
+        ----------
+        claim : None
+            Errors tell nothing of a privacy claim.
+        **options
+            The fields of `dpverify.audit.options.AuditOptions`, with 2000 trials by default. `level` is the family-wise
+            error rate of the two tests, by Holm, and that of the bands; `detect` the size of the faults that a pass
+            must exclude: relative, of the RMSE at every query, and a bias of so many standard deviations at every
+            query.
+
+        Raises
+        ------
+        ValueError
+            See `density_claim`.
+        """
+        if claim is not None:
+            raise ValueError(f"claim={claim} must be omitted: errors tell nothing of a privacy claim.")
+        options.setdefault("trials", 2000)
+        how = AuditOptions(**options)
+        trials, level, bitsum, family = how.trials, how.level, self.bitsum, self.family
+        exact = density_claim(bitsum, family, self.points, self.queries, instances=self.instances, trials=trials)
+        x, y = np.asarray(self.points, dtype=np.float64), np.asarray(self.queries, dtype=np.float64)
+        own = DensityRuns(bitsum, family, self.instances, tuple(map(tuple, y.tolist())))
+        target = target_of(self.implementation or Target(own, True, (len(y),), repr(own)), (len(y),))
+        (estimates,) = how.draw(target, [x])
+        errors = estimates - family.kernel(x, y).mean(axis=0)
+        each = level / _TESTS
+        null = ErrorNull(exact, block_generator(how.seed, _NULL_STREAM, 0), simulations=math.ceil(3.0 / each))
+        tests = [test(errors, level=each, fault=how.detect) for test in (null.test_rmse, null.test_bias)]
+        published = published_rmse_bound(
+            FLOATS, family.beta, family.R, family.S, self.instances, claims_of(bitsum).rmse(bitsum), bitsum.users
+        )
+        return DensityReport(
+            f"{target.function!r}" if target.name is None else target.name,
+            None,
+            decide(tests, level, power=POWER),
+            level,
+            trials,
+            how.seed,
+            rows=tuple(_rows(errors, exact, null.bands(errors, level))),
+            published=float(published),
+        )
 
 
 def _rows(errors: NDArray[np.float64], claim: ErrorClaim, bands: ErrorBands) -> list[dict[str, float]]:

@@ -20,7 +20,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.results import POWER, conforms, with_fault
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.target import Target
-from dpverify.guarantee import Budget, BudgetLike
+from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.bounds.lower_bound import counted_privacy
@@ -29,7 +29,7 @@ from dpverify.statistics.instances import SideCounts, Sides, SummedLoss
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import EventCounts, likelihood_ratio_events
 
-__all__ = ["Whole", "audit_joint"]
+__all__ = ["Whole"]
 
 _STREAM = 2**34
 """Where the generators of the tests begin, behind those of any dataset."""
@@ -51,6 +51,21 @@ class Whole:
         The exact laws of the instances on it, which are independent.
     neighbours : mapping of str to (ndarray, sequence of DiscreteLaw)
         By name: a dataset that differs in one user, and the laws there. At least one.
+
+    Examples
+    --------
+    Two calls of a binary sum that use the same noise:
+
+    >>> from dpverify.audit.protocol import audit_protocol
+    >>> from dpverify.audit.subjects.pipelines import bitsum_calls
+    >>> from protocols.bitsum import CentralDiscreteLaplace
+    >>> promised = CentralDiscreteLaplace(20, 0.5)
+    >>> def twice(bits, rng):
+    ...     noise = rng.geometric(0.5) - rng.geometric(0.5)
+    ...     return bits.sum(axis=0) + noise
+    >>> report = audit_protocol(bitsum_calls(promised, 2, implementation=twice), trials=500)
+    >>> report.violations[0].check
+    'pairs of instances'
     """
 
     name: str
@@ -63,83 +78,52 @@ class Whole:
         if not self.neighbours:
             raise ValueError("neighbours is empty, but must hold at least one dataset.")
 
+    def audited(self, claim: Budget | None, **options: Unpack[AuditKeywords]) -> AuditReport:
+        """Audit all instances together: their summed privacy loss, each of them, and each pair.
 
-def audit_joint(
-    whole: Whole,
-    claim: BudgetLike | None = None,
-    *,
-    beforehand: Sequence[AuditResult] = (),
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit all instances of a pipeline together: their summed privacy loss, each of them, and each pair.
-
-    Parameters
-    ----------
-    whole : Whole
-        See `dpverify.audit.subjects.pipelines`, or state the laws of your own.
-    claim : Budget or (epsilon, delta), optional
-        Of all instances together.
-    beforehand : sequence of AuditResult
-        Results known without trials, which join the family.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Returns
-    -------
-    AuditReport
-        `verdict`, `statement`, every single test, and `limits`.
-
-    Examples
-    --------
-    Two calls of a binary sum that use the same noise:
-
-    >>> from dpverify.audit.subjects.pipelines import bitsum_calls
-    >>> from protocols.bitsum import CentralDiscreteLaplace
-    >>> promised = CentralDiscreteLaplace(20, 0.5)
-    >>> def twice(bits, rng):
-    ...     noise = rng.geometric(0.5) - rng.geometric(0.5)
-    ...     return bits.sum(axis=0) + noise
-    >>> report = audit_joint(bitsum_calls(promised, 2, implementation=twice), trials=500)
-    >>> report.violations[0].check
-    'pairs of instances'
-    """
-    how = AuditOptions(**options)
-    level, detect = how.level, how.detect
-    budget = None if claim is None else Budget.of(claim, "claim")
-    epsilon = None if budget is None else budget.epsilon
-    sides = [SideCounts(Sides(laws)) for laws in (whole.laws, *(laws for _, laws in whole.neighbours.values()))]
-    directions = [
-        _Direction(name, SummedLoss(whole.laws, laws), epsilon, how.trials)
-        for name, (_, laws) in whole.neighbours.items()
-    ]
-    inputs = [whole.inputs, *(inputs for inputs, _ in whole.neighbours.values())]
-    with closing(how.rounds(whole.target, inputs)) as drawn:
-        for outputs in batched(drawn):
-            for counts, sample in zip(sides, outputs, strict=True):
-                counts.update(sample)
-            for direction, sample in zip(directions, outputs[1:], strict=True):
-                direction.update(outputs[0], sample)
-    each = level / (len(beforehand) + 2 + 5 * len(directions))
-    results = [*beforehand, *_instances("", sides[0], each)]
-    for at, (direction, counts) in enumerate(zip(directions, sides[1:], strict=True)):
-        results += _instances(f", {direction.name}", counts, each)
-        results += direction.results(budget, block_generator(how.seed, _STREAM, at), each, detect)
-    inferred = [direction.membership for direction in directions if direction.informative]
-    decided = decide(results, level, power=POWER)
-    return AuditReport(
-        whole.name,
-        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-        decided,
-        level,
-        how.trials,
-        how.seed,
-        limits=_limits(whole, decided, inferred),
-        diagnosis=tuple(
-            f"{result.evidence}."
-            for result in decided
-            if result.verdict is Verdict.VIOLATES and result.check.startswith((_SINGLE, _TIED))
-        ),
-    )
+        Parameters
+        ----------
+        claim : Budget, optional
+            Of all instances together.
+        **options
+            See `dpverify.audit.options.AuditOptions`.
+        """
+        how = AuditOptions(**options)
+        level, detect = how.level, how.detect
+        epsilon = None if claim is None else claim.epsilon
+        sides = [SideCounts(Sides(laws)) for laws in (self.laws, *(laws for _, laws in self.neighbours.values()))]
+        directions = [
+            _Direction(name, SummedLoss(self.laws, laws), epsilon, how.trials)
+            for name, (_, laws) in self.neighbours.items()
+        ]
+        inputs = [self.inputs, *(inputs for inputs, _ in self.neighbours.values())]
+        with closing(how.rounds(self.target, inputs)) as drawn:
+            for outputs in batched(drawn):
+                for counts, sample in zip(sides, outputs, strict=True):
+                    counts.update(sample)
+                for direction, sample in zip(directions, outputs[1:], strict=True):
+                    direction.update(outputs[0], sample)
+        each = level / (2 + 5 * len(directions))
+        results = list(_instances("", sides[0], each))
+        for at, (direction, counts) in enumerate(zip(directions, sides[1:], strict=True)):
+            results += _instances(f", {direction.name}", counts, each)
+            results += direction.results(claim, block_generator(how.seed, _STREAM, at), each, detect)
+        inferred = [direction.membership for direction in directions if direction.informative]
+        decided = decide(results, level, power=POWER)
+        return AuditReport(
+            self.name,
+            None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
+            decided,
+            level,
+            how.trials,
+            how.seed,
+            limits=_limits(self, decided, inferred),
+            diagnosis=tuple(
+                f"{result.evidence}."
+                for result in decided
+                if result.verdict is Verdict.VIOLATES and result.check.startswith((_SINGLE, _TIED))
+            ),
+        )
 
 
 _SINGLE, _TIED = "each instance", "pairs of instances"

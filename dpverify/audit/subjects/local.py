@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import ReadTarget, Target
+from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.subjects.parameters import audit_reference
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import BudgetLike
 
-__all__ = ["audit_local", "local_subject"]
+__all__ = ["local_subject"]
 
 _MOST_INPUTS = 5
 
@@ -27,7 +22,7 @@ def _reports(protocol: Any, inputs: NDArray[Any], rng: np.random.Generator, tria
     return np.asarray(protocol.randomize(np.repeat(inputs, trials), rng))
 
 
-def local_subject(reference: Any, *, implementation: Target | Callable[..., Any] | str | None = None) -> Subject:
+def local_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
     """Return an implementation as a subject: one user, with each of up to five inputs.
 
     Parameters
@@ -49,7 +44,7 @@ def local_subject(reference: Any, *, implementation: Target | Callable[..., Any]
     if implementation is None:
         target, name = Target(functools.partial(_reports, reference), True), repr(reference)
     else:
-        target = implementation if isinstance(implementation, Target) else Target(implementation)
+        target = target_of(implementation)
         name = target.name or "target"
     target = ReadTarget.of(target, functools.partial(claims.readable, reference))
     inputs = claims.inputs(reference)[:_MOST_INPUTS]
@@ -58,39 +53,3 @@ def local_subject(reference: Any, *, implementation: Target | Callable[..., Any]
         for value in inputs
     ]
     return Subject(name, target, datasets, (Neighbours(0, 1),))
-
-
-def audit_local(
-    reference: Any,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit an implementation of a local mechanism: whether it follows its law, and that keeps the promise.
-
-    Parameters
-    ----------
-    reference
-        See `local_subject`.
-    claim : Budget or (epsilon, delta), optional
-        Of one report.
-    implementation
-        See `local_subject`.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Returns
-    -------
-    AuditReport
-        `verdict`, `statement`, every single test, and `limits`.
-
-    Examples
-    --------
-    >>> from protocols.local.labels import LabelRandomizedResponse
-    >>> promised = LabelRandomizedResponse(classes=3, epsilon=1.0)
-    >>> audit_local(promised, implementation=lambda label, rng: int(label[0]), trials=200).verdict.value  # never lies
-    'violates'
-    """
-    subject = local_subject(reference, implementation=implementation)
-    return audit_reference(subject, reference, claim, **options)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import ReadTarget, Target
+from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.subjects.parameters import audit_reference
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.shared.means import MeanClaims
-from dpverify.guarantee import BudgetLike
 
-__all__ = ["audit_mean", "mean_subject"]
+__all__ = ["mean_subject"]
 
 _USERS = 6
 """How many users there are where the protocol does not say."""
@@ -28,7 +23,7 @@ def _run(protocol: Any, values: NDArray[Any], rng: np.random.Generator) -> float
     return float(protocol.run(values, rng))
 
 
-def mean_subject(reference: Any, *, implementation: Target | Callable[..., Any] | str | None = None) -> Subject:
+def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
     """Return an implementation as a subject: nobody, one user, and half of the users hold the largest value.
 
     Parameters
@@ -50,7 +45,7 @@ def mean_subject(reference: Any, *, implementation: Target | Callable[..., Any] 
     if implementation is None:
         target, name = Target(functools.partial(_run, reference)), repr(reference)
     else:
-        target = implementation if isinstance(implementation, Target) else Target(implementation)
+        target = target_of(implementation)
         name = target.name or "target"
     target = ReadTarget.of(target, functools.partial(claims.readable_estimate, reference))
     users, most = claims.users(reference) or _USERS, claims.most(reference)
@@ -59,39 +54,3 @@ def mean_subject(reference: Any, *, implementation: Target | Callable[..., Any] 
         values = np.where(np.arange(users) < holders, most, 0.0)
         datasets.append(Dataset(shown, values, {0: ("estimate", claims.estimate_law(reference, values))}))
     return Subject(name, target, datasets, (Neighbours(0, 1),))
-
-
-def audit_mean(
-    reference: Any,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit an implementation of an estimator of a mean: whether its estimates follow their law, and that the promise.
-
-    Parameters
-    ----------
-    reference
-        See `mean_subject`.
-    claim : Budget or (epsilon, delta), optional
-        Of one estimate.
-    implementation
-        See `mean_subject`.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Returns
-    -------
-    AuditReport
-        `verdict`, `statement`, every single test, and `limits`.
-
-    Examples
-    --------
-    >>> from protocols.shuffled_mean import ShuffledMean
-    >>> promised = ShuffledMean(users=100, coin_probability=0.5)
-    >>> audit_mean(promised, implementation=lambda bits, rng: float(bits.mean()), trials=200).verdict.value  # no noise
-    'violates'
-    """
-    subject = mean_subject(reference, implementation=implementation)
-    return audit_reference(subject, reference, claim, **options)

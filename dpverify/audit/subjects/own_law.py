@@ -5,23 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.audit.engine import audit
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import ReadTarget, Target
+from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.guarantee import Budget, BudgetLike
 from dpverify.laws.continuous import Cells, ContinuousLaw
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.search import bisected, galloped
 from protocols.validation import check_integer
 
-__all__ = ["audit_law", "common_cells", "law_subject"]
+__all__ = ["common_cells", "law_subject"]
 
 Law = DiscreteLaw | ContinuousLaw
 Cases = Mapping[str, tuple[ArrayLike, Law]]
@@ -34,45 +30,7 @@ _DIGITS = (
 )
 
 
-def audit_law(
-    target: Target | Callable[..., Any] | str,
-    cases: Cases,
-    claim: BudgetLike | None = None,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit code whose outputs have a law that you know: whether they follow it, and whether it keeps a promise.
-
-    Parameters
-    ----------
-    target, cases
-        See `law_subject`.
-    claim : Budget or (epsilon, delta), optional
-        What is claimed for every two of the inputs.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Examples
-    --------
-    A counter whose noise is rounded, and the law that its author meant.
-
-    >>> from dpverify.laws.discrete import DiscreteLaw
-    >>> from dpverify.laws.noise import discrete_laplace
-    >>> noise = DiscreteLaw.from_integer_law(discrete_laplace(1.0))
-    >>> cases = {"none": (0, noise), "one": (1, noise.image(lambda points: points + 1))}
-    >>> def counter(value, rng):
-    ...     return value + np.round(rng.laplace(scale=1.0))
-    >>> audit_law(counter, cases, (1, 0), trials=2_000).verdict.value
-    'violates'
-    """
-    budget = None if claim is None else Budget.of(claim, "claim")
-    return audit(
-        law_subject(target, cases),
-        claim=None if budget is None else (budget.epsilon, budget.delta),
-        **options,
-    )
-
-
-def law_subject(target: Target | Callable[..., Any] | str, cases: Cases) -> Subject:
+def law_subject(target: Runnable, cases: Cases) -> Subject:
     """Return code as a subject, with a law of the caller's own for each of a few inputs.
 
     Parameters
@@ -90,9 +48,23 @@ def law_subject(target: Target | Callable[..., Any] | str, cases: Cases) -> Subj
         If laws of both kinds are mixed.
     ValueError
         If there is no case, or rows have other lengths.
+
+    Examples
+    --------
+    A counter whose noise is rounded, and the law that its author meant.
+
+    >>> from dpverify.audit.protocol import audit_protocol
+    >>> from dpverify.laws.discrete import DiscreteLaw
+    >>> from dpverify.laws.noise import discrete_laplace
+    >>> noise = DiscreteLaw.from_integer_law(discrete_laplace(1.0))
+    >>> cases = {"none": (0, noise), "one": (1, noise.image(lambda points: points + 1))}
+    >>> def counter(value, rng):
+    ...     return value + np.round(rng.laplace(scale=1.0))
+    >>> audit_protocol(law_subject(counter, cases), (1, 0), trials=2_000).verdict.value
+    'violates'
     """
     check_integer("the number of cases", len(cases), low=1)
-    own = target if isinstance(target, Target) else Target(target)
+    own = target_of(target)
     laws = [law for _, law in cases.values()]
     silent: tuple[str, ...] = ()
     discrete = [law for law in laws if isinstance(law, DiscreteLaw)]

@@ -6,13 +6,13 @@ The neighbour is the worst of the candidates: the one whose outputs differ most,
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subjects.joint import Whole
 from dpverify.audit.subjects.rappor import count_law
 from dpverify.claims.bitsum import claims_of
@@ -28,17 +28,11 @@ _NEVER = 1e3
 """What an outcome that the neighbour does not have counts as in an expected loss."""
 
 
-def _target(implementation: Target | Callable[..., Any] | str, instances: int) -> Target:
-    if isinstance(implementation, Target):
-        return implementation
-    return Target(implementation, shape=(instances,))
-
-
 def bitsum_calls(
     reference: BitsumProtocol,
     calls: int,
     *,
-    implementation: Target | Callable[..., Any] | str | None = None,
+    implementation: Runnable | None = None,
 ) -> Whole:
     """Return several calls of a binary sum, with the bits of half of the users set.
 
@@ -73,7 +67,7 @@ def bitsum_calls(
     if implementation is None:
         target = Target(functools.partial(_own_calls, reference), False, (calls,), f"{calls} calls of {reference!r}")
     else:
-        target = _target(implementation, calls)
+        target = target_of(implementation, (calls,))
     neighbours = {"a user who changes every call": (mixed, laws(mixed))}
     if calls > 1:
         neighbours["a user who changes every second call"] = (up, laws(up))
@@ -90,7 +84,7 @@ def density_instances(
     points: ArrayLike,
     candidates: ArrayLike,
     *,
-    implementation: Target | Callable[..., Any] | str | None = None,
+    implementation: Runnable | None = None,
 ) -> Whole:
     """Return all bitsums of a density estimator, or of all classes of a classifier, with the public features fixed.
 
@@ -144,7 +138,7 @@ def density_instances(
         name = f"all {len(here)} instances of {len(protocols)} densities over {protocols[0].bitsum!r}"
         target = Target(functools.partial(_own_densities, protocols), False, (len(here),), name)
     else:
-        target = _target(implementation, len(here))
+        target = target_of(implementation, (len(here),))
     neighbours = {f"the first user at {moves[worst].tolist()}": (moved(moves[worst]), [*there[worst], *rest])}
     return Whole(target.name or "target", target, x, here, neighbours)
 
@@ -182,7 +176,7 @@ def rappor_client(
     value: str,
     candidates: Sequence[str],
     *,
-    implementation: Target | Callable[..., Any] | str | None = None,
+    implementation: Runnable | None = None,
 ) -> Whole:
     """Return all reports of one user of cohort 0: how often each bit is 1 over her reports on one value.
 
@@ -214,7 +208,7 @@ def rappor_client(
         name = f"all reports of {reference!r}"
         target = Target(functools.partial(_own_reports, reference), False, (reference.bits,), name)
     else:
-        target = _target(implementation, reference.bits)
+        target = target_of(implementation, (reference.bits,))
     neighbours = {f"{candidates[worst]!r}": (np.array([candidates[worst]]), there[worst])}
     return Whole(target.name or "target", target, np.array([value]), here, neighbours)
 

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Target
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
-from dpverify.audit.subjects.parameters import audit_reference
-from dpverify.guarantee import BudgetLike
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.rappor.response import PermanentResponse, Rappor
 
-__all__ = ["alike_law", "audit_rappor", "count_law", "rappor_subject"]
+__all__ = ["alike_law", "count_law", "rappor_subject"]
 
 _TRIED = 64
 """Strings among which two are looked for whose patterns differ in as many bits as any can."""
@@ -185,9 +180,7 @@ def _foreign_reports(
     return seen
 
 
-def rappor_subject(
-    reference: PermanentResponse, *, implementation: Target | Callable[..., Any] | str | None = None
-) -> Subject:
+def rappor_subject(reference: PermanentResponse, *, implementation: Runnable | None = None) -> Subject:
     """Return an implementation as a subject: one user of cohort 0 with either of two values.
 
     Parameters
@@ -205,43 +198,7 @@ def rappor_subject(
         name = repr(reference)
         target = Target(functools.partial(_own_reports, watch), True, (watch.width,), name)
     else:
-        inner = implementation if isinstance(implementation, Target) else Target(implementation)
+        inner = target_of(implementation)
         name = inner.name or "target"
         target = Target(functools.partial(_foreign_reports, watch, inner), False, (watch.width,), inner.shown)
     return Subject(name, target, [watch.dataset(which) for which in (0, 1)], (Neighbours(0, 1), Neighbours(1, 0)))
-
-
-def audit_rappor(
-    reference: PermanentResponse,
-    claim: BudgetLike | None = None,
-    *,
-    implementation: Target | Callable[..., Any] | str | None = None,
-    **options: Unpack[AuditKeywords],
-) -> AuditReport:
-    """Audit an implementation of RAPPOR: whether its reports have their law, and averaging them tells what it may.
-
-    Parameters
-    ----------
-    reference
-        See `rappor_subject`.
-    claim : Budget or (epsilon, delta), optional
-        Of all reports on one value together.
-    implementation
-        See `rappor_subject`.
-    **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
-
-    Returns
-    -------
-    AuditReport
-        `verdict`, `statement`, every single test, and `limits`.
-
-    Examples
-    --------
-    >>> from protocols.rappor.response import Rappor
-    >>> promised = Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75)
-    >>> audit_rappor(promised, (1, 0), trials=200).statement.split(":")[0]  # a claim below what it gives
-    'Violates'
-    """
-    subject = rappor_subject(reference, implementation=implementation)
-    return audit_reference(subject, reference, claim, **options)

@@ -32,7 +32,7 @@ P = TypeVar("P", bound=BitsumProtocol)
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
-    audited_by: ClassVar[str] = "dpverify.audit.subjects.bitsum:audit_bitsum"
+    audited_as: ClassVar[str] = "dpverify.audit.subjects.bitsum:bitsum_subject"
     coarse: ClassVar[bool] = False
     """Whether a coarse search takes a fraction of the time of a sharp one."""
     noise: ClassVar[str] = ""

@@ -50,7 +50,7 @@ class _ResponseClaims(MechanismClaims[P]):
     """The twin of a mechanism that reports the bits of a pattern independently."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_by: ClassVar[str] = "dpverify.audit.subjects.rappor:audit_rappor"
+    audited_as: ClassVar[str] = "dpverify.audit.subjects.rappor:rappor_subject"
     pure: ClassVar[bool] = True
 
     def bit(self, protocol: P, tail: float = DEFAULT_TAIL) -> Directions:

@@ -82,12 +82,12 @@ def audit_black_box(
     verbose: Verbose = False,
 ) -> None:
     """Any code, as a black box: what its outputs on neighbouring inputs show."""
-    from dpverify.audit.black_boxes.black_box import audit_mechanism, audit_samplers
+    from dpverify.audit.black_boxes.black_box import audit_mechanism
 
     claim = claimed(claim_epsilon, claim_delta)
     given = [entry for entry in (target, input, neighbour, users) if entry is not None]
     if first is not None and second is not None and not given:
-        audited = functools.partial(audit_samplers, first, second, claim)
+        audited = functools.partial(audit_mechanism, (first, second), claim)
     elif target is not None and first is None and second is None:
         audited = functools.partial(audit_mechanism, target, claim, _pairs(input, neighbour, users, low, high, seed))
     else:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.black_boxes.black_box import audit_mechanism, audit_samplers
+from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import neighbouring_inputs
 from dpverify.audit.running.target import Target, TargetError
@@ -274,10 +274,14 @@ def test_neighbours_are_searched() -> None:
     assert len([result for result in report.results if result.check.startswith("privacy")]) == len(pairs)
 
 
+def letter(rng: np.random.Generator) -> str:
+    return "ab"[rng.integers(2)]
+
+
 def test_two_samplers() -> None:
-    report = audit_samplers(lambda rng: rng.integers(4), lambda rng: rng.integers(3), Budget(1, 0), trials=3_000)
+    report = audit_mechanism((lambda rng: rng.integers(4), lambda rng: rng.integers(3)), Budget(1, 0), trials=3_000)
     assert report.verdict is Verdict.VIOLATES
-    same = audit_samplers(lambda rng: "ab"[rng.integers(2)], lambda rng: "ab"[rng.integers(2)], (1, 0), trials=20_000)
+    same = audit_mechanism((letter, letter), (1, 0), trials=20_000)
     assert same.verdict is Verdict.CONSISTENT
 
 

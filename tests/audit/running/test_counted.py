@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running import counted
 from dpverify.audit.running.counted import CountedOutputs
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum, bitsum_subject
-from dpverify.audit.subjects.joint import audit_joint
+from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
 from dpverify.audit.subjects.pipelines import bitsum_calls
 from protocols.bitsum import CentralDiscreteLaplace, RandomizedResponse, ThreeNB
 
@@ -85,7 +85,7 @@ def _calls(trials: int) -> None:
     def noisy(bits: np.ndarray, rng: np.random.Generator, runs: int) -> np.ndarray:
         return np.asarray(bits.sum(axis=0) + rng.geometric(0.5, (runs, 4)) - rng.geometric(0.5, (runs, 4)))
 
-    audit_joint(
+    audit_protocol(
         bitsum_calls(LAPLACE, 4, implementation=Target(noisy, True, (4,), "noisy")),
         (3, "1e-3"),
         trials=trials,
@@ -111,5 +111,5 @@ def test_a_fault_after_the_runs_that_are_kept_is_found_by_its_counts(monkeypatch
         return np.asarray(bits.sum() + (0.0 if late else 1.0) * noise)
 
     silent.calls = 0  # type: ignore[attr-defined]
-    report = audit_bitsum(LAPLACE, implementation=Target(silent, True, (), "silent"), trials=4000)
+    report = audit_protocol(LAPLACE, implementation=Target(silent, True, (), "silent"), trials=4000)
     assert {result.check.split()[0] for result in report.violations} >= {"conformance"}

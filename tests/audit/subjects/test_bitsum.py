@@ -13,8 +13,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import TargetError
-from dpverify.audit.subjects.bitsum import Implementation, audit_bitsum
+from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import NoLawError
@@ -63,7 +64,7 @@ def test_marginals_are_those_of_the_joint_law(protocol: BitsumProtocol, ones: in
 
 def test_a_correct_protocol_is_consistent_with_its_exact_claim() -> None:
     claim, sampled = Budget("0.78", "1e-3"), Implementation.of(RR, aggregated=True)
-    report = first_without_alarm(lambda seed: audit_bitsum(RR, claim, implementation=sampled, trials=10_000, seed=seed))
+    report = first_without_alarm(lambda k: audit_protocol(RR, claim, implementation=sampled, trials=10_000, seed=k))
     assert report.verdict is Verdict.CONSISTENT
     assert report.exit_code == 0
     checks = [result.check for result in report.results]
@@ -73,7 +74,7 @@ def test_a_correct_protocol_is_consistent_with_its_exact_claim() -> None:
 
 
 def test_too_large_a_claim_is_refuted_by_the_parameters_alone() -> None:
-    report = audit_bitsum(RR, Budget("0.7", "1e-3"), trials=100)
+    report = audit_protocol(RR, Budget("0.7", "1e-3"), trials=100)
     assert report.verdict is Verdict.VIOLATES
     assert report.violations[0].check == "privacy of the parameters"
     assert "claimed 0.7" in report.statement
@@ -84,26 +85,26 @@ def test_too_large_a_claim_is_refuted_by_the_parameters_alone() -> None:
 def test_what_account_prints_is_a_claim_that_holds(p: float, delta: str) -> None:
     protocol = RandomizedResponse(20, p)
     printed = account(protocol, delta=Fraction(delta)).to_dict()["epsilon"]["upper"]
-    report = audit_bitsum(protocol, Budget(repr(printed), delta), trials=100, implementation=estimate)
+    report = audit_protocol(protocol, Budget(repr(printed), delta), trials=100, implementation=estimate)
     assert report.results[0].verdict is Verdict.CONSISTENT
 
 
 def test_a_claim_that_no_trials_decide_says_what_would() -> None:
     protocol, delta = Implementation.of(RR, aggregated=True), "1e-3"
     interval = account(RR, delta=Fraction(delta)).epsilon
-    report = audit_bitsum(RR, Budget(interval.midpoint, delta), implementation=protocol, trials=100, seed=2)
+    report = audit_protocol(RR, Budget(interval.midpoint, delta), implementation=protocol, trials=100, seed=2)
     assert report.verdict is Verdict.UNDECIDED
     assert "lies inside, which no number of trials can decide" in report.statement
     decidable = re.search(r"claim (\S+) or more to have it proved", report.statement)
     assert decidable is not None
     assert float(decidable[1]) == pytest.approx(interval.upper, rel=1e-9)
-    proved = audit_bitsum(RR, Budget(decidable[1], delta), implementation=protocol, trials=100, seed=2)
+    proved = audit_protocol(RR, Budget(decidable[1], delta), implementation=protocol, trials=100, seed=2)
     assert proved.results[0].verdict is Verdict.CONSISTENT
 
 
 def test_few_trials_leave_it_undecided_and_say_so() -> None:
     sampled = Implementation.of(RR, aggregated=True)
-    report = first_without_alarm(lambda seed: audit_bitsum(RR, trials=100, implementation=sampled, seed=seed))
+    report = first_without_alarm(lambda seed: audit_protocol(RR, trials=100, implementation=sampled, seed=seed))
     assert report.verdict is Verdict.UNDECIDED
     assert report.exit_code == 3
     assert "has power" in report.statement
@@ -112,12 +113,12 @@ def test_few_trials_leave_it_undecided_and_say_so() -> None:
 
 def test_pure_claims_and_local_protocols_have_exact_rows() -> None:
     laplace = CentralDiscreteLaplace(20, math.exp(-0.5))
-    first_without_alarm(lambda seed: audit_bitsum(laplace, Budget(0.5001, 0), trials=100, seed=seed))
-    refuted = audit_bitsum(laplace, Budget(0.4, 0), trials=100)
+    first_without_alarm(lambda seed: audit_protocol(laplace, Budget(0.5001, 0), trials=100, seed=seed))
+    refuted = audit_protocol(laplace, Budget(0.4, 0), trials=100)
     assert refuted.violations[0].check == "privacy of the parameters"
-    first_without_alarm(lambda seed: audit_bitsum(LocalRandomizedResponse(20, 0.25), trials=100, seed=seed))
+    first_without_alarm(lambda seed: audit_protocol(LocalRandomizedResponse(20, 0.25), trials=100, seed=seed))
     with pytest.raises(NoLawError, match="no discrete law"):
-        audit_bitsum(CentralGaussian(20, 1.0), trials=100)
+        audit_protocol(CentralGaussian(20, 1.0), trials=100)
 
 
 def estimate(bits: np.ndarray, rng: np.random.Generator) -> float:
@@ -125,8 +126,8 @@ def estimate(bits: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def test_any_callable_is_audited_by_its_estimates_alone() -> None:
-    report = first_without_alarm(lambda seed: audit_bitsum(RR, implementation=estimate, trials=300, seed=seed))
-    other = audit_bitsum(RandomizedResponse(20, 0.3), implementation=estimate, trials=300)
+    report = first_without_alarm(lambda seed: audit_protocol(RR, implementation=estimate, trials=300, seed=seed))
+    other = audit_protocol(RandomizedResponse(20, 0.3), implementation=estimate, trials=300)
     assert other.verdict is Verdict.VIOLATES
     assert not any("count" in result.check or "message" in result.check for result in report.results)
 
@@ -146,7 +147,7 @@ def repeating(bits: np.ndarray, rng: np.random.Generator) -> float:
 
 @pytest.mark.parametrize(("wrong", "dependent"), [(off_its_mean, False), (too_narrow, False), (repeating, True)])
 def test_a_wrong_law_of_independent_runs_is_not_called_dependence(wrong: Callable[..., float], dependent: bool) -> None:
-    report = audit_bitsum(RR, implementation=wrong, trials=4_000)
+    report = audit_protocol(RR, implementation=wrong, trials=4_000)
     found = {result.check.split(",")[0] for result in report.violations}
     assert "conformance of estimate" in found
     assert bool(found & {"dependence of runs", "repeated outputs"}) == dependent
@@ -155,8 +156,8 @@ def test_a_wrong_law_of_independent_runs_is_not_called_dependence(wrong: Callabl
 def test_the_same_arguments_give_the_same_report(tmp_path: Path) -> None:
     implementation = Implementation.of(NegativeBinomial(20, 5.0, 0.3))
     arguments: dict[str, Any] = {"implementation": implementation, "trials": 200, "seed": 5}
-    first = audit_bitsum(NegativeBinomial(20, 5.0, 0.3), **arguments)
-    again = audit_bitsum(NegativeBinomial(20, 5.0, 0.3), workers=2, checkpoint=tmp_path / "a.npz", **arguments)
+    first = audit_protocol(NegativeBinomial(20, 5.0, 0.3), **arguments)
+    again = audit_protocol(NegativeBinomial(20, 5.0, 0.3), workers=2, checkpoint=tmp_path / "a.npz", **arguments)
     assert first.to_dict() == again.to_dict()
     assert json.loads(json.dumps(first.to_dict(), allow_nan=False))["trials"] == 200
 
@@ -181,7 +182,7 @@ def test_rows_carry_the_estimate_and_the_counts() -> None:
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        audit_bitsum(RR, **{"trials": 100, **arguments})
+        audit_protocol(RR, **{"trials": 100, **arguments})
 
 
 def test_a_failing_message_path_is_named() -> None:
@@ -191,4 +192,4 @@ def test_a_failing_message_path_is_named() -> None:
     good = Implementation.of(RR)
     broken = Implementation(good.target, True, raising, good.arrived)
     with pytest.raises(TargetError, match=r"RuntimeError while its messages were watched: lost"):
-        audit_bitsum(RR, implementation=broken, trials=100)
+        audit_protocol(RR, implementation=broken, trials=100)

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
-from dpverify.audit.subjects.central import audit_central, central_subject
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.subjects.central import central_subject
 from dpverify.statistics.family import Verdict
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.user_level.central_selection import ExponentialSelection
@@ -26,17 +27,17 @@ def twice(values: NDArray[Any], rng: np.random.Generator) -> int:
 
 
 def test_the_selection_is_consistent_with_what_it_promises() -> None:
-    assert audit_central(SELECTION, ("1", "0"), trials=8000, seed=4).verdict is Verdict.CONSISTENT
+    assert audit_protocol(SELECTION, ("1", "0"), trials=8000, seed=4).verdict is Verdict.CONSISTENT
 
 
 def test_too_small_a_promise_is_refuted_without_trials() -> None:
-    report = audit_central(SELECTION, ("0.7", "0"), trials=200, level=0.1)
+    report = audit_protocol(SELECTION, ("0.7", "0"), trials=200, level=0.1)
     refuted = [result.check for result in report.results if result.verdict is Verdict.VIOLATES]
     assert refuted[:1] == ["privacy of the parameters"]
 
 
 def test_a_forgotten_half_is_found_by_its_law_and_by_its_losses() -> None:
-    report = audit_central(SELECTION, ("1", "0"), implementation=twice, trials=4000)
+    report = audit_protocol(SELECTION, ("1", "0"), implementation=twice, trials=4000)
     violated = {result.check.split()[0] for result in report.violations}
     assert {"conformance", "privacy"} <= violated
 

@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from dpverify.audit.engine import POWER
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.density import DensityReport, DensityRuns, audit_density, density_claim
+from dpverify.audit.subjects.density import DensityErrors, DensityReport, DensityRuns, density_claim
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, Pure, RandomizedResponse
 from protocols.kde import KernelDensityProtocol
@@ -29,8 +30,8 @@ Bits = Callable[[NDArray[Any], np.random.Generator], NDArray[np.int64]]
 
 
 def run(implementation: Any = None, bitsum: BitsumProtocol = RR, **options: Any) -> DensityReport:
-    settings = {"instances": INSTANCES, "trials": 400, "detect": 0.3, "level": 0.05} | options
-    return audit_density(bitsum, FAMILY, POINTS, QUERIES, implementation=implementation, **settings)
+    errors = DensityErrors(bitsum, FAMILY, POINTS, QUERIES, instances=INSTANCES, implementation=implementation)
+    return audit_protocol(errors, **{"trials": 400, "detect": 0.3, "level": 0.05, **options})
 
 
 def fair(probability: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -165,7 +166,9 @@ def test_the_number_of_workers_changes_nothing() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"^points and queries hold 5 and 3 rows, but must hold bitsum.users=6 and"):
-        audit_density(RR, FAMILY, POINTS[:5], QUERIES, instances=2)
+        audit_protocol(DensityErrors(RR, FAMILY, POINTS[:5], QUERIES, instances=2))
+    with pytest.raises(ValueError, match=r"^claim=.* must be omitted"):
+        audit_protocol(DensityErrors(RR, FAMILY, POINTS, QUERIES, instances=2), (1, 0))
     with pytest.raises(ValueError, match=r"^bitsum=Pure.* ones, but must be unbiased with"):
         run(bitsum=Pure(USERS, 0.5, 0.2))
     with pytest.raises(ValueError, match=r"^bitsum=NegativeBinomial.*has bias 7 "):

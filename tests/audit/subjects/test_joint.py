@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.bitsum import audit_bitsum
-from dpverify.audit.subjects.joint import Whole, audit_joint
+from dpverify.audit.subjects.joint import Whole
 from dpverify.audit.subjects.pipelines import bitsum_calls
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import Verdict
@@ -45,7 +45,7 @@ def one_quiet(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 def test_own_calls_and_a_correct_one_are_consistent() -> None:
     for implementation in (None, correct):
-        report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=implementation), (3, "1e-3"), trials=2000)
+        report = audit_protocol(bitsum_calls(PROMISED, CALLS, implementation=implementation), (3, "1e-3"), trials=2000)
         assert report.verdict is Verdict.CONSISTENT
         assert len([look for look in report.limits.tested if look.fault]) >= 4
 
@@ -54,7 +54,7 @@ def test_own_calls_and_a_correct_one_are_consistent() -> None:
     ("implementation", "check"), [(common, "pairs"), (opposite, "pairs"), (one_quiet, "each instance")]
 )
 def test_faults_across_calls(implementation: Callable[..., Any], check: str) -> None:
-    report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=implementation), trials=1000)
+    report = audit_protocol(bitsum_calls(PROMISED, CALLS, implementation=implementation), trials=1000)
     assert report.verdict is Verdict.VIOLATES
     assert any(result.check.startswith(check) for result in report.violations)
     assert report.diagnosis
@@ -64,12 +64,12 @@ def test_noise_that_calls_share_is_seen_by_no_audit_of_one_call() -> None:
     def first(bits: NDArray[Any], rng: np.random.Generator) -> float:
         return float(common(np.repeat(bits[:, np.newaxis], CALLS, axis=1), rng)[0])
 
-    assert audit_bitsum(PROMISED, implementation=first, trials=1000).verdict is not Verdict.VIOLATES
+    assert audit_protocol(PROMISED, implementation=first, trials=1000).verdict is not Verdict.VIOLATES
 
 
 def test_a_claim_that_the_calls_break_together() -> None:
     # One call is ln 2; six of them are not 1, whatever each says.
-    report = audit_joint(bitsum_calls(PROMISED, CALLS), (1, "1e-3"), trials=2000)
+    report = audit_protocol(bitsum_calls(PROMISED, CALLS), (1, "1e-3"), trials=2000)
     assert [result.check for result in report.violations] == [
         "privacy of all instances against a user who changes every call",
         "privacy of all instances against a user who changes every second call",
@@ -77,7 +77,7 @@ def test_a_claim_that_the_calls_break_together() -> None:
 
 
 def test_impossible_outcomes_are_refuted() -> None:
-    report = audit_joint(
+    report = audit_protocol(
         bitsum_calls(PROMISED, 2, implementation=lambda bits, rng: bits.sum(axis=0) + laplace(rng, 2) + 1e-3),
         trials=200,
     )
@@ -89,13 +89,13 @@ def test_a_whole_of_the_callers_own() -> None:
     heads = DiscreteLaw.from_mapping({0: 0.25, 1: 0.75})
     target = Target(lambda chance, rng: (rng.random(4) < chance).astype(int), shape=(4,), name="coins")
     whole = Whole("coins", target, np.array([0.5]), [coin] * 4, {"bent": (np.array([0.75]), [heads] * 4)})
-    assert audit_joint(whole, (5, 0), trials=2000).verdict is Verdict.CONSISTENT
+    assert audit_protocol(whole, (5, 0), trials=2000).verdict is Verdict.CONSISTENT
     with pytest.raises(ValueError, match="neighbours is empty"):
         Whole("coins", target, np.array([0.5]), [coin] * 4, {})
 
 
 def test_membership_is_inferred_as_well_as_the_laws_say() -> None:
-    report = audit_joint(bitsum_calls(PROMISED, 2), trials=20_000)
+    report = audit_protocol(bitsum_calls(PROMISED, 2), trials=20_000)
     (look, _) = (look for look in report.limits.tested if look.aspect == "membership")
     # The best guess between two products of laws is right with (1 + their total variation distance) / 2.
     steps = np.arange(-60, 61)
@@ -113,7 +113,7 @@ def test_a_fault_on_the_neighbour_alone_is_found() -> None:
         noise = laplace(rng, CALLS)
         return np.asarray(bits.sum(axis=0) + (0 if bits[-1].all() else noise))
 
-    report = audit_joint(bitsum_calls(PROMISED, CALLS, implementation=clips), trials=500)
+    report = audit_protocol(bitsum_calls(PROMISED, CALLS, implementation=clips), trials=500)
     assert {result.check.rpartition(", ")[2] for result in report.violations} >= {
         "a user who changes every second call"
     }
@@ -121,6 +121,6 @@ def test_a_fault_on_the_neighbour_alone_is_found() -> None:
 
 
 def test_one_call_has_no_pairs() -> None:
-    report = audit_joint(bitsum_calls(PROMISED, 1), trials=500)
+    report = audit_protocol(bitsum_calls(PROMISED, 1), trials=500)
     assert [result.check for result in report.results][:1] == ["each instance"]
     assert not any(result.check.startswith("pairs") for result in report.results)

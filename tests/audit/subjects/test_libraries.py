@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target, TargetError
 from dpverify.audit.subjects.libraries import library_target, takes_the_value_alone
-from dpverify.audit.subjects.own_law import audit_law
+from dpverify.audit.subjects.own_law import law_subject
 from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import Verdict
@@ -96,14 +97,18 @@ def pydp_gaussian() -> Any:
 def test_integer_noise_of_a_library_follows_its_law(library: str) -> None:
     cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
     # Drawn anew each time: a false alarm once in 10^4 runs, and an ordinary number of trials.
-    report = audit_law(library_target(laplace(library, int)), cases, ("1.05", 0), trials=4_000, level=1e-4)
+    report = audit_protocol(
+        law_subject(library_target(laplace(library, int)), cases), ("1.05", 0), trials=4_000, level=1e-4
+    )
     assert report.verdict is not Verdict.VIOLATES
 
 
 @pytest.mark.parametrize("library", ["opendp", "diffprivlib"])
 def test_too_small_a_claim_of_a_library_is_refuted(library: str) -> None:
     cases = {"0": (0, GEOMETRIC), "1": (1, GEOMETRIC.image(lambda points: points + 1))}
-    report = audit_law(library_target(laplace(library, int)), cases, ("0.5", 0), trials=4_000, level=1e-4)
+    report = audit_protocol(
+        law_subject(library_target(laplace(library, int)), cases), ("0.5", 0), trials=4_000, level=1e-4
+    )
     assert any(result.check.startswith("privacy of output") for result in report.violations)
 
 

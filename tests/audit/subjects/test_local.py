@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.subjects.local import audit_local, local_subject
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.subjects.local import local_subject
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
@@ -17,12 +18,12 @@ LABELS = LabelRandomizedResponse(3, 1.0)
 
 
 def test_labels_are_consistent_with_what_they_promise() -> None:
-    report = audit_local(LABELS, ("1", "0"), trials=2000, level=1e-3, seed=4)
+    report = audit_protocol(LABELS, ("1", "0"), trials=2000, level=1e-3, seed=4)
     assert report.verdict is Verdict.CONSISTENT
 
 
 def test_too_small_a_promise_is_refuted_without_trials() -> None:
-    report = audit_local(LABELS, ("0.99", "0"), trials=200, level=0.1)
+    report = audit_protocol(LABELS, ("0.99", "0"), trials=200, level=0.1)
     refuted = [result.check for result in report.results if result.verdict is Verdict.VIOLATES]
     assert refuted[:1] == ["privacy of the parameters"]
 
@@ -31,7 +32,7 @@ def test_labels_that_are_kept_too_often_are_found() -> None:
     def outspoken(inputs: NDArray[Any], rng: np.random.Generator) -> int:
         return int(LabelRandomizedResponse(3, 1.3).randomize(inputs, rng)[0])
 
-    assert audit_local(LABELS, implementation=outspoken, trials=4000, level=1e-3).verdict is Verdict.VIOLATES
+    assert audit_protocol(LABELS, implementation=outspoken, trials=4000, level=1e-3).verdict is Verdict.VIOLATES
 
 
 def test_every_dataset_is_one_user() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.local import audit_local
-from dpverify.audit.subjects.means import audit_mean, mean_subject
+from dpverify.audit.subjects.means import mean_subject
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import RandomizedResponse
 from protocols.local.baselines import CentralLaplaceMean
@@ -32,14 +32,14 @@ OPTIONS: dict[str, Any] = {"trials": 4000, "level": 1e-3, "seed": 5}
 
 @pytest.mark.parametrize("reference", ESTIMATORS, ids=lambda reference: type(reference).__name__)
 def test_right_estimators_are_not_refuted(reference: Any) -> None:
-    assert audit_mean(reference, **OPTIONS).verdict is not Verdict.VIOLATES
+    assert audit_protocol(reference, **OPTIONS).verdict is not Verdict.VIOLATES
 
 
 @pytest.mark.parametrize("reference", [*ESTIMATORS[:3], LaplaceMean(1.0, 3.0)], ids=lambda r: type(r).__name__)
 def test_right_reports_keep_their_promise(reference: Any) -> None:
-    report = audit_local(reference, (1.0, 0), **OPTIONS)
+    report = audit_protocol(reference, (1.0, 0), **OPTIONS)
     assert report.verdict is not Verdict.VIOLATES
-    assert audit_local(reference, (0.99, 0), trials=200).verdict is Verdict.VIOLATES
+    assert audit_protocol(reference, (0.99, 0), trials=200).verdict is Verdict.VIOLATES
 
 
 def test_equation_9_5_as_it_stands_is_found_biased() -> None:
@@ -49,7 +49,7 @@ def test_equation_9_5_as_it_stands_is_found_biased() -> None:
         p = mean.coin_probability
         return float((mean.randomize(values, rng).symbols.sum() - p / 2) / (mean.users * (1 - p)))
 
-    report = audit_mean(mean, implementation=published, **OPTIONS)
+    report = audit_protocol(mean, implementation=published, **OPTIONS)
     assert report.verdict is Verdict.VIOLATES
 
 
@@ -60,7 +60,7 @@ def test_flips_that_are_10_percent_off_are_found() -> None:
         flipped = rng.random() < 1.1 * mean.flip_probability
         return int((rng.random() < values[0]) ^ flipped)
 
-    report = audit_local(mean, implementation=timid, trials=20_000, level=1e-3, seed=1)
+    report = audit_protocol(mean, implementation=timid, trials=20_000, level=1e-3, seed=1)
     assert report.verdict is Verdict.VIOLATES
 
 
@@ -68,7 +68,7 @@ def test_a_factor_that_is_forgotten_is_found() -> None:
     def raw(values: NDArray[Any], rng: np.random.Generator) -> float:
         return float(RandomizedResponseMean(1.0, 3).randomize(values, rng).mean())
 
-    assert audit_mean(RandomizedResponseMean(1.0, 3), implementation=raw, **OPTIONS).verdict is Verdict.VIOLATES
+    assert audit_protocol(RandomizedResponseMean(1.0, 3), implementation=raw, **OPTIONS).verdict is Verdict.VIOLATES
 
 
 @pytest.mark.parametrize("share", [0.8, 1.25])
@@ -78,7 +78,7 @@ def test_noise_of_another_scale_is_found(share: float) -> None:
     def noisy(values: NDArray[Any], rng: np.random.Generator) -> float:
         return float(values[0] + rng.laplace(0.0, share * reference.scale))
 
-    report = audit_local(reference, implementation=noisy, trials=4000, level=1e-3, seed=2)
+    report = audit_protocol(reference, implementation=noisy, trials=4000, level=1e-3, seed=2)
     assert report.verdict is Verdict.VIOLATES
 
 
@@ -88,7 +88,7 @@ def test_a_curator_who_forgets_n_is_found() -> None:
     def precise(values: NDArray[Any], rng: np.random.Generator) -> float:
         return float(values.mean() + rng.laplace(0.0, curator.scale / 2.0))
 
-    assert audit_mean(curator, (0.7, 0), implementation=precise, **OPTIONS).verdict is Verdict.VIOLATES
+    assert audit_protocol(curator, (0.7, 0), implementation=precise, **OPTIONS).verdict is Verdict.VIOLATES
 
 
 def test_datasets_differ_in_one_user() -> None:
@@ -112,5 +112,5 @@ def test_an_exact_answer_at_times_is_found() -> None:
     def at_times(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
         return np.asarray(values.mean() + rng.laplace(0.0, curator.scale, trials) * (rng.random(trials) >= 0.005))
 
-    report = audit_mean(curator, implementation=Target(at_times, True, (), "target"), trials=20_000, level=1e-3)
+    report = audit_protocol(curator, implementation=Target(at_times, True, (), "target"), trials=20_000, level=1e-3)
     assert any("conformance" in result.check for result in report.violations)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
-from dpverify.audit.subjects.own_law import audit_law, common_cells, law_subject
+from dpverify.audit.subjects.own_law import common_cells, law_subject
 from dpverify.laws.continuous import ContinuousLaw, Gaussian, Laplace
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import Verdict
@@ -22,20 +23,19 @@ def noisy(scale: float) -> Target:
 
 
 def test_noise_with_a_density_is_consistent_with_its_own_law_and_promise() -> None:
-    report = audit_law(noisy(1.0), LAPLACE, ("1.05", 0), trials=20_000, level=1e-3)
+    report = audit_protocol(law_subject(noisy(1.0), LAPLACE), ("1.05", 0), trials=20_000, level=1e-3)
     assert report.verdict is Verdict.CONSISTENT
     assert any("digits of the outputs finer than 0.1" in words for words in report.limits.not_tested)
 
 
 def test_too_little_noise_and_too_small_a_promise_are_found() -> None:
-    narrow = audit_law(noisy(0.8), LAPLACE, **HOW)
+    narrow = audit_protocol(law_subject(noisy(0.8), LAPLACE), **HOW)
     assert {result.check for result in narrow.violations} >= {
         "conformance of output, none",
         "conformance of output, one",
     }
-    assert (
-        audit_law(noisy(1.0), LAPLACE, ("0.8", 0), **HOW).violations[0].check == "privacy of output, none against one"
-    )
+    claimed = audit_protocol(law_subject(noisy(1.0), LAPLACE), ("0.8", 0), **HOW)
+    assert claimed.violations[0].check == "privacy of output, none against one"
 
 
 def test_every_two_inputs_are_compared() -> None:
@@ -43,7 +43,7 @@ def test_every_two_inputs_are_compared() -> None:
     cases = {str(at): (float(at), Gaussian(at, 1.0)) for at in range(3)}
     subject = law_subject(lambda value, rng: value + rng.normal(), cases)
     assert [(pair.first, pair.second) for pair in subject.neighbours] == [(0, 1), (0, 2), (1, 2)]
-    report = audit_law(lambda value, rng: value + rng.normal(), cases, ("1.2", "0.3"), **HOW)
+    report = audit_protocol(law_subject(lambda value, rng: value + rng.normal(), cases), ("1.2", "0.3"), **HOW)
     assert [result.check for result in report.violations] == ["privacy of output, 0 against 2"]
 
 
@@ -55,7 +55,7 @@ def test_rows_are_tested_together() -> None:
         coin = int(rng.integers(2))
         return [coin, coin ^ int(value)]
 
-    report = audit_law(coins, {"equal": (0, equal), "unequal": (1, unequal)}, (1, 0), **HOW)
+    report = audit_protocol(law_subject(coins, {"equal": (0, equal), "unequal": (1, unequal)}), (1, 0), **HOW)
     assert report.violations[0].check == "privacy of the view, equal against unequal"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.subjects.joint import audit_joint
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.subjects.pipelines import bitsum_calls, density_instances, rappor_client
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import RandomizedResponse
@@ -25,7 +25,7 @@ def density() -> KernelDensityProtocol:
 def test_a_density_is_consistent_and_the_farthest_move_is_taken() -> None:
     whole = density_instances(density(), POINTS, [[-1.0], [-0.9], [2.0]])
     assert list(whole.neighbours) == ["the first user at [2.0]"]
-    assert audit_joint(whole, trials=1500, detect=0.2).verdict is Verdict.CONSISTENT
+    assert audit_protocol(whole, trials=1500, detect=0.2).verdict is Verdict.CONSISTENT
 
 
 def test_a_density_that_publishes_one_instance_without_noise() -> None:
@@ -38,7 +38,7 @@ def test_a_density_that_publishes_one_instance_without_noise() -> None:
         published[7] = (2.0 * bits.sum() - len(points)) * protocol.features.family.R
         return published
 
-    report = audit_joint(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=1000)
+    report = audit_protocol(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=1000)
     assert report.verdict is Verdict.VIOLATES
 
 
@@ -53,7 +53,7 @@ def test_a_classifier_is_its_classes_together() -> None:
     (there,) = (laws for _, laws in whole.neighbours.values())
     assert len(whole.laws) == sum(protocol.features.coordinates for protocol in protocols)
     assert there[-1] is whole.laws[-1]  # the other class does not see the move
-    assert audit_joint(whole, trials=1000, detect=0.2).verdict is not Verdict.VIOLATES
+    assert audit_protocol(whole, trials=1000, detect=0.2).verdict is not Verdict.VIOLATES
 
     def leaky(points: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         first, second = (p.simulate(x, rng).published for p, x in zip(protocols, np.split(points, 2), strict=True))
@@ -62,7 +62,7 @@ def test_a_classifier_is_its_classes_together() -> None:
         return np.concatenate([np.array(first).reshape(-1), second])
 
     copied = density_instances(protocols, ordered, [[2.0]], implementation=leaky)
-    assert audit_joint(copied, trials=1000).verdict is Verdict.VIOLATES
+    assert audit_protocol(copied, trials=1000).verdict is Verdict.VIOLATES
 
 
 def test_calls_differ_in_one_user() -> None:
@@ -79,14 +79,14 @@ CLIENT = Rappor(16, 2, f=0.5, p=0.3, q=0.7, reports=20)
 def test_a_client_who_remembers_and_one_who_does_not() -> None:
     candidates = [f"candidate {index}" for index in range(8)]
     whole = rappor_client(CLIENT, "value", candidates)
-    assert audit_joint(whole, trials=2000, detect=0.2).verdict is not Verdict.VIOLATES
+    assert audit_protocol(whole, trials=2000, detect=0.2).verdict is not Verdict.VIOLATES
 
     def forgets(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         once = Rappor(16, 2, f=0.5, p=0.3, q=0.7, reports=1)
         reports = [once.randomize([str(values[0])], rng, cohorts=np.zeros(1, dtype=np.int64)).bits for _ in range(20)]
         return np.asarray(np.sum([bits.reshape(-1) for bits in reports], axis=0))
 
-    found = audit_joint(rappor_client(CLIENT, "value", candidates, implementation=forgets), trials=300)
+    found = audit_protocol(rappor_client(CLIENT, "value", candidates, implementation=forgets), trials=300)
     assert found.verdict is Verdict.VIOLATES
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import TargetError
-from dpverify.audit.subjects.rappor import alike_law, audit_rappor, rappor_subject
+from dpverify.audit.subjects.rappor import alike_law, rappor_subject
 from dpverify.statistics.family import Verdict
 from protocols.rappor.response import PermanentResponse, Rappor
 from tests.samples import assert_law, rows
@@ -37,12 +38,12 @@ def flips_too_rarely(value: str, rng: np.random.Generator) -> Bits:
 
 def test_averaging_is_within_the_limit_of_who_remembers() -> None:
     for implementation in (None, remembers):
-        report = audit_rappor(KEPT, LIMIT, implementation=implementation, trials=3000, level=1e-3, seed=2)
+        report = audit_protocol(KEPT, LIMIT, implementation=implementation, trials=3000, level=1e-3, seed=2)
         assert report.verdict is Verdict.CONSISTENT
 
 
 def test_averaging_tells_the_value_of_who_forgets() -> None:
-    report = audit_rappor(KEPT, LIMIT, implementation=forgets, trials=4000, level=1e-3, seed=2)
+    report = audit_protocol(KEPT, LIMIT, implementation=forgets, trials=4000, level=1e-3, seed=2)
     assert report.verdict is Verdict.VIOLATES
     # By the attack itself, and not only as the law is another one.
     refuted = [result for result in report.results if result.check.startswith("privacy of the view")]
@@ -50,23 +51,23 @@ def test_averaging_tells_the_value_of_who_forgets() -> None:
 
 
 def test_one_report_without_memory_keeps_its_own_promise() -> None:
-    assert audit_rappor(ONCE, ("1.63", "0"), trials=3000, level=1e-3).verdict is Verdict.CONSISTENT
-    too_small = audit_rappor(ONCE, ("1.62", "0"), trials=200, level=0.1)
+    assert audit_protocol(ONCE, ("1.63", "0"), trials=3000, level=1e-3).verdict is Verdict.CONSISTENT
+    too_small = audit_protocol(ONCE, ("1.62", "0"), trials=200, level=0.1)
     assert [result.check for result in too_small.results if result.verdict is Verdict.VIOLATES] == [
         "privacy of the parameters"
     ]
 
 
 def test_a_client_who_flips_too_rarely_is_found() -> None:
-    report = audit_rappor(KEPT, implementation=flips_too_rarely, trials=2000, level=1e-3)
+    report = audit_protocol(KEPT, implementation=flips_too_rarely, trials=2000, level=1e-3)
     assert report.verdict is Verdict.VIOLATES
 
 
 def test_the_permanent_response_is_audited_too() -> None:
     response = PermanentResponse(16, 2, f=0.5)
-    assert audit_rappor(response, LIMIT, trials=3000, level=1e-3).verdict is Verdict.CONSISTENT
+    assert audit_protocol(response, LIMIT, trials=3000, level=1e-3).verdict is Verdict.CONSISTENT
     too_often = PermanentResponse(16, 2, f=0.4)
-    report = audit_rappor(
+    report = audit_protocol(
         response,
         LIMIT,
         implementation=lambda value, rng: too_often.randomize([value], rng, cohorts=[0]).bits,
@@ -102,7 +103,7 @@ def instant(kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     ("client", "check"), [(last_bit_plain, "each instance"), (two_bits_at_a_time, "pairs of instances")]
 )
 def test_every_bit_and_every_pair_of_bits_is_looked_at(client: Any, check: str) -> None:
-    report = audit_rappor(KEPT, implementation=client, trials=500, level=1e-3)
+    report = audit_protocol(KEPT, implementation=client, trials=500, level=1e-3)
     assert any(result.check.startswith(check) for result in report.violations)
 
 
@@ -135,7 +136,7 @@ def test_what_is_seen_has_the_stated_laws(protocol: Any) -> None:
 )
 def test_what_is_no_report_is_refused(answer: Any, message: str) -> None:
     with pytest.raises(TargetError, match=message):
-        audit_rappor(KEPT, implementation=lambda value, rng: answer, trials=100)
+        audit_protocol(KEPT, implementation=lambda value, rng: answer, trials=100)
 
 
 def test_what_is_no_rappor_is_refused() -> None:
@@ -150,7 +151,7 @@ def test_a_report_that_is_sent_again_is_found(first: int, again: int) -> None:
         bits[again] = bits[first]
         return bits
 
-    report = audit_rappor(KEPT, implementation=repeats, trials=600)
+    report = audit_protocol(KEPT, implementation=repeats, trials=600)
     found = [result.check for result in report.violations if "bits alike" in result.check]
     # Between reports that are in no common pair nothing is compared.
     assert bool(found) is ((first, again) != (0, 7))

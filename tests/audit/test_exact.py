@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpverify.audit.subjects.parameters import exact_result
+from dpverify.audit.exact import exact_result
 from dpverify.guarantee import Budget
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse

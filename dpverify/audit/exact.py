@@ -1,43 +1,16 @@
-"""Audits against a reference: whether its parameters keep a promise, which runs nothing, and what runs follows them."""
+"""Whether the parameters of a protocol keep a promise: by their exact law, which runs nothing."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any
 
-from dpverify.audit.engine import audit
-from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.subject import Subject
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Budget, BudgetLike, Interval
+from dpverify.guarantee import Budget, Interval
 from dpverify.planning.account import account
 from dpverify.statistics.family import AuditResult
 
-__all__ = ["audit_reference", "exact_result"]
-
-
-def audit_reference(
-    subject: Subject, reference: Any, claim: BudgetLike | None, **options: Unpack[AuditKeywords]
-) -> AuditReport:
-    """Audit an implementation against the law of a reference, whose parameters are held against the claim first.
-
-    Parameters
-    ----------
-    subject : Subject
-        The implementation, with the laws of the reference.
-    reference : object
-        What is claimed to run; its twin knows its privacy.
-    claim : Budget or (epsilon, delta), optional
-        Of one run.
-    **options
-        See `dpverify.audit.options.AuditOptions`.
-    """
-    if claim is None:
-        return audit(subject, **options)
-    budget = Budget.of(claim, "claim")
-    before = (exact_result(reference, budget),)
-    return audit(subject, claim=(budget.epsilon, budget.delta), beforehand=before, **options)
+__all__ = ["exact_result"]
 
 
 def exact_result(reference: Any, claim: Budget) -> AuditResult:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.audit.sequential import StagedBets
+from dpverify.audit.black_boxes.sequential import StagedBets
 
 P = -np.expm1(-1.0)
 
