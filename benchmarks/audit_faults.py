@@ -1,13 +1,12 @@
 """The power of audits over the fault library, their false alarms on correct implementations, and what these pass.
 
-    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART] [--age fourth]
+    python -m benchmarks.audit_faults faults [--draws 200000] [--messages 2000] [--only PART]
     python -m benchmarks.audit_faults correct [--audits 2000] [--draws 1000]
     python -m benchmarks.audit_faults slack [--audits 100] [--draws 200000]
 
 Each with `--store FILE` to go on where a run stopped, one JSON line per audit, and `--quick` for a look. `faults`
 counts what is found, missed and undecided by kind, and whether it can be found at all (`tests/faults/oracle.py`, and
-`BlackBox.power`): "early" faults were there while the tests were built, "late" ones were written afterwards, and the
-"third" and "fourth" ones after the next freezes.
+`BlackBox.power`).
 `correct` counts false alarms exactly at the boundary, with the bound that they should keep; `slack` the passes of
 correct mechanisms that are claimed 10 % more than they need.
 """
@@ -55,11 +54,6 @@ from tests.faults import (
     CORRECT_BOXES,
     CORRECT_OTHERS,
     FAULTS,
-    FOURTH_BOXES,
-    FOURTH_FAULTS,
-    LATE_FAULTS,
-    THIRD_BOXES,
-    THIRD_FAULTS,
     BlackBox,
     CorrectBox,
     Fault,
@@ -70,7 +64,6 @@ LEVEL = 0.01
 SLACK = 1.1
 POWER = 0.95
 """What can be found: by a test of one event that knows the sign, as often as this."""
-AGES = ("early", "late", "third", "fourth")
 Record = dict[str, Any]
 
 CORRECT: tuple[BitsumProtocol, ...] = (
@@ -129,39 +122,32 @@ def of_subject(build: Callable[[], Subject], draws: int, seed: int = 0) -> Calla
     return lambda: audit(build(), trials=draws, level=LEVEL, seed=seed)
 
 
-def fault_works(draws: int, messages: int, only: str, ages: tuple[str, ...] = AGES) -> Iterator[Work]:
+def fault_works(draws: int, messages: int, only: str) -> Iterator[Work]:
     """Yield an audit of each fault; last, and with fewer draws, of what runs message by message."""
-    known = {"early": FAULTS, "late": LATE_FAULTS, "third": THIRD_FAULTS, "fourth": FOURTH_FAULTS}
-    boxes = {"early": (), "late": BOXES, "third": THIRD_BOXES, "fourth": FOURTH_BOXES}
-    chosen = [(age, fault) for age in ages for fault in known[age] if only in fault.name]
-    batch = {fault.name: fault.build().target.batch for _, fault in chosen}
-    for age, fault in chosen:
-        if batch[fault.name]:
-            yield _fault_work(age, fault, draws)
-    for age, box in ((age, box) for age, found in boxes.items() if age in ages for box in found):
+    chosen = [fault for fault in FAULTS if only in fault.name]
+    batch = {fault.name: fault.build().target.batch for fault in chosen}
+    yield from (_fault_work(fault, draws) for fault in chosen if batch[fault.name])
+    for box in BOXES:
         if only in box.name:
-            fields = {"name": box.name, "kind": box.kind, "age": age, "draws": draws}
-            yield Work(
-                f"{box.name} {draws}", fields, of_box(box, box.claim, draws), functools.partial(_findable, box, draws)
-            )
-    for age, fault in chosen:
-        if not batch[fault.name]:
-            yield _fault_work(age, fault, messages)
+            fields = {"name": box.name, "kind": box.kind, "draws": draws}
+            audited = of_box(box, box.claim, draws)
+            yield Work(f"{box.name} {draws}", fields, audited, functools.partial(_findable, box, draws))
+    yield from (_fault_work(fault, messages) for fault in chosen if not batch[fault.name])
 
 
 def _findable(box: BlackBox, draws: int) -> bool:
     return box.power(draws) >= POWER
 
 
-def _fault_work(age: str, fault: Fault, draws: int) -> Work:
-    fields = {"name": fault.name, "kind": fault.protocol, "age": age, "draws": draws}
+def _fault_work(fault: Fault, draws: int) -> Work:
+    fields = {"name": fault.name, "kind": fault.protocol, "draws": draws}
     return Work(f"{fault.name} {draws}", fields, of_subject(fault.build, draws), lambda: detectable(fault))
 
 
 def faults(works: Iterable[Work], store: Path | None) -> None:
-    table: dict[tuple[str, str], list[Record]] = {}
+    table: dict[str, list[Record]] = {}
     for record in done(works, store):
-        table.setdefault((record["age"], record["kind"]), []).append(record)
+        table.setdefault(record["kind"], []).append(record)
         missed = record["verdict"] != "violates"
         remark = "" if not missed else "  missed" if record["detectable"] else "  cannot be found"
         print(
@@ -169,21 +155,19 @@ def faults(works: Iterable[Work], store: Path | None) -> None:
             f"{record['check']}{remark}",
             flush=True,
         )
-    print(f"\n{'age':6} {'kind':30} {'faults':>6} {'found':>6} {'passed':>6} {'undec.':>6} {'cannot':>6} {'s':>6}")
-    for (age, kind), records in sorted(table.items()):
-        _count(age, kind, records)
-    for age in sorted({age for age, _ in table}):
-        _count(age, "all", [record for (of, _), records in table.items() if of == age for record in records])
-    _count("all", "all", list(itertools.chain(*table.values())))
+    print(f"\n{'kind':30} {'faults':>6} {'found':>6} {'passed':>6} {'undec.':>6} {'cannot':>6} {'s':>6}")
+    for kind, records in sorted(table.items()):
+        _count(kind, records)
+    _count("all", list(itertools.chain(*table.values())))
 
 
-def _count(age: str, kind: str, records: list[Record]) -> None:
+def _count(kind: str, records: list[Record]) -> None:
     possible = [record for record in records if record["detectable"]]
     found = [record for record in possible if record["verdict"] == "violates"]
     passed = sum(record["verdict"] == "consistent" for record in possible)
     share = f"  {len(found) / len(possible):.1%} of what can be found" if kind == "all" and possible else ""
     print(
-        f"{age:6} {kind:30} {len(records):6} {len(found):6} {passed:6} {len(possible) - len(found) - passed:6} "
+        f"{kind:30} {len(records):6} {len(found):6} {passed:6} {len(possible) - len(found) - passed:6} "
         f"{len(records) - len(possible):6} {sum(record['seconds'] for record in records):6.0f}{share}"
     )
 
@@ -259,13 +243,12 @@ def main(arguments: list[str] | None = None) -> None:
         if name == "faults":
             command.add_argument("--messages", type=int, default=2000)
             command.add_argument("--only", default="")
-            command.add_argument("--age", choices=AGES, nargs="+", default=AGES)
         else:
             command.add_argument("--audits", type=int, default=audits)
     given = parser.parse_args(arguments)
     draws = min(given.draws, 2000) if given.quick else given.draws
     if given.command == "faults":
-        works = fault_works(draws, 100 if given.quick else given.messages, given.only, tuple(given.age))
+        works = fault_works(draws, 100 if given.quick else given.messages, given.only)
         faults(itertools.islice(works, 0, None, 60) if given.quick else works, given.store)
     else:
         audits = min(given.audits, 5) if given.quick else given.audits

@@ -1,4 +1,4 @@
-"""Faults of labels, histogram, selection and vector sum, and of noise in floats on counts."""
+"""Faults of histogram, selection and vector sum."""
 
 from __future__ import annotations
 
@@ -8,78 +8,37 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
-from protocols.bitsum import Estimate, NegativeBinomial
+from protocols.bitsum import (
+    Estimate,
+    NegativeBinomial,
+)
 from protocols.histogram import Histogram
-from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.faults.fault import Fault
-from tests.faults.runs import Run, bernoulli_sum, faults_of, integers, subject_of
+from tests.faults.making import (
+    LABELS_OF_4,
+    Array,
+    D,
+    Run,
+    bernoulli_sum,
+    faults_of,
+    integers,
+    label_run,
+    label_subject,
+    subject_of,
+)
 
-__all__ = [
-    "CORRECT_COUNTS",
-    "COUNT_FAULTS",
-    "UNDER",
-    "VECTOR",
-    "bucket_subject",
-    "buckets",
-    "vector_subject",
-    "vectors",
-]
+__all__ = ["CORRECT_COUNTS", "COUNT_FAULTS"]
 
-# Labels: three users' reports, one column each, and the debiased count of class 0.
-
-LABELS = LabelRandomizedResponse(4, 1.0)
-
-
-def _label_subject(run: Run) -> Subject:
-    users = np.array([0, 1, 3])
-    reports = {i: (f"report of label {c}", integers(LABELS.transition[c])) for i, c in enumerate(users.tolist())}
-    zeros = bernoulli_sum(LABELS.transition[users, 0])
-    debiased = {int(k): float(LABELS.debias([k, 3 - k, 0, 0])[0]) for k in zeros.points}
-    estimate = zeros.image(lambda counts: np.array([debiased[int(count)] for count in counts]))
-    return subject_of(
-        "labels", run, [Dataset("three labels", users, {**reports, 3: ("estimated count of 0", estimate)})]
-    )
-
-
-def _labels(randomize: Callable[[NDArray[Any], np.random.Generator], NDArray[Any]], debias: Any = None) -> Run:
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-        reports = randomize(np.tile(inputs, trials), rng).reshape(trials, -1)
-        counts = (reports == 0).sum(axis=1)
-        estimates = [float((debias or LABELS.debias)([k, 3 - k, 0, 0])[0]) for k in range(4)]
-        return np.column_stack([reports, np.array(estimates)[counts]])
-
-    return run
-
-
-def _other_labels(keep: float) -> Callable[[NDArray[Any], np.random.Generator], NDArray[Any]]:
-    """Keep with another probability, and else report one of the others."""
-
-    def randomize(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        leave = rng.random(labels.size) >= keep
-        return (labels + leave * rng.integers(1, 4, labels.size)) % 4
-
-    return randomize
-
-
-def _over_all(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    leave = rng.random(labels.size) >= LABELS.keep_probability
-    return np.where(leave, rng.integers(0, 4, labels.size), labels)
-
-
-E1 = math.exp(1.0)
-
-# Histogram and selection: two buckets, UNDER estimates.
-
-UNDER = NegativeBinomial(10, 4.0, 0.4, estimate=Estimate.UNDER)
-HISTOGRAM, SELECTION = Histogram(UNDER, 2), Selection(UNDER, 2)
-VALUES = np.array([0] * 6 + [1] * 4)
+UNDER_OF_10 = NegativeBinomial(10, 4.0, 0.4, estimate=Estimate.UNDER)
+HISTOGRAM = Histogram(UNDER_OF_10, 2)
+SELECTION = Selection(UNDER_OF_10, 2)
+HELD = np.array([0] * 6 + [1] * 4)
 
 
 def bucket_subject(run: Run) -> Subject:
@@ -97,15 +56,15 @@ def bucket_subject(run: Run) -> Subject:
     columns[4] = ("selected bucket", DiscreteLaw.of([0, 1], [first, 1.0 - first]))
     difference = np.convolve(pmf, pmf[::-1])
     columns[5] = ("difference of the buckets", integers(difference, start - int(z[-1]) - 2))
-    return subject_of("buckets", run, [Dataset("six and four", VALUES, columns)])
+    return subject_of("buckets", run, [Dataset("six and four", HELD, columns)])
 
 
 def buckets(
-    view: Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]] | None = None,
-    estimate: Callable[[NDArray[Any]], NDArray[Any]] = HISTOGRAM.analyze,
-    select: Callable[[NDArray[Any]], NDArray[Any]] = SELECTION.analyze,
+    view: Callable[[Array, np.random.Generator, int], Array] | None = None,
+    estimate: Callable[[Array], Array] = HISTOGRAM.analyze,
+    select: Callable[[Array], Array] = SELECTION.analyze,
 ) -> Run:
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
         counts = np.bincount(inputs, minlength=2)
         views = HISTOGRAM.sample_view(np.tile(counts, (trials, 1)), rng) if view is None else view(counts, rng, trials)
         difference = views[:, 0] - views[:, 1]
@@ -114,15 +73,13 @@ def buckets(
     return run
 
 
-def _noise(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
+def _under_noise(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return rng.negative_binomial(4.0, 0.6, shape)
 
 
-def _counts_plus(counts: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
+def _counts_plus(counts: Array, noise: Array) -> Array:
     return np.asarray(10 - counts + noise)
 
-
-# Vector sum: one coordinate for t = d = 1, so that the estimate has an exact law, and two for what sampling does.
 
 VECTOR = VectorSum(12, 2, 2, 0.3)
 POINT = np.array([0.25, 1.0])
@@ -150,13 +107,13 @@ def vector_subject(run: Run) -> Subject:
 
 
 def vectors(
-    sample: Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]] | None = None,
-    analyze: Callable[[NDArray[Any]], NDArray[Any]] = VECTOR.analyze,
+    sample: Callable[[Array, np.random.Generator, int], Array] | None = None,
+    analyze: Callable[[Array], Array] = VECTOR.analyze,
 ) -> Run:
     """`sample(point, rng, reports)` draws values for that many reports of each coordinate: shape (reports, 2)."""
 
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-        values = (sample or _values)(inputs, rng, trials * 12).reshape(trials, 12, 2)
+    def run(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
+        values = (sample or _blanket_values)(inputs, rng, trials * 12).reshape(trials, 12, 2)
         chosen = rng.integers(0, 2, (trials, 12))
         views = np.zeros((trials, 2, 3), dtype=np.int64)
         for j in range(2):
@@ -168,37 +125,29 @@ def vectors(
     return run
 
 
-def _values(
-    point: NDArray[Any], rng: np.random.Generator, reports: int, blanket: int = 3, gamma: float = 0.3
-) -> NDArray[Any]:
+def _blanket_values(
+    point: Array, rng: np.random.Generator, reports: int, blanket: int = 3, gamma: float = 0.3
+) -> Array:
     scaled = np.tile(point * 2.0, (reports, 1))
     rounded = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
     return np.where(rng.random(scaled.shape) < gamma, rng.integers(0, blanket, scaled.shape), rounded)
 
 
-def _nearest(point: NDArray[Any], rng: np.random.Generator, reports: int) -> NDArray[Any]:
+def _nearest(point: Array, rng: np.random.Generator, reports: int) -> Array:
     nearest = np.tile(np.floor(point * 2.0 + 0.5), (reports, 1))
     return np.where(rng.random(nearest.shape) < 0.3, rng.integers(0, 3, nearest.shape), nearest)
 
 
-def _towards_zero(point: NDArray[Any], rng: np.random.Generator, reports: int) -> NDArray[Any]:
-    below = np.tile(np.floor(point * 2.0), (reports, 1))
-    return np.where(rng.random(below.shape) < 0.3, rng.integers(0, 3, below.shape), below)
-
-
-# A privacy claim alone: black boxes, of which only two neighbouring inputs are known.
-
-
-def _claim_subject(run: Run, zero: NDArray[Any], one: NDArray[Any], law: Callable[[NDArray[Any]], Any]) -> Subject:
+def _claim_subject(run: Run, zero: Array, one: Array, law: Callable[[Array], Any]) -> Subject:
     datasets = [Dataset("one dataset", zero, law(zero)), Dataset("its neighbour", one, law(one))]
     return subject_of("histogram with central noise", run, datasets, [Neighbours(0, 1)])
 
 
-def _histogram_law(scale: float) -> Callable[[NDArray[Any]], Any]:
+def _histogram_law(scale: float) -> Callable[[Array], Any]:
     noise = laws.discrete_laplace(scale, 1e-20)
     difference = np.convolve(noise.pmf, noise.pmf[::-1])
 
-    def law(counts: NDArray[Any]) -> Any:
+    def law(counts: Array) -> Any:
         start = int(counts[0] - counts[1]) - (noise.pmf.size - 1)
         return {0: ("difference of two buckets", integers(difference, start))}
 
@@ -206,7 +155,7 @@ def _histogram_law(scale: float) -> Callable[[NDArray[Any]], Any]:
 
 
 def _histogram(scale: float) -> Run:
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
         p = -math.expm1(-scale)
         noise = rng.geometric(p, (trials, 2)) - rng.geometric(p, (trials, 2))
         return (inputs + noise) @ np.array([[1], [-1]])
@@ -215,7 +164,7 @@ def _histogram(scale: float) -> Run:
 
 
 CORRECT_COUNTS: dict[str, Callable[[], Subject]] = {
-    "labels": lambda: _label_subject(_labels(LABELS.randomize)),
+    "labels": lambda: label_subject(label_run(LABELS_OF_4.randomize)),
     "buckets": lambda: bucket_subject(buckets()),
     "vector sum": lambda: vector_subject(vectors()),
     "histogram with central noise": lambda: _claim_subject(
@@ -224,157 +173,198 @@ CORRECT_COUNTS: dict[str, Callable[[], Subject]] = {
 }
 """Correct implementations, run through the same subjects: what the faults are faults of."""
 
+
+def _bucket_noise(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.negative_binomial(4.0, 0.6, shape)
+
+
+def _viewed(noise: Callable[[np.random.Generator, int], Array]) -> Run:
+    return buckets(lambda counts, rng, trials: np.asarray(10 - counts + noise(rng, trials)))
+
+
+def _bucket_handed_on(rng: np.random.Generator, trials: int) -> Array:
+    """The second bucket gets what the first had in the last run: both have their laws, and so has the difference."""
+    noise = _bucket_noise(rng, trials + 1)
+    return np.column_stack([noise[1:], noise[:-1]])
+
+
+def _one_bucket_in_turn(rng: np.random.Generator, trials: int) -> Array:
+    """One fresh draw per run, and the other bucket keeps its last."""
+    noise, at = _bucket_noise(rng, trials + 2), np.arange(trials)
+    return np.column_stack([noise[at - at % 2 + 2 * (at % 2)], noise[at + 1 - at % 2]])
+
+
+def _buckets_share_rate(rng: np.random.Generator, trials: int) -> Array:
+    return rng.poisson(rng.gamma(4.0, 0.4 / 0.6, (trials, 1)), (trials, 2))
+
+
+def _missing_at_times(rng: np.random.Generator, trials: int) -> Array:
+    noise = _bucket_noise(rng, trials, 2)
+    noise[:, 1] *= rng.random(trials) >= 0.002
+    return noise
+
+
+def _of_ties(view: Array) -> Array:
+    """Ties go to a coin, which is the parity of the counts."""
+    tied = view[..., 0] == view[..., 1]
+    return np.where(tied, view[..., 0] % 2, SELECTION.analyze(view))
+
+
+def _normalised(view: Array) -> Array:
+    estimates = np.maximum(10 - view, 0)
+    return np.rint(10 * estimates / np.maximum(estimates.sum(axis=-1, keepdims=True), 1))
+
+
+def _vector_one_uniform(point: Array, rng: np.random.Generator, reports: int) -> Array:
+    """The uniform number that decides on the blanket rounds the value as well."""
+    scaled = np.tile(point * 2.0, (reports, 1))
+    uniform = rng.random(scaled.shape)
+    rounded = np.floor(scaled) + (uniform < scaled - np.floor(scaled))
+    return np.where(uniform < 0.3, rng.integers(0, 3, scaled.shape), rounded)
+
+
+def _by_run(point: Array, rng: np.random.Generator, reports: int, *, blanket: bool) -> Array:
+    """All 12 users of a run throw one coin: for the blanket, or to round."""
+    scaled = np.tile(point * 2.0, (reports, 1))
+    shared = np.repeat(rng.random((reports // 12, 2)), 12, axis=0)
+    own = rng.random(scaled.shape)
+    rounding, blanketed = (own, shared) if blanket else (shared, own)
+    rounded = np.floor(scaled) + (rounding < scaled - np.floor(scaled))
+    return np.where(blanketed < 0.3, rng.integers(0, 3, scaled.shape), rounded)
+
+
+def _truncated_normal(point: Array, rng: np.random.Generator, reports: int) -> Array:
+    """The blanket is a rounded normal variable around the middle."""
+    scaled = np.tile(point * 2.0, (reports, 1))
+    rounded = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
+    normal = np.clip(np.rint(rng.normal(1.0, 0.8, scaled.shape)), 0, 2)
+    return np.where(rng.random(scaled.shape) < 0.3, normal, rounded)
+
+
+def _later(run: Run, column: int, by: int = 1) -> Run:
+    """Return the run with one column of a run before: each column has its law."""
+
+    def late(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
+        outputs = run(inputs, rng, trials)
+        outputs[:, column] = np.roll(outputs[:, column], by)
+        return outputs
+
+    return late
+
+
+def _same_noise(rng: np.random.Generator, trials: int) -> Array:
+    """1 run of 100 takes both noises from the same place."""
+    z = _bucket_noise(rng, trials, 2)
+    same = rng.random(trials) < 0.01
+    z[same, 1] = z[same, 0]
+    return z
+
+
+def _buckets_opposed(rng: np.random.Generator, trials: int) -> Array:
+    """In half of the runs the bucket that had less noise in the last run gets more."""
+    z = np.sort(_bucket_noise(rng, trials, 2), axis=1)
+    up = np.cumsum(rng.random(trials) < 0.8) % 2
+    return np.column_stack([np.where(up, z[:, 1], z[:, 0]), np.where(up, z[:, 0], z[:, 1])])
+
+
+def _level_of_the_last(point: Array, rng: np.random.Generator, reports: int) -> Array:
+    """The blanket of a user is the value of the user before in 1 of 5 cases."""
+    scaled = np.tile(point * 2.0, (reports, 1))
+    values = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
+    blanket = rng.integers(0, 3, scaled.shape)
+    again = rng.random(scaled.shape) < 0.2
+    blanket = np.where(again, np.roll(values, 1, axis=0), blanket)
+    return np.where(rng.random(scaled.shape) < 0.3, blanket, values)
+
+
+def _user_without_blanket(point: Array, rng: np.random.Generator, reports: int) -> Array:
+    """The first of the twelve users has no blanket."""
+    scaled = np.tile(point * 2.0, (reports, 1))
+    values = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
+    under = (rng.random(scaled.shape) < 0.3) & (np.arange(reports) % 12 > 0)[:, np.newaxis]
+    return np.where(under, rng.integers(0, 3, scaled.shape), values)
+
+
 COUNT_FAULTS: tuple[Fault, ...] = (
     *faults_of(
-        "labels",
-        _label_subject,
-        (
-            "labels-off-by-one",
-            "reports count from 1",
-            "classes named 1..m",
-            _labels(lambda labels, rng: (LABELS.randomize(labels, rng) + 1) % 4),
-        ),
-        (
-            "labels-over-all",
-            "a label that is not kept is resampled over all m",
-            "k-RR has both forms",
-            _labels(_over_all),
-        ),
-        (
-            "labels-keep-without-minus-one",
-            "keeps with e^eps / (e^eps + m)",
-            "a slip in the formula",
-            _labels(_other_labels(E1 / (E1 + 4.0))),
-        ),
-        (
-            "labels-binary-formula",
-            "keeps with e^eps / (e^eps + 1)",
-            "the formula of two classes",
-            _labels(_other_labels(E1 / (E1 + 1.0))),
-        ),
-        (
-            "labels-epsilon-5-percent-high",
-            "keeps as for 1.05 epsilon",
-            "a rounded constant",
-            _labels(_other_labels(LabelRandomizedResponse(4, 1.05).keep_probability)),
-        ),
-        (
-            "labels-debias-missing",
-            "the reported counts are used as they are",
-            "the correction forgotten",
-            _labels(LABELS.randomize, lambda counts: np.asarray(counts, dtype=float)),
-        ),
-        (
-            "labels-true-counts",
-            "n of each class from the true labels",
-            "n taken from private data: the class sizes of the table at hand",
-            _labels(lambda labels, rng: labels),
-        ),
+        "histogram", bucket_subject,
+        ("histogram-noise-in-own-bucket", "noise only in the bucket that is held most",
+         "sparse noise saves messages",
+         buckets(lambda counts, rng, trials: _counts_plus(counts, _under_noise(rng, (trials, 2)) * np.array([1, 0])))),
+        ("histogram-counts-ones", "users count their own bucket instead of the others", "labels exchanged",
+         buckets(lambda counts, rng, trials: counts + _under_noise(rng, (trials, 2)))),
+        ("histogram-not-clipped", "negative estimates are published", "the last line of the analyzer forgotten",
+         buckets(estimate=lambda view: 10 - view)),
+        ("histogram-n-mismatched", "the analyzer subtracts from n - 1", "n of another table",
+         buckets(estimate=lambda view: np.maximum(9 - view, 0))),
+        ("histogram-shared-rate", "buckets share their gamma rate", "a mixture drawn once",
+         _viewed(_buckets_share_rate)),
+        ("histogram-missing-at-times", "2 runs of 1,000 have no noise in bucket 1", "a race",
+         _viewed(_missing_at_times)),
+        ("histogram-normalised", "estimates are scaled to the total", "shares must add up",
+         buckets(estimate=_normalised)),
+        ("selection-ties-by-parity", "ties go to the parity of the count", "a coin from the data",
+         buckets(select=_of_ties)),
+        ("histogram-same-at-times", "1 run of 100 has one noise for both buckets", "a race", _viewed(_same_noise)),
+        ("selection-second-at-times", "1 run of 100 selects the other bucket", "a race",
+         buckets(select=lambda view: (view[..., 0] > view[..., 1] + 7).astype(int))),
     ),
     *faults_of(
-        "histogram",
-        bucket_subject,
-        (
-            "histogram-noise-in-own-bucket",
-            "noise only in the bucket that is held most",
-            "sparse noise saves messages",
-            buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 2)) * np.array([1, 0]))),
-        ),
-        (
-            "histogram-one-noise-for-all",
-            "all buckets share one draw",
-            "a scalar draw broadcast over buckets",
-            buckets(lambda counts, rng, trials: _counts_plus(counts, _noise(rng, (trials, 1)))),
-        ),
-        (
-            "histogram-counts-ones",
-            "users count their own bucket instead of the others",
-            "labels exchanged",
-            buckets(lambda counts, rng, trials: counts + _noise(rng, (trials, 2))),
-        ),
-        (
-            "histogram-off-by-one",
-            "buckets rotated by one",
-            "buckets named 1..D",
-            buckets(lambda counts, rng, trials: _counts_plus(counts[::-1], _noise(rng, (trials, 2)))),
-        ),
-        (
-            "histogram-not-clipped",
-            "negative estimates are published",
-            "the last line of the analyzer forgotten",
-            buckets(estimate=lambda view: 10 - view),
-        ),
-        (
-            "histogram-n-mismatched",
-            "the analyzer subtracts from n - 1",
-            "n of another table",
-            buckets(estimate=lambda view: np.maximum(9 - view, 0)),
-        ),
+        "selection", bucket_subject,
+        ("selection-last-of-ties", "the largest index among equals", "a comparison with >= in a loop",
+         buckets(select=lambda view: (view[..., 1] <= view[..., 0]).astype(int))),
+        ("selection-after-clipping", "selects among estimates clipped at 0",
+         "the histogram's analyzer reused: ties at 0 go to the first bucket",
+         buckets(select=lambda view: np.argmax(HISTOGRAM.analyze(view), axis=-1))),
     ),
     *faults_of(
-        "selection",
-        bucket_subject,
-        (
-            "selection-of-least",
-            "the bucket with most messages",
-            "messages count those not in the bucket",
-            buckets(select=lambda view: np.argmax(view, axis=-1)),
-        ),
-        (
-            "selection-last-of-ties",
-            "the largest index among equals",
-            "a comparison with >= in a loop",
-            buckets(select=lambda view: (view[..., 1] <= view[..., 0]).astype(int)),
-        ),
-        (
-            "selection-after-clipping",
-            "selects among estimates clipped at 0",
-            "the histogram's analyzer reused: ties at 0 go to the first bucket",
-            buckets(select=lambda view: np.argmax(HISTOGRAM.analyze(view), axis=-1)),
-        ),
-    ),
-    *faults_of(
-        "vector-sum",
-        vector_subject,
-        (
-            "vector-k-values",
-            "the blanket has k instead of k + 1 values",
-            "levels and intervals confused",
-            vectors(functools.partial(_values, blanket=2)),
-        ),
+        "vector-sum", vector_subject,
+        ("vector-k-values", "the blanket has k instead of k + 1 values", "levels and intervals confused",
+         vectors(functools.partial(_blanket_values, blanket=2))),
         ("vector-nearest-rounding", "rounds to the nearest level", "np.rint in place of a coin", vectors(_nearest)),
-        ("vector-rounds-down", "rounds down", "an integer cast", vectors(_towards_zero)),
-        (
-            "vector-gamma-10-percent-low",
-            "the blanket is 10 % thinner",
-            "a rounded constant",
-            vectors(functools.partial(_values, gamma=0.27)),
-        ),
-        (
-            "vector-debias-missing",
-            "the analyzer does not remove the blanket",
-            "half of the correction forgotten",
-            vectors(analyze=lambda view: view @ np.arange(3) / 2.0 / 0.5),
-        ),
-        (
-            "vector-sampling-uncorrected",
-            "not divided by the sampling probability",
-            "scott2022's DeBias estimates the sum over those who sampled the coordinate",
-            vectors(analyze=lambda view: 0.5 * VECTOR.analyze(view)),
-        ),
-        (
-            "vector-debias-of-k-values",
-            "removes a blanket with the mean of 1..k",
-            "levels counted from 1",
-            vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5),
-        ),
+        ("vector-gamma-10-percent-low", "the blanket is 10 % thinner", "a rounded constant",
+         vectors(functools.partial(_blanket_values, gamma=0.27))),
+        ("vector-sampling-uncorrected", "not divided by the sampling probability",
+         "scott2022's DeBias estimates the sum over those who sampled the coordinate",
+         vectors(analyze=lambda view: 0.5 * VECTOR.analyze(view))),
+        ("vector-debias-of-k-values", "removes a blanket with the mean of 1..k", "levels counted from 1",
+         vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5)),
+        ("vector-one-uniform", "one uniform number for blanket and rounding", "a draw used twice",
+         vectors(_vector_one_uniform)),
+        ("vector-blanket-by-run", "one coin puts all users of a run under the blanket", "a scalar draw",
+         vectors(lambda point, rng, reports: _by_run(point, rng, reports, blanket=True))),
+        ("vector-rounds-by-run", "one coin rounds all users of a run", "a scalar draw",
+         vectors(lambda point, rng, reports: _by_run(point, rng, reports, blanket=False))),
+        ("vector-normal-blanket", "the blanket is a rounded normal variable", "all noise is normal",
+         vectors(_truncated_normal)),
+        ("vector-true-reports", "divided by the reports seen, not by those expected", "an average",
+         vectors(analyze=lambda view: 6.0 * VECTOR.analyze(view) / np.maximum(view.sum(axis=-1), 1))),
+        ("vector-blanket-of-the-last", "a fifth of the blanket is the last user's value", "memory that is reused",
+         vectors(_level_of_the_last)),
+        ("vector-one-user-plain", "the first user has no blanket", "range(1, n)", vectors(_user_without_blanket)),
     ),
-    Fault(
-        "histogram-add-remove-for-replace",
-        "central-histogram",
-        "noise for one changed bucket where a replacement changes two",
-        "add/remove and replace-one adjacency confused; in many libraries the former is the default",
-        "conformance",
-        lambda: _claim_subject(_histogram(1.0), np.array([5, 5]), np.array([6, 4]), _histogram_law(0.5)),
+    Fault("histogram-add-remove-for-replace", "central-histogram",
+          "noise for one changed bucket where a replacement changes two",
+          "add/remove and replace-one adjacency confused; in many libraries the former is the default",
+          "conformance",
+          lambda: _claim_subject(_histogram(1.0), np.array([5, 5]), np.array([6, 4]), _histogram_law(0.5))),
+    *faults_of(
+        "histogram", bucket_subject,
+        ("histogram-noise-handed-on", "bucket 1 gets the noise that bucket 0 had", "a buffer shifted by one",
+         _viewed(_bucket_handed_on)),
+        ("histogram-one-bucket-fresh", "each run draws for one bucket, in turn", "an incremental update",
+         _viewed(_one_bucket_in_turn)),
+        ("selection-stale", "the selection is that of the last run", "read before written", _later(buckets(), 4)),
+        ("histogram-opposed", "noises change their order from run to run with .8", "a sorted pair that is swapped",
+         _viewed(_buckets_opposed)),
+        ("histogram-stale-difference", "differences are those of three runs ago", "a report that is late",
+         _later(buckets(), 5, 3)),
+        by=D,
     ),
-)
+    *faults_of(
+        "vector-sum", vector_subject,
+        ("vector-stale-estimate", "estimates are those of the run before the last", "a double buffer",
+         _later(vectors(), 6, 2)),
+        by=D,
+    ),
+)  # fmt: skip

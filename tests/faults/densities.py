@@ -1,33 +1,28 @@
-"""Faults of kernel density estimation and of its features.
-
-Outputs are continuous, so they are reduced to something with an exact law: features to random signs with their
-product's mean, density estimates to the bitsum below them.
-"""
+"""Faults of kernel densities and of their shared features."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.laws.discrete import DiscreteLaw
-from protocols.bitsum import RandomizedResponse
-from protocols.kde import KernelDensityProtocol
 from protocols.lsq import ExponentialTessellation, GaussianFeatures, LaplacianBinning, LSQFamily, RandomSigns
 from tests.faults.fault import Fault
-from tests.faults.runs import Run, bernoulli_sum, faults_of, subject_of
+from tests.faults.making import (
+    Array,
+    Run,
+    bernoulli_sum,
+    faults_of,
+    subject_of,
+)
 
-__all__ = ["CORRECT_DENSITIES", "DENSITY_FAULTS", "correct_bits", "densities", "density_subject"]
-
-# Kernel density with public features that are known to the audit, one pair: F~ is affine in one bitsum.
+__all__ = ["CORRECT_DENSITIES", "DENSITY_FAULTS"]
 
 FEATURES = GaussianFeatures(2).sample(1, np.random.default_rng(5))
-DENSITY = KernelDensityProtocol(RandomizedResponse(12, 0.2), FEATURES)
 POINTS = np.random.default_rng(6).normal(size=(12, 2))
 
 
@@ -38,8 +33,8 @@ def density_subject(run: Run) -> Subject:
     return subject_of("kernel density", run, [Dataset("twelve points", POINTS, {0: ("published sum", published)})])
 
 
-def densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0), users: int = 12) -> Run:
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+def densities(bits: Callable[..., Array], scale: float = math.sqrt(2.0), users: int = 12) -> Run:
+    def run(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
         drawn = bits(FEATURES.f(inputs)[:, 0, 0], rng, trials)
         flips = rng.random(drawn.shape) < 0.2
         estimates = ((drawn ^ flips).sum(axis=1) - 12 * 0.2) / 0.6
@@ -48,11 +43,9 @@ def densities(bits: Callable[..., NDArray[Any]], scale: float = math.sqrt(2.0), 
     return run
 
 
-def correct_bits(f: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+def correct_bits(f: Array, rng: np.random.Generator, trials: int) -> Array:
     return np.asarray(rng.random((trials, f.size)) < 0.5 + f / (2.0 * math.sqrt(2.0)))
 
-
-# Features: random signs with means f / R and g / R have the product's mean k(x, y) / R^2.
 
 PAIR = np.array([[0.3, 0.1], [-0.2, 0.4]])
 UNIT_PAIR = np.array([[0.6, 0.8], [1.0, 0.0]])
@@ -66,13 +59,13 @@ def _feature_subject(family: LSQFamily, run: Run) -> Subject:
     return subject_of(type(family).__name__, run, [Dataset("two points", pair, {0: ("sign of the product", law)})])
 
 
-Product = Callable[[NDArray[Any], np.random.Generator, int], tuple[NDArray[Any], NDArray[Any]]]
+Product = Callable[[Array, np.random.Generator, int], tuple[Array, Array]]
 
 
 def _signs(product: Product) -> Run:
     """Turn features f(x), g(y), each divided by the range, into the product of two random signs."""
 
-    def run(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(inputs: Array, rng: np.random.Generator, trials: int) -> Array:
         f, g = product(inputs, rng, trials)
         signs = [np.where(rng.random(trials) < 0.5 + 0.5 * np.clip(x, -1.0, 1.0), 1, -1) for x in (f, g)]
         return (signs[0] * signs[1])[:, np.newaxis]
@@ -81,7 +74,7 @@ def _signs(product: Product) -> Run:
 
 
 def _of_family(family: LSQFamily) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def product(inputs: Array, rng: np.random.Generator, trials: int) -> tuple[Array, Array]:
         features = family.sample(trials, rng)
         return features.f(inputs[:1])[0, :, 0] / family.R, features.g(inputs[1:])[0, :, 0] / family.R
 
@@ -89,27 +82,27 @@ def _of_family(family: LSQFamily) -> Product:
 
 
 def _cosines(scale: float, phase: float) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def product(inputs: Array, rng: np.random.Generator, trials: int) -> tuple[Array, Array]:
         angle = scale * rng.standard_normal((trials, 2)) @ inputs.T + rng.uniform(0.0, phase, (trials, 1))
         return np.cos(angle[:, 0]), np.cos(angle[:, 1])
 
     return product
 
 
-def _unpaired(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    first, second = GAUSSIAN.sample(trials, rng), GAUSSIAN.sample(trials, rng)
-    return first.f(inputs[:1])[0, :, 0] / GAUSSIAN.R, second.g(inputs[1:])[0, :, 0] / GAUSSIAN.R
+def _unpaired_features(inputs: Array, rng: np.random.Generator, trials: int) -> tuple[Array, Array]:
+    first, second = GAUSSIAN_FAMILY.sample(trials, rng), GAUSSIAN_FAMILY.sample(trials, rng)
+    return first.f(inputs[:1])[0, :, 0] / GAUSSIAN_FAMILY.R, second.g(inputs[1:])[0, :, 0] / GAUSSIAN_FAMILY.R
 
 
-def _binary_signs(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _binary_signs(inputs: Array, rng: np.random.Generator, trials: int) -> tuple[Array, Array]:
     """Signs in {0, 1}, as from a generator of bits."""
     signs = rng.integers(0, 2, (trials, 2))
     values = signs @ inputs.T / math.sqrt(2.0)
     return values[:, 0], values[:, 1]
 
 
-def _grid(pitch: Callable[[np.random.Generator, int], NDArray[Any]], shifted: bool = True) -> Product:
-    def product(inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _grid(pitch: Callable[[np.random.Generator, int], Array], shifted: bool = True) -> Product:
+    def product(inputs: Array, rng: np.random.Generator, trials: int) -> tuple[Array, Array]:
         same = np.ones(trials, dtype=bool)
         for column in inputs.T:
             width = pitch(rng, trials)
@@ -121,106 +114,64 @@ def _grid(pitch: Callable[[np.random.Generator, int], NDArray[Any]], shifted: bo
     return product
 
 
-GAUSSIAN, LAPLACIAN = GaussianFeatures(2), LaplacianBinning(2, buckets=1, signed=True)
-EXPONENTIAL, SIGNS = ExponentialTessellation(2, buckets=1, signed=True), RandomSigns(2)
-
+GAUSSIAN_FAMILY = GaussianFeatures(2)
+LAPLACIAN = LaplacianBinning(2, buckets=1, signed=True)
+EXPONENTIAL = ExponentialTessellation(2, buckets=1, signed=True)
+SIGNS = RandomSigns(2)
 CORRECT_DENSITIES: dict[str, Callable[[], Subject]] = {
     "kernel density": lambda: density_subject(densities(correct_bits)),
     **{
         type(family).__name__: functools.partial(_feature_subject, family, _signs(_of_family(family)))
-        for family in (GAUSSIAN, LAPLACIAN, EXPONENTIAL, SIGNS)
+        for family in (GAUSSIAN_FAMILY, LAPLACIAN, EXPONENTIAL, SIGNS)
     },
 }
 """Correct implementations, run through the same subjects: what the faults are faults of."""
 
+
+def _bits_of_neighbours(f: Array, rng: np.random.Generator, trials: int) -> Array:
+    """The second half of the users rounds with the uniform numbers of the first."""
+    uniform = rng.random((trials, f.size))
+    uniform[:, f.size // 2 :] = uniform[:, : f.size - f.size // 2]
+    return np.asarray(uniform < 0.5 + f / (2.0 * math.sqrt(2.0)))
+
+
+def _clipped_features(f: Array, rng: np.random.Generator, trials: int) -> Array:
+    return np.asarray(rng.random((trials, f.size)) < 0.5 + np.clip(f, -1.0, 1.0) / (2.0 * math.sqrt(2.0)))
+
+
 DENSITY_FAULTS: tuple[Fault, ...] = (
     *faults_of(
-        "kde",
-        density_subject,
-        (
-            "kde-rounds-to-sign",
-            "features are rounded to their sign",
-            "deterministic rounding seems more precise",
-            densities(lambda f, rng, trials: np.tile(f > 0, (trials, 1))),
-        ),
-        (
-            "kde-probability-without-offset",
-            "a bit is 1 with probability f/R",
-            "the +1 of (1 + f/R)/2 forgotten",
-            densities(lambda f, rng, trials: rng.random((trials, f.size)) < f / math.sqrt(2.0)),
-        ),
-        (
-            "kde-range-mismatched",
-            "users round with R = 1",
-            "cosines are in [-1, 1], times sqrt 2 they are not",
-            densities(lambda f, rng, trials: rng.random((trials, f.size)) < 0.5 + f / 2.0),
-        ),
-        (
-            "kde-range-missing",
-            "the analyzer leaves R out",
-            "half of the scaling forgotten",
-            densities(correct_bits, scale=1.0),
-        ),
-        (
-            "kde-n-mismatched",
-            "2 B - (n + 1)",
-            "the query point counted as a user",
-            densities(correct_bits, users=13),
-        ),
-        (
-            "kde-one-coin-per-run",
-            "all users round with one uniform number",
-            "a scalar draw broadcast over users",
-            densities(lambda f, rng, trials: rng.random((trials, 1)) < 0.5 + f / (2.0 * math.sqrt(2.0))),
-        ),
+        "kde", density_subject,
+        ("kde-probability-without-offset", "a bit is 1 with probability f/R", "the +1 of (1 + f/R)/2 forgotten",
+         densities(lambda f, rng, trials: rng.random((trials, f.size)) < f / math.sqrt(2.0))),
+        ("kde-range-mismatched", "users round with R = 1", "cosines are in [-1, 1], times sqrt 2 they are not",
+         densities(lambda f, rng, trials: rng.random((trials, f.size)) < 0.5 + f / 2.0)),
+        ("kde-n-mismatched", "2 B - (n + 1)", "the query point counted as a user", densities(correct_bits, users=13)),
+        ("kde-halves-round-alike", "two halves of the users share their uniform numbers", "a seed by shard",
+         densities(_bits_of_neighbours)),
+        ("kde-features-clipped", "features are clipped to [-1, 1]", "a safe range", densities(_clipped_features)),
     ),
     *faults_of(
-        "lsq-gaussian",
-        functools.partial(_feature_subject, GAUSSIAN),
-        (
-            "lsq-gaussian-bandwidth",
-            "frequencies without the factor sqrt 2",
-            "exp(-|x-y|^2) and exp(-|x-y|^2 / 2) confused",
-            _signs(_cosines(1.0, 2.0 * math.pi)),
-        ),
-        (
-            "lsq-gaussian-no-offset",
-            "no random phase",
-            "the phase seems to cancel",
-            _signs(_cosines(math.sqrt(2.0), 0.0)),
-        ),
-        (
-            "lsq-gaussian-phase-below-1",
-            "phases in [0, 1)",
-            "a uniform variable without the factor 2 pi",
-            _signs(_cosines(math.sqrt(2.0), 1.0)),
-        ),
-        (
-            "lsq-gaussian-unpaired",
-            "users and analyzer draw their own features",
-            "public randomness from two seeds",
-            _signs(_unpaired),
-        ),
+        "lsq-gaussian", functools.partial(_feature_subject, GAUSSIAN_FAMILY),
+        ("lsq-gaussian-bandwidth", "frequencies without the factor sqrt 2",
+         "exp(-|x-y|^2) and exp(-|x-y|^2 / 2) confused", _signs(_cosines(1.0, 2.0 * math.pi))),
+        ("lsq-gaussian-no-offset", "no random phase", "the phase seems to cancel",
+         _signs(_cosines(math.sqrt(2.0), 0.0))),
+        ("lsq-gaussian-phase-below-1", "phases in [0, 1)", "a uniform variable without the factor 2 pi",
+         _signs(_cosines(math.sqrt(2.0), 1.0))),
+        ("lsq-gaussian-unpaired", "users and analyzer draw their own features", "public randomness from two seeds",
+         _signs(_unpaired_features)),
     ),
     *faults_of(
-        "lsq-laplacian",
-        functools.partial(_feature_subject, LAPLACIAN),
-        (
-            "lsq-laplacian-exponential-pitch",
-            "pitches are exponential, not Gamma(2)",
-            "rahimi2007's p(delta) = delta k''(delta) without the delta",
-            _signs(_grid(lambda rng, trials: rng.exponential(1.0, trials))),
-        ),
-        (
-            "lsq-laplacian-no-shift",
-            "grids are not shifted",
-            "the shift forgotten",
-            _signs(_grid(lambda rng, trials: rng.gamma(2.0, 1.0, trials), shifted=False)),
-        ),
+        "lsq-laplacian", functools.partial(_feature_subject, LAPLACIAN),
+        ("lsq-laplacian-exponential-pitch", "pitches are exponential, not Gamma(2)",
+         "rahimi2007's p(delta) = delta k''(delta) without the delta",
+         _signs(_grid(lambda rng, trials: rng.exponential(1.0, trials)))),
+        ("lsq-laplacian-no-shift", "grids are not shifted", "the shift forgotten",
+         _signs(_grid(lambda rng, trials: rng.gamma(2.0, 1.0, trials), shifted=False))),
     ),
     *faults_of(
-        "lsq-inner-product",
-        functools.partial(_feature_subject, SIGNS),
+        "lsq-inner-product", functools.partial(_feature_subject, SIGNS),
         ("lsq-signs-of-bits", "signs in {0, 1}", "bits used as signs", _signs(_binary_signs)),
     ),
-)
+)  # fmt: skip

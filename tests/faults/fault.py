@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from dpverify.audit.subjects.bitsum import Subject
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Fault"]
+from dpverify.audit.subject import Subject
+
+__all__ = ["Array", "Fault", "Run"]
+
+Array = NDArray[Any]
+Run = Callable[[Array, np.random.Generator, int], Array]
+"""(inputs, rng, trials) -> outputs, shape (trials, columns)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Faults of user-level learners: of shared randomness, rounded answers and selections."""
+"""Faults of stable learners, statistical queries and selections."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.claims.registry import claims_named
@@ -17,11 +16,9 @@ from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.local_selection import HadamardSelection
 from protocols.user_level.statistical_queries import rounded_answer
 from tests.faults.fault import Fault
-from tests.faults.runs import Run, faults_of, subject_of
+from tests.faults.making import Array, D, Run, faults_of, subject_of
 
-__all__ = ["CORRECT_LEARNERS", "LEARNER_FAULTS", "LOCAL", "local_subject", "reported"]
-
-# Correlated sampling: what one user draws, and whether two draw the same.
+__all__ = ["CORRECT_LEARNERS", "LEARNER_FAULTS"]
 
 ERRORS = np.array([[0.02, 0.05, 0.3], [0.05, 0.03, 0.25]])
 """Two users' errors of three hypotheses, weighed at sharpness 20."""
@@ -40,13 +37,13 @@ def _sampling_subject(run: Run) -> Subject:
     )
 
 
-def _sampled(
-    clocks: Callable[[np.random.Generator, tuple[int, ...]], NDArray[Any]],
+def _raced(
+    clocks: Callable[[np.random.Generator, tuple[int, ...]], Array],
     *,
     sharpness: float = 20.0,
     shared: bool = True,
 ) -> Run:
-    def run(errors: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(errors: Array, rng: np.random.Generator, trials: int) -> Array:
         public = np.broadcast_to(clocks(rng, (trials, 1 if shared else 2, 3)), (trials, 2, 3))
         drawn = np.argmax(-sharpness * errors + public, axis=-1)
         return np.column_stack([drawn, drawn[:, 0] == drawn[:, 1]])
@@ -54,11 +51,9 @@ def _sampled(
     return run
 
 
-def _gumbel(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
+def _gumbel(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return rng.gumbel(size=shape)
 
-
-# Statistical queries: two users' answers for the means 0.31 and 0.33 on a grid of tenths, and of -0.47.
 
 MEANS = np.array([0.31, 0.33, -0.47])
 
@@ -74,7 +69,7 @@ def _answers_subject(run: Run) -> Subject:
 
 
 def _answered(answer: Callable[[float, float], float], *, shared: bool = True) -> Run:
-    def run(means: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(means: Array, rng: np.random.Generator, trials: int) -> Array:
         offsets = np.broadcast_to(rng.random((trials, 1 if shared else 3)), (trials, 3))
         found = np.array([[answer(mean, t) for mean, t in zip(means, row, strict=True)] for row in offsets.tolist()])
         tens = np.round(10 * found)
@@ -83,156 +78,122 @@ def _answered(answer: Callable[[float, float], float], *, shared: bool = True) -
     return run
 
 
-def _printed(mean: float, offset: float) -> float:
+def _as_printed(mean: float, offset: float) -> float:
     """Round as Algorithm 5 is printed, to l = floor(u) or floor(u) + 1 of I = 10."""
     return (math.floor(mean) + (offset < mean - math.floor(mean))) / 10
 
 
-# Selections.
-
-CENTRAL, LOCAL = ExponentialSelection(6, 3, 1.0), HadamardSelection(5, 1.0)
-VALUES = np.array([0, 0, 0, 1, 1, 2])
+CENTRAL_SELECTION = ExponentialSelection(6, 3, 1.0)
+HADAMARD = HadamardSelection(5, 1.0)
+CANDIDATES = np.array([0, 0, 0, 1, 1, 2])
 
 
 def _central_subject(run: Run) -> Subject:
-    law = claims_named("exponential-selection").output_law(CENTRAL, VALUES)
-    return subject_of("exponential selection", run, [Dataset("three, two and one", VALUES, {0: ("selected", law)})])
+    law = claims_named("exponential-selection").output_law(CENTRAL_SELECTION, CANDIDATES)
+    return subject_of("exponential selection", run, [Dataset("three, two and one", CANDIDATES, {0: ("selected", law)})])
 
 
-def _drawn(weight: Callable[[NDArray[Any]], NDArray[Any]]) -> Run:
-    def run(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+def _drawn(weight: Callable[[Array], Array]) -> Run:
+    def run(values: Array, rng: np.random.Generator, trials: int) -> Array:
         weights = weight(np.bincount(values, minlength=3).astype(float))
         return rng.choice(3, (trials, 1), p=weights / weights.sum())
 
     return run
 
 
-def _noisy_counts(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+def _noisy_counts(values: Array, rng: np.random.Generator, trials: int) -> Array:
     counts = np.bincount(values, minlength=3) + rng.laplace(0.0, 1.0, (trials, 3))
     return np.argmax(counts, axis=1)[:, np.newaxis]
 
 
-def local_subject(run: Run) -> Subject:
-    law = claims_named("hadamard-selection").report_law(LOCAL, 3)
+def hadamard_subject(run: Run) -> Subject:
+    law = claims_named("hadamard-selection").report_law(HADAMARD, 3)
     return subject_of("hadamard selection", run, [Dataset("value 3", np.array([3]), {0: ("report", law)})])
 
 
 def reported(flip: float, *, rows: int = 8, first: int = 0) -> Run:
-    def run(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    def run(values: Array, rng: np.random.Generator, trials: int) -> Array:
         at = rng.integers(first, rows, trials)
         flips = rng.random(trials) < flip
-        return (2 * at + (LOCAL.signs(np.full(trials, values[0]), at) ^ flips))[:, np.newaxis]
+        return (2 * at + (HADAMARD.signs(np.full(trials, values[0]), at) ^ flips))[:, np.newaxis]
 
     return run
 
 
+def _first_row_twice(values: Array, rng: np.random.Generator, trials: int) -> Array:
+    first, any_row = (reported(HADAMARD.flip_probability, rows=rows)(values, rng, trials) for rows in (1, 8))
+    return np.where(rng.random((trials, 1)) < 1 / 9, first, any_row)
+
+
 CORRECT_LEARNERS: dict[str, Callable[[], Subject]] = {
-    "stable learner": lambda: _sampling_subject(_sampled(_gumbel)),
+    "stable learner": lambda: _sampling_subject(_raced(_gumbel)),
     "statistical queries": lambda: _answers_subject(_answered(lambda mean, t: rounded_answer(mean, 10, t))),
     "exponential selection": lambda: _central_subject(_drawn(lambda counts: np.exp(counts / 2.0))),
-    "hadamard selection": lambda: local_subject(reported(LOCAL.flip_probability)),
+    "hadamard selection": lambda: hadamard_subject(reported(HADAMARD.flip_probability)),
 }
 """Correct implementations, run through the same subjects: what the faults are faults of."""
 
+
+def _rows_in_turn(values: Array, rng: np.random.Generator, trials: int) -> Array:
+    """Rows of the matrix are taken in turn: each report has its law, and the next row is known."""
+    at = (rng.integers(8) + np.arange(trials)) % 8
+    flips = rng.random(trials) < HADAMARD.flip_probability
+    return (2 * at + (HADAMARD.signs(np.full(trials, values[0]), at) ^ flips))[:, np.newaxis]
+
+
+def _hadamard_own_row_plain(values: Array, rng: np.random.Generator, trials: int) -> Array:
+    at = rng.integers(0, 8, trials)
+    flips = (rng.random(trials) < HADAMARD.flip_probability) & (at != values[0] + 1)
+    return (2 * at + (HADAMARD.signs(np.full(trials, values[0]), at) ^ flips))[:, np.newaxis]
+
+
 LEARNER_FAULTS: tuple[Fault, ...] = (
     *faults_of(
-        "stable learner",
-        _sampling_subject,
-        (
-            "learner-private-clocks",
-            "every user draws her own clocks",
-            "the public randomness is not shared, so that nothing is stable",
-            _sampled(_gumbel, shared=False),
-        ),
-        (
-            "learner-clocks-not-exponential",
-            "uniform clocks in the race",
-            "a race of the wrong clocks has other winners",
-            _sampled(lambda rng, shape: -np.log(rng.random(shape))),
-        ),
-        (
-            "learner-half-sharpness",
-            "weights exp(-gamma err / 2)",
-            "the factor of the exponential mechanism where there is no privacy to keep",
-            _sampled(_gumbel, sharpness=10.0),
-        ),
+        "stable learner", _sampling_subject,
+        ("learner-private-clocks", "every user draws her own clocks",
+         "the public randomness is not shared, so that nothing is stable", _raced(_gumbel, shared=False)),
+        ("learner-clocks-not-exponential", "uniform clocks in the race",
+         "a race of the wrong clocks has other winners", _raced(lambda rng, shape: -np.log(rng.random(shape)))),
+        ("learner-half-sharpness", "weights exp(-gamma err / 2)",
+         "the factor of the exponential mechanism where there is no privacy to keep", _raced(_gumbel, sharpness=10.0)),
     ),
     *faults_of(
-        "statistical queries",
-        _answers_subject,
-        (
-            "queries-as-printed",
-            "u instead of I u is rounded",
-            "ghazi2021, Algorithm 5, read literally",
-            _answered(_printed),
-        ),
-        (
-            "queries-nearest",
-            "answers are rounded to the nearest grid point, without an offset",
-            "stable but next to a boundary, where it never is",
-            _answered(lambda mean, t: math.floor(10 * mean + 0.5) / 10),
-        ),
-        (
-            "queries-towards-zero",
-            "int() in the place of floor",
-            "right for means that are not negative",
-            _answered(lambda mean, t: int(10 * mean + t) / 10),
-        ),
-        (
-            "queries-private-offsets",
-            "every user draws her own offset",
-            "the public randomness is not shared",
-            _answered(lambda mean, t: rounded_answer(mean, 10, t), shared=False),
-        ),
-        (
-            "queries-clipped",
-            "negative means are answered by 0",
-            "the printed grid {0, 1/I, ..., 1}",
-            _answered(lambda mean, t: max(0.0, rounded_answer(mean, 10, t))),
-        ),
+        "statistical queries", _answers_subject,
+        ("queries-as-printed", "u instead of I u is rounded", "ghazi2021, Algorithm 5, read literally",
+         _answered(_as_printed)),
+        ("queries-nearest", "answers are rounded to the nearest grid point, without an offset",
+         "stable but next to a boundary, where it never is",
+         _answered(lambda mean, t: math.floor(10 * mean + 0.5) / 10)),
+        ("queries-private-offsets", "every user draws her own offset", "the public randomness is not shared",
+         _answered(lambda mean, t: rounded_answer(mean, 10, t), shared=False)),
+        ("queries-clipped", "negative means are answered by 0", "the printed grid {0, 1/I, ..., 1}",
+         _answered(lambda mean, t: max(0.0, rounded_answer(mean, 10, t)))),
     ),
     *faults_of(
-        "exponential selection",
-        _central_subject,
-        (
-            "selection-forgotten-half",
-            "weights exp(eps c)",
-            "right for added users; a replaced one then costs 2 eps",
-            _drawn(np.exp),
-        ),
-        (
-            "selection-noisy-maximum",
-            "the largest count with Laplace noise of scale 1",
-            "another mechanism of a similar name, at twice the epsilon",
-            _noisy_counts,
-        ),
-        (
-            "selection-of-shares",
-            "weights exp(eps c / (2 n))",
-            "counts taken for shares",
-            _drawn(lambda counts: np.exp(counts / 12.0)),
-        ),
+        "exponential selection", _central_subject,
+        ("selection-forgotten-half", "weights exp(eps c)", "right for added users; a replaced one then costs 2 eps",
+         _drawn(np.exp)),
+        ("selection-noisy-maximum", "the largest count with Laplace noise of scale 1",
+         "another mechanism of a similar name, at twice the epsilon", _noisy_counts),
+        ("selection-of-shares", "weights exp(eps c / (2 n))", "counts taken for shares",
+         _drawn(lambda counts: np.exp(counts / 12.0))),
     ),
     *faults_of(
-        "hadamard selection",
-        local_subject,
-        (
-            "hadamard-flips-10-percent-rarer",
-            "flips with 0.9 / (1 + e^eps)",
-            "a rounded constant: epsilon is 1.12 instead of 1",
-            reported(0.9 * LOCAL.flip_probability),
-        ),
-        (
-            "hadamard-rows-of-the-candidates",
-            "rows among the candidates and not all K",
-            "columns of a part of the matrix are not balanced",
-            reported(LOCAL.flip_probability, rows=5),
-        ),
-        (
-            "hadamard-without-first-row",
-            "the row of ones is left out as it says nothing",
-            "then estimates are biased and the law is another",
-            reported(LOCAL.flip_probability, first=1),
-        ),
+        "hadamard selection", hadamard_subject,
+        ("hadamard-flips-10-percent-rarer", "flips with 0.9 / (1 + e^eps)",
+         "a rounded constant: epsilon is 1.12 instead of 1", reported(0.9 * HADAMARD.flip_probability)),
+        ("hadamard-rows-of-the-candidates", "rows among the candidates and not all K",
+         "columns of a part of the matrix are not balanced", reported(HADAMARD.flip_probability, rows=5)),
+        ("hadamard-without-first-row", "the row of ones is left out as it says nothing",
+         "then estimates are biased and the law is another", reported(HADAMARD.flip_probability, first=1)),
+        ("hadamard-own-row-plain", "the row of the value itself is never flipped", "an exception for the diagonal",
+         _hadamard_own_row_plain),
+        ("hadamard-first-row-twice", "the first row is drawn twice as often", "a modulus of 9",
+         _first_row_twice),
     ),
-)
+    *faults_of(
+        "hadamard selection", hadamard_subject,
+        ("hadamard-rows-in-turn", "rows are taken in turn", "a counter for a random row", _rows_in_turn),
+        by=D,
+    ),
+)  # fmt: skip

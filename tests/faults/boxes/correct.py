@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpverify.audit.running.target import Target
-from tests.faults.black_box import UNIT, Pair, Run
-from tests.faults.box_noise import laplace, normal
+from tests.faults.boxes.black_box import UNIT, Pair, Run
+from tests.faults.boxes.noise import laplace, normal
 
 __all__ = ["CORRECT_BOXES", "CorrectBox"]
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.audit.running.target import Target
+from tests.faults.fault import Run
 
 __all__ = ["UNIT", "BlackBox", "Pair", "Run", "box"]
 
-Run = Callable[[NDArray[Any], np.random.Generator, int], NDArray[Any]]
-"""(input, rng, trials) -> outputs, shape (trials, *shape)."""
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
 UNIT: Pair = (np.array([1.0, 0.0, 0.0]), np.zeros(3))
@@ -128,6 +127,8 @@ def box(
     reason: str,
     run: Run,
     sign: Callable[[NDArray[Any]], Any],
+    columns: int = 0,
     **options: Any,
 ) -> BlackBox:
-    return BlackBox(kind, name, wrong, reason, run, sign, **options)
+    """Return a row of a table: outputs are numbers, or rows of so many columns."""
+    return BlackBox(kind, f"box-{name}", wrong, reason, run, sign, **{"shape": (columns,) if columns else ()} | options)
