@@ -7,14 +7,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Protocol, Unpack
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.results import POWER, checked, conforms, independent, with_fault
+from dpverify.audit.results import (
+    POWER,
+    Generators,
+    checked,
+    conforms,
+    further_results,
+    further_tests,
+    independent,
+    with_fault,
+)
 from dpverify.audit.running.calls import COMPARED, Calls
 from dpverify.audit.running.counted import CountedDataset, CountedOutputs, CountedPair
 from dpverify.audit.running.packed import PackedOutputs
@@ -22,7 +30,6 @@ from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.watching import WATCHED, watched
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject, narrowed
-from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.bounds.lower_bound import counted_privacy
@@ -34,7 +41,7 @@ from dpverify.statistics.order.structure import repeated_outputs
 from dpverify.statistics.power import g_test_power, trials_for
 from protocols.validation import check_real
 
-__all__ = ["POWER", "AuditTest", "audit", "trials_needed"]
+__all__ = ["POWER", "audit", "trials_needed"]
 
 _LARGER = 3.0
 """How much larger the fault is that the coordinates' product shows."""
@@ -91,7 +98,7 @@ def audit(
     how = AuditOptions(**options)
     level, detect, seed = how.level, how.detect, how.seed
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
-    further: Mapping[str, AuditTest] = registered(Group.AUDIT_TESTS)
+    further = further_tests()
     seen = CountedOutputs(subject, None if claim is None else claim[0], how.trials, all_kept=bool(further))
     with closing(how.rounds(subject.target, [dataset.inputs for dataset in subject.datasets])) as drawn:
         for outputs in batched(drawn):
@@ -127,9 +134,7 @@ def audit(
             results += _privacy(where, compared, claim, generators, each, detect)
     if subject.messages is not None:
         results += watched(subject.messages, next(generators), how.trials, each)
-    for test in further.values():
-        for dataset, columns in zip(subject.datasets, seen.kept, strict=True):
-            results += test(dataset, columns, next(generators), level=each, detect=detect)
+    results += further_results(subject.datasets, seen.kept, slice(None), generators, each, detect)
     decided = decide(results, level, power=POWER)
     violated = any(result.verdict is Verdict.VIOLATES for result in decided)
     return AuditReport(
@@ -146,33 +151,6 @@ def audit(
             *(subject.diagnose(seen.kept) if violated and subject.diagnose is not None else ()),
         ),
     )
-
-
-class AuditTest(Protocol):
-    """What a package may add to every audit, in the entry points `dpverify.audit_tests`."""
-
-    def __call__(
-        self, dataset: Dataset, outputs: NDArray[np.float64], rng: np.random.Generator, *, level: float, detect: float
-    ) -> Sequence[AuditResult]:
-        """Return results on the outputs of one dataset, shape (trials, columns), each with a valid p-value.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            Its inputs, and the exact laws of the columns.
-        outputs : ndarray, shape (trials, columns)
-            What the target returned.
-        rng : numpy.random.Generator
-            Of the test's own randomness.
-        level : float
-            What the p-value must be able to fall below: about the level of one test.
-        detect : float
-            The relative size of the fault to state the power against.
-        """
-        ...
-
-
-Generators = Iterator[np.random.Generator]
 
 
 def _conformance(counted: CountedDataset, generators: Generators, level: float, detect: float) -> Iterator[AuditResult]:

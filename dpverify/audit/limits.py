@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Limits", "Look"]
+__all__ = ["ELSEWHERE", "Limits", "Look"]
+
+ELSEWHERE = "by a test of another package"
+"""What is said of a look that is not ours."""
 
 
 @dataclass(frozen=True)

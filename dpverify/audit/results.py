@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.subject import narrowed
+from dpverify.audit.running.packed import PackedOutputs
+from dpverify.audit.subject import Dataset, narrowed
+from dpverify.claims.registry import Group, registered
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.bounds.rare import rare_events
@@ -21,7 +23,18 @@ from dpverify.statistics.instances import SideCounts
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.power import g_test_power
 
-__all__ = ["CONTROL", "POWER", "checked", "conforms", "independent", "with_fault"]
+__all__ = [
+    "CONTROL",
+    "POWER",
+    "AuditTest",
+    "Generators",
+    "checked",
+    "conforms",
+    "further_results",
+    "further_tests",
+    "independent",
+    "with_fault",
+]
 
 POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
@@ -30,6 +43,8 @@ CONTROL = 499
 _RARE = 0.2
 """The share of a conformance test's level that single outcomes and far tails have."""
 _CONTROL_LEVEL = 4.0 / (CONTROL + 1)
+
+Generators = Iterator[np.random.Generator]
 
 
 def conforms(
@@ -87,6 +102,49 @@ def independent(counts: SideCounts, where: str, level: float) -> Iterator[AuditR
             f"{what} in {100 * min(1.0, off):.2g} % of the runs more or less",
             POWER if off < 0.5 else 0.0,
         )
+
+
+class AuditTest(Protocol):
+    """What a package may add to every audit, in the entry points `dpverify.audit_tests`."""
+
+    def __call__(
+        self, dataset: Dataset, outputs: NDArray[np.float64], rng: np.random.Generator, *, level: float, detect: float
+    ) -> Sequence[AuditResult]:
+        """Return results on the outputs of one dataset, shape (trials, columns), each with a valid p-value.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Its inputs, and the exact laws of the columns; none for a black box.
+        outputs : ndarray, shape (trials, columns)
+            What the target returned; of a black box the numbers in each output, 0 where it has fewer.
+        rng : numpy.random.Generator
+            Of the test's own randomness.
+        level : float
+            What the p-value must be able to fall below: about the level of one test.
+        detect : float
+            The relative size of the fault to state the power against.
+        """
+        ...
+
+
+def further_tests() -> Mapping[str, AuditTest]:
+    """Return the tests that other packages add, by name."""
+    return registered(Group.AUDIT_TESTS)
+
+
+def further_results(
+    datasets: Sequence[Dataset],
+    outputs: PackedOutputs,
+    columns: slice,
+    generators: Generators,
+    level: float,
+    detect: float,
+) -> Iterator[AuditResult]:
+    """Yield the results of other packages' tests on some columns of the outputs on every dataset."""
+    for test in further_tests().values():
+        for place, dataset in enumerate(datasets):
+            yield from test(dataset, outputs.part(place, columns), next(generators), level=level, detect=detect)
 
 
 def with_fault(result: AuditResult, fault: str, power: float) -> AuditResult:

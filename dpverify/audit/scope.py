@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpverify.audit.limits import Limits, Look
+from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.running.calls import COMPARED
 from dpverify.audit.subject import Subject
 from dpverify.statistics.family import AuditResult
@@ -56,7 +56,7 @@ def scope(subject: Subject, results: Sequence[AuditResult], trials: int) -> Limi
     looks: dict[tuple[str, str], list[str]] = {}
     for result in results:
         name = max((begin for begin in _ASPECTS if result.check.startswith(begin)), key=len, default="")
-        aspect, where = _ASPECTS.get(name, (result.check, "by a test of another package"))
+        aspect, where = _ASPECTS.get(name, (result.check, ELSEWHERE))
         faults = looks.setdefault((aspect, where), [])
         strong = result.power is not None and result.power >= 0.5
         if result.fault and strong and result.fault not in faults:

@@ -32,7 +32,7 @@ class Group(StrEnum):
     MECHANISMS = "dpverify.mechanisms"
     """Classes of `MechanismClaims`."""
     AUDIT_TESTS = "dpverify.audit_tests"
-    """Functions that are an `dpverify.audit.engine.AuditTest`."""
+    """Functions that are an `dpverify.audit.results.AuditTest`."""
 
 
 _TWINS = (Group.BITSUMS, Group.MECHANISMS, Group.KERNELS)

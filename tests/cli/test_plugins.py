@@ -113,6 +113,18 @@ def test_a_bitsum_is_audited_with_the_further_test(site: Path, shell: Shell) -> 
     assert checks["support of estimate, no ones"] == "violates"
 
 
+def test_a_further_test_reaches_black_boxes(site: Path, shell: Shell) -> None:
+    marked = "def target(inputs, rng):\n    return 1234.5 if inputs[0] else 0.0\n"
+    (site / "marked.py").write_text(marked, encoding="utf-8")
+    words = ["audit", "mechanism", "--target", "marked:target", "--input", "0", "--neighbour", "1", "--trials", "500"]
+    report = shell.json(*words, status=1)
+    checks = {result["check"]: result["verdict"] for result in report["results"]}
+    assert (checks["marks, input 0"], checks["marks, input 1"]) == ("consistent", "violates")
+    assert {"aspect": "marks, input 1", "where": "by a test of another package", "fault": "a mark"} in report["limits"][
+        "tested"
+    ]
+
+
 def test_a_mechanism_is_accounted_and_audited(shell: Shell) -> None:
     found = shell.json("account", "truth", "--probability", "0.75", "--delta", "0", "--instances", "2")
     assert found["epsilon"]["lower"] <= 2.1972245773362196 <= found["epsilon"]["upper"]

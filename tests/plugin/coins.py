@@ -162,3 +162,12 @@ def support(
         check = f"support of {name}, {dataset.name}"
         results.append(AuditResult(check, p_value, len(outputs), "exact", evidence, "an impossible output", 1.0))
     return results
+
+
+def marks(
+    dataset: Dataset, outputs: NDArray[np.float64], rng: np.random.Generator, *, level: float, detect: float
+) -> list[AuditResult]:
+    """Refute outputs that hold a mark which no honest run leaves: it needs no law, so black boxes have it, too."""
+    marked = int((outputs == 1234.5).any(axis=1).sum())
+    evidence = f"{marked} of {len(outputs)} outputs are marked"
+    return [AuditResult(f"marks, {dataset.name}", float(not marked), len(outputs), "exact", evidence, "a mark", 1.0)]

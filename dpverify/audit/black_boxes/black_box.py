@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -16,13 +17,15 @@ from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
 from dpverify.audit.black_boxes.sequential import StagedBets
 from dpverify.audit.black_boxes.tried import held_out
-from dpverify.audit.limits import Limits, Look
+from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
-from dpverify.audit.results import POWER
+from dpverify.audit.results import POWER, further_results, further_tests
 from dpverify.audit.running.calls import COMPARED, Calls
 from dpverify.audit.running.outputs import RowTarget, Samplers, WidthTarget
-from dpverify.audit.running.runner import Trials, run
+from dpverify.audit.running.packed import PackedOutputs
+from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
+from dpverify.audit.subject import Dataset
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.family import AuditResult, decide
 from protocols.validation import check_probability, check_real
@@ -30,6 +33,8 @@ from protocols.validation import check_probability, check_real
 __all__ = ["audit_mechanism"]
 
 _ORDERS = (2.0, 4.0, 8.0, 16.0)
+_STREAM = 2**35
+"""Where the generators of other packages' tests begin, behind those of any dataset."""
 _PROBED = 50
 """Runs on each input that show how many numbers an output holds."""
 _CLAIM_SHARE = 0.75
@@ -127,7 +132,7 @@ def audit_mechanism(
     bets = None
     if anytime and budget is not None:
         bets = StagedBets(places, budget.epsilon, budget.delta, level=family_level, detect=how.detect, seed=how.seed)
-    shown = _Shown(pairs, places, len(datasets), None if budget is None else budget.epsilon, at, how, family_level)
+    shown = _Shown(pairs, places, datasets, None if budget is None else budget.epsilon, at, how, family_level)
     with closing(how.rounds(read, datasets)) as drawn:
         for outputs in batched(drawn if bets is None else _until_refuted(drawn, bets)):
             if bets is None or bets.refuted_after is None:
@@ -152,7 +157,7 @@ class _Shown:
         self,
         pairs: Sequence[InputPair],
         places: Sequence[tuple[int, int]],
-        inputs: int,
+        inputs: Sequence[NDArray[Any]],
         epsilon: float | None,
         delta: float,
         how: AuditOptions,
@@ -163,13 +168,16 @@ class _Shown:
         # A pass needs the confidence 0.95.
         upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
         self.confidence = 1.0 - claim - upper
-        self.each = (family_level - claim) / (len(pairs) + Calls.TESTS * inputs)
+        self.each = (family_level - claim) / (len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs))
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "detect": how.detect, "seed": how.seed}
         both: dict[str, Any] = {"level": claim / len(pairs), "upper": upper / len(pairs)}
         single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
         self.single = [Examination(how.trials, **given, **both, check=f"{single}, {pair.name}") for pair in pairs]
         self.double = [TwoCalls(how.trials, **given, level=self.each, check=f"{double}, {pair.name}") for pair in pairs]
-        self.calls = [Calls(f"input {place}", how.seed) for place in range(inputs)]
+        self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
+        self._kept = PackedOutputs(len(inputs)) if further_tests() else None
+        self._how = how
+        self.calls = [Calls(dataset.name, how.seed) for dataset in self._datasets]
 
     def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
         """Look at more outputs, shape (runs, columns), as many on every input."""
@@ -178,6 +186,16 @@ class _Shown:
             double.update(outputs[first], outputs[second])
         for calls, rows in zip(self.calls, outputs, strict=True):
             calls.update(rows)
+        if self._kept is not None:
+            self._kept.update(outputs)
+
+    def further(self) -> list[AuditResult]:
+        """Return the results of other packages' tests, which see the numbers in the outputs."""
+        if self._kept is None:
+            return []
+        generators = (block_generator(self._how.seed, _STREAM, index) for index in itertools.count())
+        numbers = slice(1, None)
+        return list(further_results(self._datasets, self._kept, numbers, generators, self.each, self._how.detect))
 
 
 def _refuted(
@@ -223,15 +241,16 @@ def _report(
     epsilon = None if budget is None else budget.epsilon
     found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
     calls = [result for one in shown.calls for result in one.results(shown.each)]
+    further = shown.further()
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
         None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-        decide([*(one.result for one in found), *together, *calls], family_level, power=POWER),
+        decide([*(one.result for one in found), *together, *calls, *further], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(pairs, found, calls, how, epsilon, delta, resolution),
+        limits=_limits(pairs, found, calls, further, how, epsilon, delta, resolution),
         diagnosis=_diagnosis(best, all(one.constant for one in shown.calls)),
         delta=delta,
         epsilon_lower=best.epsilon_lower,
@@ -273,6 +292,7 @@ def _limits(
     pairs: Sequence[InputPair],
     found: Sequence[Examined],
     calls: Sequence[AuditResult],
+    further: Sequence[AuditResult],
     how: AuditOptions,
     epsilon: float | None,
     delta: float,
@@ -288,6 +308,7 @@ def _limits(
     if least is not None:
         tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))
     tested += [Look("calls", fault) for fault in dict.fromkeys(result.fault for result in calls if result.fault)]
+    tested += [Look(result.check, ELSEWHERE, result.fault) for result in further]
     missing = [
         "inputs other than these",
         "events that were not tried; no audit of a black box can exclude them",
