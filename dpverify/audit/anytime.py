@@ -66,11 +66,11 @@ class AnytimeReport(AuditReport):
 class _Conformance:
     """One column of one dataset against its law."""
 
-    def __init__(self, place: int, dataset: Dataset, column: int, most_trials: int, detect: float) -> None:
+    def __init__(self, place: int, dataset: Dataset, column: int, trials: int, detect: float) -> None:
         name, law = dataset.laws[column]
         self.check = f"conformance of {name}, {dataset.name}, anytime"
         self._at = place, column
-        self._process = ConformanceProcess(choose_bins(law, most_trials))
+        self._process = ConformanceProcess(choose_bins(law, trials))
         self._other = narrowed(law, detect)
 
     def update(self, outputs: Outputs) -> float:
@@ -131,9 +131,9 @@ def _betting_power(bets: Bets, fault: float, trials: int, level: float, rng: np.
 
 
 def _privacy(
-    subject: Subject, claim: Budget, most_trials: int, level: float, detect: float, rng: np.random.Generator
+    subject: Subject, claim: Budget, trials: int, level: float, detect: float, rng: np.random.Generator
 ) -> Iterator[_Privacy]:
-    """Yield the tests of a claim, each for the smallest fault that `most_trials` show; the asked one if they show none.
+    """Yield the tests of a claim, each for the smallest fault that `trials` show; the asked one if they show none.
 
     Conformance answers for what is smaller: outputs of the claimed law have the law's privacy.
     """
@@ -148,14 +148,14 @@ def _privacy(
         else:
             continue
         try:
-            events = likelihood_ratio_events(*laws, claim.epsilon, most_trials)
+            events = likelihood_ratio_events(*laws, claim.epsilon, trials)
         except ValueError:
             continue  # the same law for both: nothing to tell them apart by
         # The bets are those that see the asked fault first; bets on a larger one would see that one sooner.
         asked = detect * max(claim.epsilon, 0.1)
         bets = kelly_bets(events, claim.epsilon, claim.delta, claim.epsilon + asked)
         faults = [claim.epsilon + asked * 2**doubling for doubling in range(7)]
-        shown = (fault for fault in faults if _betting_power(bets, fault, most_trials, level, rng) >= _PLANNED_POWER)
+        shown = (fault for fault in faults if _betting_power(bets, fault, trials, level, rng) >= _PLANNED_POWER)
         where = f"{name}, {first.name} against {second.name}"
         yield _Privacy(where, (pair.first, pair.second), columns, bets, next(shown, faults[0]), level)
 
