@@ -77,8 +77,8 @@ class RandomizedResponsePair(Pair):
     ----------
     users : int
         n >= 1; at most 512 if `ones` is omitted, and 4096 unless it is 0.
-    p : int, float, Fraction, Decimal or decimal string
-        Flip probability in (0, 1/2).
+    flip_probability : int, float, Fraction, Decimal or decimal string
+        p, in (0, 1/2).
     ones : int, optional
         The number of ones among the other n - 1 users. The divergence depends on it, and its largest is at neither end
         in general: when omitted, it is the largest over all datasets.
@@ -98,7 +98,7 @@ class RandomizedResponsePair(Pair):
     """
 
     users: int
-    p: Number
+    flip_probability: Number
     ones: int | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class RandomizedResponsePair(Pair):
             check_integer("ones", self.ones, low=0, high=self.users - 1)
         if self.ones:
             check_integer("users", self.users, high=_MOST_CONVOLVED_USERS)
-        check_number("p", self.p, 0.0, 0.5)
+        check_number("flip_probability", self.flip_probability, 0.0, 0.5)
 
     @property
     def dataset(self) -> str:  # noqa: D102
@@ -122,7 +122,7 @@ class RandomizedResponsePair(Pair):
         return f"if {self.ones:,} of the {others:,} others hold a 1" if others else "a report alone"
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        p = as_ball(self.p)
+        p = as_ball(self.flip_probability)
         if self.ones == 0:
             return self._by_tails(p, epsilon, direction)
         tried = range(self.users) if self.ones is None else (self.ones,)
@@ -324,31 +324,30 @@ def _negative_binomial(shape: arb, p: arb, size: int) -> list[arb]:
 
 @dataclass(frozen=True)
 class DiscreteLaplacePair(Pair):
-    """Discrete Laplace noise with pmf proportional to `e^(-rate |z|)` on a sum of sensitivity 1.
+    """Discrete Laplace noise with pmf proportional to `p^|z|` on a sum of sensitivity 1.
 
     Parameters
     ----------
-    rate : int, float, Fraction, Decimal or decimal string
-        In (0, inf): the largest privacy loss.
+    p : int, float, Fraction, Decimal or decimal string
+        In (0, 1): `e^(-epsilon)` for the largest privacy loss epsilon.
 
     Examples
     --------
     >>> from dpverify import hockey_stick
-    >>> hockey_stick(DiscreteLaplacePair("0.5"), "0.3", digits=6).text
-    '[0.112833 +/- 2.66e-7]'
+    >>> hockey_stick(DiscreteLaplacePair("0.6"), "0.3", digits=6).text
+    '[0.118803 +/- 5.29e-8]'
     """
 
-    rate: Number
+    p: Number
 
     def __post_init__(self) -> None:
-        check_number("rate", self.rate, 0.0)
+        check_number("p", self.p, 0.0, 1.0)
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
-        # The loss is +rate with probability 1/(1+q) and -rate with probability q/(1+q), in both directions.
-        rate = as_ball(self.rate)
-        q = (-rate).exp()
-        gain, drop = (_positive_part(-(epsilon - loss).expm1()) for loss in (rate, -rate))
-        return (gain + q * drop) / (1 + q)
+        # The loss is -ln p with probability 1/(1+p) and ln p with probability p/(1+p), in both directions.
+        p = as_ball(self.p)
+        gain, drop = (_positive_part(-(epsilon - loss).expm1()) for loss in (-p.log(), p.log()))
+        return (gain + p * drop) / (1 + p)
 
 
 @dataclass(frozen=True)

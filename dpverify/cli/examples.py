@@ -78,7 +78,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "certify 3nb": ("certify 3nb --epsilon 0.5 --p 0.9 --flood-shape 10 --flood-p 0.5",),
     "certify poisson": ("certify poisson --epsilon 0.5 --mean 100",),
     "certify pure": ("certify pure --epsilon 0.5 --p 0.9 --flood-shape 10 --flood-p 0.5",),
-    "certify central-discrete-laplace": ("certify central-discrete-laplace --epsilon 0.5 --rate 1",),
+    "certify central-discrete-laplace": ("certify central-discrete-laplace --epsilon 0.5 --p 0.4",),
     "certify central-gaussian": ("certify central-gaussian --epsilon 0.5 --sigma 2",),
     "certify local-rr": ("certify local-rr --epsilon 0.5 --flip-probability 0.25",),
     "certify rr-mean": ("certify rr-mean --epsilon 0.5 --report-epsilon 1",),

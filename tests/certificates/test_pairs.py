@@ -174,15 +174,15 @@ def test_three_nb_up_is_exactly_zero_beyond_its_largest_loss():
 
 @BOTH
 @EPSILONS
-@pytest.mark.parametrize("rate", ["0.4", "1.1"])
-def test_discrete_laplace(rate, epsilon, direction):
-    scale = mpmath.tanh(mpf(rate) / 2)
-    law = {z: scale * mpmath.exp(-mpf(rate) * abs(z)) for z in range(-350, 351)}
+@pytest.mark.parametrize("p", ["0.67", "0.33"])
+def test_discrete_laplace(p, epsilon, direction):
+    scale = (1 - mpf(p)) / (1 + mpf(p))
+    law = {z: scale * mpf(p) ** abs(z) for z in range(-350, 351)}
     truth = direct(shifted(law), law, epsilon, direction)
-    if mpf(epsilon) >= mpf(rate):
-        assert hockey_stick(DiscreteLaplacePair(rate), epsilon, direction).upper <= 1e-300
+    if mpf(epsilon) >= -mpmath.log(mpf(p)):
+        assert hockey_stick(DiscreteLaplacePair(p), epsilon, direction).upper <= 1e-300
     else:
-        agrees(DiscreteLaplacePair(rate), epsilon, direction, truth)
+        agrees(DiscreteLaplacePair(p), epsilon, direction, truth)
 
 
 @BOTH
@@ -230,13 +230,13 @@ def test_flipping_every_bit_swaps_the_directions(users, p, epsilon, direction):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: RandomizedResponsePair(10, 0.5), r"p=0.5 must be .* \(0, 0.5\)"),
+        (lambda: RandomizedResponsePair(10, 0.5), r"flip_probability=0.5 must be .* \(0, 0.5\)"),
         (lambda: RandomizedResponsePair(10, 0.1, 10), r"ones=10 must be"),
         (lambda: RandomizedResponsePair(10**6, 0.1, 10), r"users=1000000 must be"),
         (lambda: RandomizedResponsePair(513, 0.1), r"users=513 must be at most 512 unless ones is given"),
         (lambda: NegativeBinomialPair(0, 0.5), r"shape=0 must be"),
         (lambda: ThreeNBPair(0.5, 1, 1), r"flood_p=1 must be"),
-        (lambda: DiscreteLaplacePair("x"), r"rate='x' must be"),
+        (lambda: DiscreteLaplacePair("x"), r"p='x' must be"),
         (lambda: GaussianPair(math.inf), r"sigma=inf must be"),
     ],
 )

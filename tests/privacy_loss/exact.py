@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from dpverify.certificates.rationals import RationalInterval, compose_rational
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
+_DIGITS = Context(prec=60)
 RationalPair = tuple[list[Fraction], list[Fraction]]
 
 
@@ -33,3 +35,8 @@ def rational_pairs(draw: st.DrawFn, max_size: int = 8) -> RationalPair:
     size = draw(st.integers(1, max_size))
     weights = st.lists(st.integers(0, 40), min_size=size, max_size=size).filter(any)
     return normalised(draw(weights)), normalised(draw(weights))
+
+
+def decay(rate: float) -> Decimal:
+    """Return `e^(-rate)` to sixty digits, from above: its loss is not above the rate."""
+    return Decimal(-rate).exp(_DIGITS).next_plus(_DIGITS)

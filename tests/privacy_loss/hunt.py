@@ -36,7 +36,7 @@ from tests.privacy_loss.balls import (
     reversed_pair,
     shifted,
 )
-from tests.privacy_loss.exact import RationalPair
+from tests.privacy_loss.exact import RationalPair, decay
 
 LEAST = 1e-110
 """Masses of infinite laws are listed down to this."""
@@ -124,10 +124,10 @@ def three_nb(rng: np.random.Generator) -> Iterator[Question]:
 
 
 def two_points(rng: np.random.Generator) -> Iterator[Question]:
-    rate = log_uniform(rng, 1e-6, 800.0)
-    yield from by_arb(pairs.discrete_laplace(rate), DiscreteLaplacePair(rate), f"dlap {rate=}")
+    rate = log_uniform(rng, 1e-6, 700.0)
+    yield from by_arb(pairs.discrete_laplace(rate), DiscreteLaplacePair(decay(rate)), f"dlap {rate=}")
     shown = two_valued(Interval(rate * (1.0 - 1e-9), rate * (1.0 + 1e-9)))
-    yield from by_arb(pairs.Directions(shown, shown), DiscreteLaplacePair(rate), f"two-valued {rate=}")
+    yield from by_arb(pairs.Directions(shown, shown), DiscreteLaplacePair(decay(rate)), f"two-valued {rate=}")
 
 
 def noisy(found: pairs.Directions, masses: list[arb], where: str, *, below: bool = False) -> Iterator[Question]:

@@ -21,6 +21,7 @@ from dpverify.privacy_loss.losses.pairs import two_valued
 from dpverify.privacy_loss.losses.renyi import renyi_divergence
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.product import delta_of_two, product
+from tests.privacy_loss.exact import decay
 
 CUT: dict[str, Callable[[float], tuple[PrivacyLossDistribution, ...]]] = {
     "negative binomial": lambda tail: pairs.negative_binomial(30.0, 0.6, tail),
@@ -140,7 +141,7 @@ def test_two_valued_charges_the_width_of_its_loss() -> None:
         for low, high in ((rate, rate * 1.02), (rate * 0.98, rate)):
             found = two_valued(Interval(low, high))
             for epsilon in (0.0, 0.5 * rate, 0.97 * rate, 0.999 * rate, 1.01 * rate):
-                exact = hockey_stick(DiscreteLaplacePair(rate), epsilon)
+                exact = hockey_stick(DiscreteLaplacePair(decay(rate)), epsilon)
                 assert found.delta(epsilon).lower <= exact.upper
                 assert exact.lower <= found.delta(epsilon).upper
 

@@ -142,14 +142,14 @@ def certify_pure(
 @certify.command("central-discrete-laplace")
 def certify_discrete_laplace(
     epsilon: Epsilon,
-    rate: Annotated[str, exact(within="(0, inf)", help="The noise's pmf is proportional to exp(-rate |z|), in {}.")],
+    p: Annotated[str, exact(within="(0, 1)", help="The noise's pmf is proportional to p^|z|, in {}.")],
     digits: Digits = 15,
     direction: Toward = "up",
 ) -> None:
     """Discrete Laplace noise on a sum."""
     from dpverify.certificates.pairs import DiscreteLaplacePair
 
-    _print_enclosure(DiscreteLaplacePair(rate), epsilon, digits, direction)
+    _print_enclosure(DiscreteLaplacePair(p), epsilon, digits, direction)
 
 
 @certify.command("central-gaussian")

@@ -22,7 +22,7 @@ from dpverify.certificates.pairs import (
 )
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses import pairs
-from tests.privacy_loss.exact import truth
+from tests.privacy_loss.exact import decay, truth
 
 EPSILONS = st.floats(-2, 3)
 
@@ -62,7 +62,7 @@ def test_three_nb(p: float, flood_shape: float, flood_p: float, epsilon: float) 
 
 @given(st.floats(0.01, 4), EPSILONS)
 def test_discrete_laplace(rate: float, epsilon: float) -> None:
-    check(pairs.discrete_laplace(rate), DiscreteLaplacePair(rate), epsilon)
+    check(pairs.discrete_laplace(rate), DiscreteLaplacePair(decay(rate)), epsilon)
 
 
 def direct(pmf: list, epsilon: float, *, up: bool) -> mp.mpf:
