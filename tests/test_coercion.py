@@ -31,16 +31,16 @@ def test_a_theorem_may_be_its_word() -> None:
         slack = 0.0 if theorem is CompositionTheorem.BASIC else 1e-6
         expected = compose(theorem, 0.1, 1e-9, 10, delta_slack=slack)
         assert compose(theorem.value.title(), 0.1, 1e-9, 10, delta_slack=np.float64(slack)) == expected
-        found = per_instance_budget(PAIR, np.int64(10), theorem=theorem.value)  # type: ignore[arg-type]
-        assert found == per_instance_budget(BUDGET, 10, theorem=theorem)
-        assert found.theorem is theorem
+        found = per_instance_budget(PAIR, np.int64(10), composition=theorem.value)  # type: ignore[arg-type]
+        assert found == per_instance_budget(BUDGET, 10, composition=theorem)
+        assert found.composition is theorem
 
 
 def test_a_share_may_be_any_number() -> None:
-    shares: list[Any] = ["0.25", 0.25, np.float32(0.25)]
-    assert len({per_instance_budget(PAIR, 3, theorem="optimal", delta_split=share) for share in shares}) == 1
-    with pytest.raises(ValueError, match="delta_split='x' must be a finite number"):
-        per_instance_budget(PAIR, 3, theorem="optimal", delta_split="x")
+    shares: list[Any] = ["6.103515625e-5", 2.0**-14, np.float32(2.0**-14)]
+    assert len({per_instance_budget(PAIR, 3, composition="optimal", delta_slack=share) for share in shares}) == 1
+    with pytest.raises(ValueError, match="delta_slack='x' must be a finite number"):
+        per_instance_budget(PAIR, 3, composition="optimal", delta_slack="x")
 
 
 def test_plans_take_pairs_and_scalars_and_give_plain_json() -> None:

@@ -201,7 +201,7 @@ def test_a_result_shows_itself_in_all_ways(name: str) -> None:
         dpverify.largest_epsilon0(0.5, users=1000, delta=1e-6),
         hockey_stick(GaussianPair("2"), "0.3"),
         manipulation(LOCAL, 2),
-        per_instance_budget(BUDGET, 10, theorem="basic"),
+        per_instance_budget(BUDGET, 10, composition="basic"),
         dpverify.theorems()[0],
     ],
     ids=lambda value: type(value).__name__,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_share, compose, named
+from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_slack, compose, named
 from dpverify.digits import unrounded
 from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
@@ -33,9 +33,9 @@ class _Inversion:
     """(epsilon, instances, sparsity, delta_slack) -> where to start the search for epsilon0: speed only."""
 
 
-def _within(theorem: CompositionTheorem) -> Callable[[float, int, int, float, float], bool]:
+def _within(composition: CompositionTheorem) -> Callable[[float, int, int, float, float], bool]:
     def within(epsilon0: float, instances: int, sparsity: int, delta_slack: float, epsilon: float) -> bool:
-        return bool(THEOREMS[theorem].epsilon(epsilon0, instances, sparsity, delta_slack) <= epsilon)
+        return bool(THEOREMS[composition].epsilon(epsilon0, instances, sparsity, delta_slack) <= epsilon)
 
     return within
 
@@ -91,7 +91,7 @@ class PerInstanceBudget:
         Privacy parameters of each mechanism, in nats; delta0 = 0 asks for pure differential privacy.
     delta_slack : float
         delta', the part of the budget's delta that the composition theorem spends.
-    theorem : CompositionTheorem
+    composition : CompositionTheorem
         The theorem that was inverted.
     instances, sparsity : int
         I and S, as in `compose`.
@@ -102,7 +102,7 @@ class PerInstanceBudget:
     epsilon0: float
     delta0: float
     delta_slack: float
-    theorem: CompositionTheorem
+    composition: CompositionTheorem
     instances: int
     sparsity: int
     budget: Budget
@@ -110,7 +110,7 @@ class PerInstanceBudget:
     def composed(self) -> tuple[float, float]:
         """Return `compose` of these parameters: (epsilon, delta), within the budget."""
         return compose(
-            self.theorem,
+            self.composition,
             self.epsilon0,
             self.delta0,
             self.instances,
@@ -124,7 +124,7 @@ class PerInstanceBudget:
             "epsilon0": self.epsilon0,
             "delta0": self.delta0,
             "delta_slack": self.delta_slack,
-            "theorem": self.theorem.value,
+            "composition": self.composition.value,
             "instances": self.instances,
             "sparsity": self.sparsity,
             "budget": self.budget.to_dict(),
@@ -136,8 +136,8 @@ def per_instance_budget(
     instances: int,
     *,
     sparsity: int = 1,
-    theorem: CompositionTheorem | str,
-    delta_split: Number | None = None,
+    composition: CompositionTheorem | str,
+    delta_slack: Number | None = None,
 ) -> PerInstanceBudget:
     """Return the largest per-mechanism parameters whose composition stays within a budget.
 
@@ -149,12 +149,12 @@ def per_instance_budget(
         I, at least 1.
     sparsity : int
         S, at least 1, as in `compose`.
-    theorem : CompositionTheorem or str
+    composition : CompositionTheorem or str
         The theorem to invert: "basic", "advanced" or "optimal".
-    delta_split : number, optional
-        The share of the budget's delta that goes to delta'; the rest goes to the delta0 of the I S mechanisms. By
-        default 1/2 (wagner2025, section 4, which writes that the other half is I Q delta0: Theorem 3.2 has I S delta0,
-        used here), and 0 for BASIC, which has no delta'. Must be in (0, 1] for ADVANCED, [0, 1] for OPTIMAL.
+    delta_slack : number, optional
+        delta', at most the budget's delta; the rest goes to the delta0 of the I S mechanisms. By default half of delta
+        (wagner2025, section 4, which writes that the other half is I Q delta0: Theorem 3.2 has I S delta0, used here),
+        and 0 for BASIC, which has no delta'. Must be positive for ADVANCED.
 
     Returns
     -------
@@ -171,26 +171,28 @@ def per_instance_budget(
 
     Examples
     --------
-    >>> share = per_instance_budget(("2", "1e-6"), instances=768, theorem="optimal")
+    >>> share = per_instance_budget(("2", "1e-6"), instances=768, composition="optimal")
     >>> print(f"{share.epsilon0:.5f}")
     0.01573
     >>> share.composed()[0] <= 2
     True
     """
-    budget, theorem = Budget.of(budget), named(theorem)
-    rule, inversion = THEOREMS[theorem], _INVERSIONS[theorem]
+    budget, composition = Budget.of(budget), named(composition)
+    rule, inversion = THEOREMS[composition], _INVERSIONS[composition]
     instances = check_integer("instances", instances, low=1)
     sparsity = check_integer("sparsity", sparsity, low=1)
-    if delta_split is None:
-        delta_split = Fraction(1, 2) if rule.slack[1] else 0
-    spent = exact_number("delta_split", delta_split)
-    check_share(f"delta_split for {theorem.value} composition", float(spent), rule, high_open=False)
+    spent = budget.exact_delta / 2 if rule.slack[1] else Fraction(0)
+    if delta_slack is not None:
+        spent = exact_number("delta_slack", delta_slack)
+        check_slack(composition, float(spent))
+        if spent > budget.exact_delta:
+            raise ValueError(f"delta_slack={delta_slack!r} must be at most delta={unrounded(budget.exact_delta)}.")
     with arb_context() as ctx:
-        delta_slack = lower_float(ctx.convert(spent * budget.exact_delta)) + 0.0  # no -0.0
+        delta_slack = lower_float(ctx.convert(spent)) + 0.0  # no -0.0
     if delta_slack == 0.0 and not rule.slack[0]:
         raise InfeasibleBudgetError(
-            f"delta={unrounded(budget.exact_delta)} leaves nothing that {theorem.value} composition could spend: use "
-            "basic or optimal composition."
+            f"delta={unrounded(budget.exact_delta)} leaves nothing that {composition.value} composition could spend: "
+            "use basic or optimal composition."
         )
     mechanisms = instances * sparsity
 
@@ -215,4 +217,4 @@ def per_instance_budget(
             f"epsilon={budget.epsilon!r} over instances={instances} with sparsity={sparsity} leaves no positive float "
             "epsilon0."
         )
-    return PerInstanceBudget(epsilon0, delta0, delta_slack, theorem, instances, sparsity, budget)
+    return PerInstanceBudget(epsilon0, delta0, delta_slack, composition, instances, sparsity, budget)

@@ -24,7 +24,7 @@ from dpverify.formulas.contexts import arb_context, upper_float
 from dpverify.privacy_loss.losses import two_valued
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["THEOREMS", "CompositionTheorem", "Theorem", "check_share", "compose", "named"]
+__all__ = ["THEOREMS", "CompositionTheorem", "Rule", "check_slack", "compose", "named"]
 
 _BITS = 192
 
@@ -49,7 +49,7 @@ class CompositionTheorem(StrEnum):
 
 
 @dataclass(frozen=True)
-class Theorem:
+class Rule:
     """The two halves of a theorem, each an upper bound as a ball; neither half needs the other's parameter."""
 
     epsilon: Callable[[float, int, int, float], flint.arb]
@@ -90,17 +90,17 @@ def _optimal_delta(delta0: float, instances: int, sparsity: int, delta_slack: fl
 
 
 THEOREMS = {
-    CompositionTheorem.BASIC: Theorem(
+    CompositionTheorem.BASIC: Rule(
         epsilon=_basic_epsilon,
         delta=_basic_delta,
         slack=(True, False),
     ),
-    CompositionTheorem.ADVANCED: Theorem(
+    CompositionTheorem.ADVANCED: Rule(
         epsilon=_advanced_epsilon,
         delta=_advanced_delta,
         slack=(False, True),
     ),
-    CompositionTheorem.OPTIMAL: Theorem(
+    CompositionTheorem.OPTIMAL: Rule(
         epsilon=_optimal_epsilon,
         delta=_optimal_delta,
         slack=(True, True),
@@ -109,7 +109,7 @@ THEOREMS = {
 
 
 def compose(
-    theorem: CompositionTheorem | str,
+    composition: CompositionTheorem | str,
     epsilon0: float,
     delta0: float,
     instances: int,
@@ -121,7 +121,7 @@ def compose(
 
     Parameters
     ----------
-    theorem : CompositionTheorem or str
+    composition : CompositionTheorem or str
         Which theorem to use: "basic", "advanced" or "optimal".
     epsilon0, delta0 : float
         Parameters of each mechanism: epsilon0 > 0 in nats, delta0 in [0, 1); a float means its binary value.
@@ -152,13 +152,13 @@ def compose(
     >>> print(f"{epsilon:.3f}")
     1.365
     """
-    theorem = named(theorem)
-    rule = THEOREMS[theorem]
+    composition = named(composition)
+    rule = THEOREMS[composition]
     epsilon0 = check_real("epsilon0", epsilon0, low=0.0, low_open=True)
     delta0 = check_real("delta0", delta0, low=0.0, high=1.0, high_open=True)
     instances = check_integer("instances", instances, low=1)
     sparsity = check_integer("sparsity", sparsity, low=1)
-    delta_slack = check_share(f"delta_slack for {theorem.value} composition", delta_slack, rule)
+    delta_slack = check_slack(composition, delta_slack)
     epsilon = upper_float(rule.epsilon(epsilon0, instances, sparsity, delta_slack))
     delta = upper_float(rule.delta(delta0, instances, sparsity, delta_slack))
     if not epsilon < math.inf:
@@ -168,15 +168,13 @@ def compose(
     return epsilon, delta
 
 
-def named(theorem: CompositionTheorem | str) -> CompositionTheorem:
+def named(composition: CompositionTheorem | str) -> CompositionTheorem:
     """Return the theorem of a name."""
-    return check_choice("theorem", theorem, CompositionTheorem)
+    return check_choice("composition", composition, CompositionTheorem)
 
 
-def check_share(name: str, value: Any, rule: Theorem, *, high_open: bool = True) -> float:
-    """Check a share that is, or leads to, a delta_slack: zero or positive only where the rule takes it so."""
-    may_be_zero, may_be_positive = rule.slack
-    high = 1.0 if may_be_positive else 0.0
-    return check_real(
-        name, value, low=0.0, low_open=not may_be_zero, high=high, high_open=high_open and may_be_positive
-    )
+def check_slack(composition: CompositionTheorem, value: Any) -> float:
+    """Check a delta_slack: zero or positive only where the rule takes it so."""
+    may_be_zero, may_be_positive = THEOREMS[composition].slack
+    name, high = f"delta_slack for {composition.value} composition", 1.0 if may_be_positive else 0.0
+    return check_real(name, value, low=0.0, low_open=not may_be_zero, high=high, high_open=may_be_positive)

@@ -167,7 +167,7 @@ def per_instance_budgets(
 
 def _by_theorem(budget: Budget, instances: int, sparsity: int, theorem: CompositionTheorem) -> Share:
     try:
-        found = per_instance_budget(budget, instances, sparsity=sparsity, theorem=theorem)
+        found = per_instance_budget(budget, instances, sparsity=sparsity, composition=theorem)
     except CapacityError as error:
         return Share(theorem.value, error=error.reason)
     except InfeasibleBudgetError as error:

@@ -136,7 +136,7 @@ def plan(
     method: str = "exact",
     composition: str | None = None,
     sparsity: int = 1,
-    delta_split: Number | None = None,
+    delta_slack: Number | None = None,
     max_messages_per_user: float | None = None,
     error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
@@ -168,9 +168,9 @@ def plan(
         instance.
     sparsity : int
         S: how many bitsums of an instance one user's replacement costs; of features, see `dpverify.changes.Sparse`.
-    delta_split : number, optional
-        The share of delta, in [0, 1], that a theorem spends on its own slack; see `per_instance_budget`. The exact
-        composition has none, and spends all of delta.
+    delta_slack : number, optional
+        The part of delta that a theorem spends on its own slack; see `per_instance_budget`. The exact composition has
+        none, and spends all of delta.
     max_messages_per_user : float, optional
         For protocols that trade error for communication: the expected messages per user and instance, at most.
     error_margin : float, optional
@@ -237,8 +237,8 @@ def plan(
             raise FormulaRangeError(
                 f"error_margin={error_margin!r} must be omitted: published parameters trade nothing."
             )
-    if delta_split is not None:
-        check_real("delta_split", float(exact_number("delta_split", delta_split)), low=0.0, high=1.0)
+    if delta_slack is not None:
+        check_real("delta_slack", float(exact_number("delta_slack", delta_slack)), low=0.0, high=budget.delta)
     change = change_of(instances * sparsity, squared_change, ball)
     if not isinstance(change, Full):
         _check_joint(change, instances, sparsity, chosen)
@@ -255,7 +255,7 @@ def plan(
     composed, target = change, budget
     if chosen != EXACT:
         share = per_instance_budget(
-            budget, instances, sparsity=sparsity, theorem=CompositionTheorem(chosen), delta_split=delta_split
+            budget, instances, sparsity=sparsity, composition=CompositionTheorem(chosen), delta_slack=delta_slack
         )
         composed, target = Full(1), Budget(share.epsilon0, share.delta0)
         guarantee = upper_bound(

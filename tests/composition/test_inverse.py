@@ -29,9 +29,9 @@ def test_what_is_returned_composes_to_within_the_budget_and_one_float_more_does_
     budget = Budget(epsilon, delta)
     if theorem is ADVANCED and delta / 2 == 0.0:
         with pytest.raises(InfeasibleBudgetError, match=r"delta=.* leaves nothing that advanced composition"):
-            per_instance_budget(budget, instances, sparsity=sparsity, theorem=theorem)
+            per_instance_budget(budget, instances, sparsity=sparsity, composition=theorem)
         return
-    found = per_instance_budget(budget, instances, sparsity=sparsity, theorem=theorem)
+    found = per_instance_budget(budget, instances, sparsity=sparsity, composition=theorem)
     composed = found.composed()
     assert composed[0] <= budget.epsilon
     assert composed[1] <= budget.delta
@@ -47,7 +47,9 @@ def test_what_is_returned_composes_to_within_the_budget_and_one_float_more_does_
 
 def test_running_example() -> None:
     # (2, 1e-6) over 768 instances with an even split. Without its drift term, the theorem would give 0.0134.
-    found = {theorem: per_instance_budget(Budget("2", "1e-6"), 768, theorem=theorem) for theorem in CompositionTheorem}
+    found = {
+        theorem: per_instance_budget(Budget("2", "1e-6"), 768, composition=theorem) for theorem in CompositionTheorem
+    }
     assert found[BASIC].epsilon0 == pytest.approx(2 / 768, rel=1e-15)
     assert found[ADVANCED].epsilon0 == pytest.approx(0.012578318097619, rel=1e-13)
     assert found[OPTIMAL].epsilon0 == pytest.approx(0.015733640262541, rel=1e-13)
@@ -59,27 +61,29 @@ def test_running_example() -> None:
 def test_pure_composition() -> None:
     budget = Budget(1, 0)
     for theorem in (BASIC, OPTIMAL):
-        found = per_instance_budget(budget, 3, sparsity=2, theorem=theorem)
+        found = per_instance_budget(budget, 3, sparsity=2, composition=theorem)
         assert (found.delta0, found.delta_slack) == (0.0, 0.0)
         assert Fraction(found.epsilon0) * 6 <= 1 < Fraction(math.nextafter(found.epsilon0, 1)) * 6
         assert found.composed() == (1.0, 0.0)
     # All of delta on the slack: pure mechanisms, advanced composition.
-    found = per_instance_budget(Budget(1, "1e-6"), 3000, theorem=ADVANCED, delta_split=1)
+    found = per_instance_budget(Budget(1, "1e-6"), 3000, composition=ADVANCED, delta_slack="1e-6")
     assert found.delta0 == 0.0
     assert found.composed()[1] <= 1e-6
 
 
 def test_to_dict_is_plain_json() -> None:
-    found = per_instance_budget(Budget(2, "1e-6"), 10, theorem=ADVANCED)
+    found = per_instance_budget(Budget(2, "1e-6"), 10, composition=ADVANCED)
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-    assert found.to_dict()["theorem"] == "advanced"
+    assert found.to_dict()["composition"] == "advanced"
 
 
 def test_a_split_that_the_theorem_cannot_use_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"delta_split for basic composition=0\.5 must be"):
-        per_instance_budget(Budget(1, "1e-6"), 3, theorem=BASIC, delta_split=0.5)
+    with pytest.raises(ValueError, match=r"delta_slack for basic composition=0\.5 must be"):
+        per_instance_budget(Budget(1, "1e-6"), 3, composition=BASIC, delta_slack=0.5)
+    with pytest.raises(ValueError, match=r"delta_slack='2e-6' must be at most delta=1e-06"):
+        per_instance_budget(Budget(1, "1e-6"), 3, composition=OPTIMAL, delta_slack="2e-6")
     with pytest.raises(InfeasibleBudgetError, match=r"leaves no positive float epsilon0"):
-        per_instance_budget(Budget(5e-324, 0), 3, theorem=BASIC)
+        per_instance_budget(Budget(5e-324, 0), 3, composition=BASIC)
 
 
 @pytest.mark.parametrize(
@@ -90,10 +94,10 @@ def test_optimal_composition_of_tiny_budgets_is_as_large_as_the_sum_over_all_lie
     epsilon: str, delta: str, instances: int
 ) -> None:
     budget = Budget(epsilon, delta)
-    found = per_instance_budget(budget, instances, theorem=OPTIMAL)
+    found = per_instance_budget(budget, instances, composition=OPTIMAL)
     assert found.composed()[0] <= budget.exact_epsilon
     assert found.composed()[1] <= budget.exact_delta
-    assert found.epsilon0 >= per_instance_budget(budget, instances, theorem=BASIC).epsilon0 * (1 - 1e-15)
+    assert found.epsilon0 >= per_instance_budget(budget, instances, composition=BASIC).epsilon0 * (1 - 1e-15)
     with mp.workdps(700):
 
         def slack(epsilon0: Any) -> Any:
@@ -110,5 +114,5 @@ def test_optimal_composition_of_tiny_budgets_is_as_large_as_the_sum_over_all_lie
 @pytest.mark.parametrize("theorem", [OPTIMAL, ADVANCED])
 def test_all_of_delta_as_slack_is_no_more_than_delta(theorem: CompositionTheorem) -> None:
     # Rounded up once more, and then for print, 3e-6 was stated as 3.01e-6.
-    found = per_instance_budget(("1", "3e-6"), 10, theorem=theorem, delta_split=1)
+    found = per_instance_budget(("1", "3e-6"), 10, composition=theorem, delta_slack="3e-6")
     assert found.composed()[1] == found.delta_slack <= Fraction("3e-6")

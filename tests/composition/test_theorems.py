@@ -105,7 +105,7 @@ def test_a_large_epsilon0_is_no_trap() -> None:
         ((ADVANCED, 1.0, 0.0, 1, 1, 0.0), r"delta_slack for advanced composition=0\.0 must be .* in \(0, 1\)"),
         ((OPTIMAL, 1.0, 0.0, 1, 1, 1.0), r"delta_slack for optimal composition=1\.0 must be .* in \[0, 1\)"),
         ((BASIC, 1.0, 0.1, 10, 1, 0.0), r"delta0=0\.1 composes to delta=1\.0\d*, which is not in \[0, 1\)"),
-        (("exact", 1.0, 0.1, 10, 1, 0.0), r"theorem='exact' must be one of basic, advanced, optimal"),
+        (("exact", 1.0, 0.1, 10, 1, 0.0), r"composition='exact' must be one of basic, advanced, optimal"),
     ],
 )
 def test_bad_arguments_are_named(arguments: tuple[Any, ...], message: str) -> None:

@@ -20,7 +20,7 @@ def test_the_theorems_are_inverted_one_by_one() -> None:
     found = per_instance_budgets(("2", "1e-6"), 768, sparsity=2)
     assert [row.composition for row in found.rows] == [theorem.value for theorem in CompositionTheorem]
     for row in found.rows:
-        one = per_instance_budget(("2", "1e-6"), 768, sparsity=2, theorem=row.composition)
+        one = per_instance_budget(("2", "1e-6"), 768, sparsity=2, composition=row.composition)
         assert (row.epsilon0, row.delta0, row.delta_slack) == (one.epsilon0, one.delta0, one.delta_slack)
 
 

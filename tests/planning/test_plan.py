@@ -47,11 +47,11 @@ def test_sparsity_counts_as_instances() -> None:
     assert one.bitsum_rmse == pytest.approx(two.bitsum_rmse, rel=1e-12)
 
 
-def test_delta_split_is_an_option() -> None:
+def test_delta_slack_is_an_option() -> None:
     budget = Budget("2", "1e-6")
     rows = [
-        plan("rr", budget, users=30_000, instances=64, method="published", delta_split=split)
-        for split in (None, "0.5", "0.9")
+        plan("rr", budget, users=30_000, instances=64, method="published", delta_slack=slack)
+        for slack in (None, "5e-7", "9e-7")
     ]
     assert rows[0].epsilon0 == rows[1].epsilon0 < rows[2].epsilon0
     assert rows[0].delta0 > rows[2].delta0
@@ -88,8 +88,8 @@ def test_rows_are_plain_json(rows: dict[str, PlanRow]) -> None:
         ({"users": 0}, r"users=0 must be an integer in \[1, inf\)"),
         ({"instances": 0}, r"instances=0 must be an integer in \[1, inf\)"),
         ({"sparsity": -1}, r"sparsity=-1 must be an integer in \[1, inf\)"),
-        ({"delta_split": 7}, r"delta_split=7\.0 must be a finite number in \[0, 1\]"),
-        ({"delta_split": "-0.1", "composition": "basic"}, r"delta_split=-0\.1 must be a finite number in \[0, 1\]"),
+        ({"delta_slack": 7}, r"delta_slack=7\.0 must be a finite number in \[0, "),
+        ({"delta_slack": "-0.1", "composition": "basic"}, r"delta_slack=-0\.1 must be a finite number in \[0, "),
         ({"max_messages_per_user": math.nan}, "max_messages_per_user=nan"),
         ({"max_messages_per_user": 0.0}, "max_messages_per_user=0"),
     ],

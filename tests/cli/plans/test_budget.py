@@ -24,7 +24,7 @@ def test_the_command_prints_shares_that_compose_to_within_the_budget(capsys: pyt
     assert (found["instances"], found["sparsity"], found["bitsum"], found["users"]) == (30, 1, None, None)
     budget = Budget("0.1", "1e-7")
     for row in found["rows"]:
-        one = per_instance_budget(budget, 30, theorem=row["composition"])
+        one = per_instance_budget(budget, 30, composition=row["composition"])
         # The decimals themselves, whoever reads them: none is above the float that was proved.
         for name, proved in (("epsilon0", one.epsilon0), ("delta0", one.delta0), ("delta_slack", one.delta_slack)):
             assert Fraction(proved) * (1 - Fraction(1, 10**15)) <= row[name] <= Fraction(proved)
