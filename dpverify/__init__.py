@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from dpverify.learning.scale import bandwidth_from_gamma, gamma_from_bandwidth
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
-    from dpverify.planning.budgets import per_instance_budgets
+    from dpverify.planning.budgets import split_budget
     from dpverify.planning.crowds import crowd
     from dpverify.planning.kernels.least_density import least_density_epsilon, least_density_users
     from dpverify.planning.means import plan_means
@@ -177,11 +177,11 @@ __all__ = [
     "least_users",
     "manipulation",
     "per_instance_budget",
-    "per_instance_budgets",
     "plan",
     "plan_grid",
     "plan_means",
     "plan_rappor",
+    "split_budget",
     "theorems",
 ]
 
@@ -216,7 +216,7 @@ _HOMES = {
     "dpverify.learning.classifier": ("PrivateDensityClassifier",),
     "dpverify.learning.density": ("PrivateDensity",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
-    "dpverify.planning.budgets": ("per_instance_budgets",),
+    "dpverify.planning.budgets": ("split_budget",),
     "dpverify.planning.sweeps.comparison": ("compare",),
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),

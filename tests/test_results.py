@@ -119,7 +119,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
         lambda inputs, rng: float(inputs + rng.laplace()), (1, 0), (0.0, 1.0), trials=1000
     ),
     "one run": lambda: dpverify.audit_one_run(guessed, (1, 0), canaries=100),
-    "budgets": lambda: dpverify.per_instance_budgets(BUDGET, 10),
+    "budgets": lambda: dpverify.split_budget(BUDGET, 10),
     "compare": lambda: dpverify.compare(BUDGET, **FEW, bitsums=["poisson", "central-gaussian"]),
     "crowd": lambda: dpverify.crowd(BUDGET, **FEW, bitsums=["poisson"], fractions=["0.5", "1"]),
     "decoded": decoded,

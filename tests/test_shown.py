@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from dpverify.audit.outcome import AuditReport
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
-from dpverify.planning.budgets import per_instance_budgets
+from dpverify.planning.budgets import split_budget
 from dpverify.planning.sweeps.comparison import compare
 from dpverify.shown import Shown, flat
 from dpverify.statistics.family import AuditResult
@@ -57,7 +57,7 @@ def test_plans_budgets_and_audits_have_texts() -> None:
     row = plans.plans[1]
     assert str(row).startswith("central-gaussian, exact, n = 100 users\nsigma=")
     assert f"the whole: {row.guarantee}".replace(" ", "") in str(row).replace("\n", "").replace(" ", "")
-    assert str(per_instance_budgets((2, "1e-6"), 10)).startswith("Budget (2, 1e-06) of the whole, I = 10 instances")
+    assert str(split_budget((2, "1e-6"), 10)).startswith("Budget (2, 1e-06) of the whole, I = 10 instances")
     test = AuditResult("a check", 0.5, 100, "exact", "nothing", "a fault", 1.0)
     report = AuditReport("something", None, (test,), 0.01, 100, 0)
     assert str(report).startswith("Audit of something: undecided, 100 runs per dataset")

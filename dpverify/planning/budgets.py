@@ -17,7 +17,7 @@ from dpverify.planning.plan import EXACT, plan
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["InstanceBudgets", "Share", "per_instance_budgets"]
+__all__ = ["BudgetSplit", "Share", "split_budget"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class InstanceBudgets(Drawn):
+class BudgetSplit(Drawn):
     """The shares of one budget.
 
     Parameters
@@ -108,14 +108,14 @@ class InstanceBudgets(Drawn):
         }
 
 
-def per_instance_budgets(
+def split_budget(
     budget: BudgetLike,
     instances: int,
     *,
     sparsity: int = 1,
     bitsum: str | None = None,
     users: int | None = None,
-) -> InstanceBudgets:
+) -> BudgetSplit:
     """Return what each of many instances may spend, by every composition theorem, and by exact composition.
 
     A theorem holds for every (epsilon0, delta0)-DP mechanism; see `per_instance_budget`. Exact composition knows the
@@ -135,7 +135,7 @@ def per_instance_budgets(
 
     Returns
     -------
-    InstanceBudgets
+    BudgetSplit
         What cannot be met is a row with its reason.
 
     Raises
@@ -145,7 +145,7 @@ def per_instance_budgets(
 
     Examples
     --------
-    >>> found = per_instance_budgets(("2", "1e-6"), 768, bitsum="poisson", users=1000)
+    >>> found = split_budget(("2", "1e-6"), 768, bitsum="poisson", users=1000)
     >>> for row in found.rows:
     ...     print(f"{row.composition}: epsilon0 = {row.epsilon0:.4f}")
     basic: epsilon0 = 0.0026
@@ -162,7 +162,7 @@ def per_instance_budgets(
     if bitsum is not None and users is not None:
         bitsum, users = check_choice("bitsum", bitsum, BITSUM_CLAIMS), check_integer("users", users, low=1)
         rows.append(_exactly(whole, instances, sparsity, bitsum, users))
-    return InstanceBudgets(whole, instances, sparsity, bitsum, users, tuple(rows))
+    return BudgetSplit(whole, instances, sparsity, bitsum, users, tuple(rows))
 
 
 def _by_theorem(budget: Budget, instances: int, sparsity: int, theorem: CompositionTheorem) -> Share:

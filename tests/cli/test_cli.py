@@ -136,6 +136,6 @@ def test_a_fault_of_our_own_and_an_interruption_have_their_own_status(
         def raising(*_: object, error: BaseException = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("dpverify.planning.budgets.per_instance_budgets", raising)
+        monkeypatch.setattr("dpverify.planning.budgets.split_budget", raising)
         assert cli.main(["budget", "--epsilon", "1", "--delta", "1e-6", "--instances", "4"]) == status
         assert re.fullmatch(said, capsys.readouterr().err.strip())

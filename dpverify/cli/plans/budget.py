@@ -41,9 +41,9 @@ def budget(
 ) -> None:
     """Split a budget: what each of many instances may spend. One row for every composition theorem."""
     from dpverify.guarantee import Budget
-    from dpverify.planning.budgets import per_instance_budgets
+    from dpverify.planning.budgets import split_budget
 
     if (bitsum is None) != (users is None):
         raise ValueError("--bitsum and --users must be given together, or neither.")
-    found = per_instance_budgets(Budget(epsilon, delta), instances, sparsity=sparsity, bitsum=bitsum, users=users)
+    found = split_budget(Budget(epsilon, delta), instances, sparsity=sparsity, bitsum=bitsum, users=users)
     print_result(found)

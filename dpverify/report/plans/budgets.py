@@ -14,7 +14,7 @@ from dpverify.report.tables import rows_under
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpverify.planning.budgets import InstanceBudgets
+    from dpverify.planning.budgets import BudgetSplit
 
 __all__ = ["budget_bars", "budget_table"]
 
@@ -22,13 +22,13 @@ _DIGITS = 17
 """What a float has: a share is cut here, downwards."""
 
 
-def budget_bars(budgets: InstanceBudgets, axes: Axes | None = None) -> Axes:
+def budget_bars(budgets: BudgetSplit, axes: Axes | None = None) -> Axes:
     """Draw what an instance may spend, a bar for each way of composing.
 
     Parameters
     ----------
-    budgets : InstanceBudgets
-        As `dpverify.planning.budgets.per_instance_budgets` returns it.
+    budgets : BudgetSplit
+        As `dpverify.planning.budgets.split_budget` returns it.
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
@@ -40,13 +40,13 @@ def budget_bars(budgets: InstanceBudgets, axes: Axes | None = None) -> Axes:
     return bars_on(axes, names, shares, x="epsilon of one instance (nats)", title=title)
 
 
-def budget_table(budgets: InstanceBudgets) -> RenderableType:
+def budget_table(budgets: BudgetSplit) -> RenderableType:
     """Return one row per way of composing, its numbers in full and rounded down.
 
     Parameters
     ----------
-    budgets : InstanceBudgets
-        As `dpverify.planning.budgets.per_instance_budgets` returns it.
+    budgets : BudgetSplit
+        As `dpverify.planning.budgets.split_budget` returns it.
     """
     table = rows_under("composition", numbers=("epsilon0", "delta0"))
     lines = []

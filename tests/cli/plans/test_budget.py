@@ -11,7 +11,7 @@ from dpverify import cli
 from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import compose
 from dpverify.guarantee import Budget
-from dpverify.planning.budgets import per_instance_budgets
+from dpverify.planning.budgets import split_budget
 from dpverify.report.plans.budgets import budget_table
 from tests.report.printing import printed
 
@@ -42,7 +42,7 @@ def test_the_command_refuses_half_a_protocol(capsys: pytest.CaptureFixture[str])
 
 def test_every_option_reaches_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--sparsity", "2", "--bitsum", "Central-Gaussian", "--users", "9"]
-    expected = per_instance_budgets(("0.1", "1e-7"), 30, sparsity=2, bitsum="central-gaussian", users=9)
+    expected = split_budget(("0.1", "1e-7"), 30, sparsity=2, bitsum="central-gaussian", users=9)
     assert cli.main(["budget", *ASKED, *options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == expected.to_dict()
     assert cli.main(["budget", *ASKED, *options]) == 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.guarantee import Budget
-from dpverify.planning.budgets import InstanceBudgets, Share, per_instance_budgets
+from dpverify.planning.budgets import BudgetSplit, Share, split_budget
 from dpverify.report.plans.budgets import budget_table
 from tests.report.printing import printed
 
 
 def test_the_shares_are_shown_in_full() -> None:
-    found = per_instance_budgets(("0.1", "1e-7"), 30, bitsum="central-gaussian", users=9)
+    found = split_budget(("0.1", "1e-7"), 30, bitsum="central-gaussian", users=9)
     text = printed(budget_table(found), 100)
     rows = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if len(words) == 3}
     for row in found.rows:
@@ -25,20 +25,20 @@ def test_the_shares_are_shown_in_full() -> None:
 
 def test_what_was_asked_and_what_failed_is_said() -> None:
     rows = (Share("basic", 0.25, 0.0, 0.0), Share("exact", error="it cannot be met."))
-    text = printed(budget_table(InstanceBudgets(Budget("0.1", "1e-7"), 1000, 2, "3nb", 9, rows)), 100)
+    text = printed(budget_table(BudgetSplit(Budget("0.1", "1e-7"), 1000, 2, "3nb", 9, rows)), 100)
     assert text.splitlines()[0] == "Budget (0.1, 1e-07) of the whole, I = 1,000 instances, S = 2"
     assert "exact: it cannot be met." in text
     assert [words for words in map(str.split, text.splitlines()) if words[:1] == ["exact"]] == [["exact", "-", "-"]]
-    single = printed(budget_table(InstanceBudgets(Budget(1, 0), 1, 1, None, None, rows[:1])), 100)
+    single = printed(budget_table(BudgetSplit(Budget(1, 0), 1, 1, None, None, rows[:1])), 100)
     assert single.splitlines()[0] == "Budget (1, 0) of the whole, I = 1 instances"
 
 
 def test_typed_decimals_stay_as_typed_and_no_decimal_exceeds_what_is_allowed() -> None:
-    one = per_instance_budgets(("0.1", "1e-8"), 1)
+    one = split_budget(("0.1", "1e-8"), 1)
     assert ["basic", "0.1", "1e-08"] in [line.split() for line in printed(budget_table(one), 100).splitlines()]
     assert one.to_dict()["rows"][0] == {"composition": "basic", "epsilon0": 0.1, "delta0": 1e-8, "delta_slack": 0.0}
     for instances, sparsity in ((3, 1), (7, 3), (768, 1)):
-        rows = per_instance_budgets(("0.1", "3e-6"), instances, sparsity=sparsity).to_dict()["rows"]
+        rows = split_budget(("0.1", "3e-6"), instances, sparsity=sparsity).to_dict()["rows"]
         for row, slack in zip(rows[:2], (0, Fraction(rows[1]["delta_slack"])), strict=True):
             left = Fraction("3e-6") - slack
             assert 0 <= left - instances * sparsity * Fraction(repr(row["delta0"])) < Fraction("1e-20")
