@@ -91,7 +91,7 @@ def dossier() -> Dossier:
 def learned() -> Learned:
     guarantee = LearnedGuarantee(dpverify.plan("central-gaussian", BUDGET, **FEW).guarantee)
     made = SimpleNamespace(
-        n_features_in_=2, kernel="gaussian", bandwidth_=1.0, protocol="rr", guarantee_=guarantee,
+        n_features_in_=2, kernel="gaussian", bandwidth_=1.0, bitsum="rr", guarantee_=guarantee,
         protocol_=SimpleNamespace(features_=SimpleNamespace(coordinates=8)), classes_=np.array(["a", "b"]),
         reported_counts_=np.array([60, 40]), noise_=np.array([0.1, 0.2]), empty_classes_=np.array([]),
     )  # fmt: skip

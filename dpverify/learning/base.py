@@ -17,7 +17,7 @@ from dpverify.guarantee import Budget, Guarantee
 from dpverify.learning.features import KERNELS, PublicFeatures
 from dpverify.learning.files.sums import PartialSums
 from dpverify.learning.guarantee import PrivacyWarning, promised_by
-from dpverify.learning.planner import PROTOCOLS, Planner
+from dpverify.learning.planner import BITSUMS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
@@ -64,13 +64,13 @@ def private_generator(seed: Any, part: int | None = None) -> np.random.Generator
 
 
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameters epsilon, delta, kernel, bandwidth, protocol, bits and public_scale."""
+    """An estimator with the parameters epsilon, delta, kernel, bandwidth, bitsum, bits and public_scale."""
 
     epsilon: Any
     delta: Any
     kernel: str
     bandwidth: float | None
-    protocol: str
+    bitsum: str
     bits: int | None
     public_scale: Any
     random_state: Any
@@ -82,7 +82,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _budget(self) -> Budget | None:
         """Return the checked budget of a replaced point, None for no privacy."""
-        check_choice("protocol", self.protocol, PROTOCOLS)
+        check_choice("bitsum", self.bitsum, BITSUMS)
         if self._no_privacy:
             return None
         budget = Budget(self.epsilon, self.delta)
@@ -156,7 +156,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         budget = self._budget()
         if budget is None:
             return PlannedBitsums({count: ExactSum(count) for count in counts})
-        planner = Planner(self.protocol, budget, public.drawn.coordinates, public.squared_change)
+        planner = Planner(self.bitsum, budget, public.drawn.coordinates, public.squared_change)
         return PlannedBitsums({count: planner(count) for count in counts}, promised_by(budget))
 
     @staticmethod

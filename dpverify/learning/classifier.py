@@ -66,7 +66,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
     bandwidth : float, optional
         h, in units of the scaled points; a public default when omitted (`dpverify.learning.scale.default_bandwidth`),
         and `bandwidth_from_gamma` makes one of scikit-learn's gamma. None for the inner product.
-    protocol : {"rr", "3nb", "nb", "poisson", "pure"}
+    bitsum : {"rr", "3nb", "nb", "poisson", "pure"}
         The bitsum.
     bits : int, optional
         Features of a user, one bit each; by default 1,024, and for the inner product the dimension, at least 256.
@@ -123,7 +123,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         label_epsilon: float = 5.0,
         kernel: str = "inner-product",
         bandwidth: float | None = None,
-        protocol: str = "rr",
+        bitsum: str = "rr",
         bits: int | None = None,
         public_scale: Scale = "unit",
         rule: Literal["auto", "density", "nearest-mean"] = "auto",
@@ -137,7 +137,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         self.label_epsilon = label_epsilon
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.protocol = protocol
+        self.bitsum = bitsum
         self.bits = bits
         self.public_scale = public_scale
         self.rule = rule

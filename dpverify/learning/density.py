@@ -37,7 +37,7 @@ class PrivateDensity(BudgetedEstimator):
     ----------
     epsilon, delta : number or decimal string
         The budget of a replaced point, epsilon in nats; `math.inf` is **no privacy**, and warns.
-    kernel, bandwidth, protocol, bits, public_scale, random_state, public_random_state
+    kernel, bandwidth, bitsum, bits, public_scale, random_state, public_random_state
         As for `PrivateDensityClassifier`.
 
     Attributes
@@ -70,7 +70,7 @@ class PrivateDensity(BudgetedEstimator):
         delta: Any = 1e-6,
         kernel: str = "gaussian",
         bandwidth: float | None = None,
-        protocol: str = "rr",
+        bitsum: str = "rr",
         bits: int | None = None,
         public_scale: Scale = "unit",
         random_state: int | np.random.Generator | None = None,
@@ -80,7 +80,7 @@ class PrivateDensity(BudgetedEstimator):
         self.delta = delta
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.protocol = protocol
+        self.bitsum = bitsum
         self.bits = bits
         self.public_scale = public_scale
         self.random_state = random_state

@@ -71,7 +71,7 @@ class Learned(Drawn):
             "kernel": made.kernel,
             "bandwidth": made.bandwidth_,
             "bits": made.protocol_.features_.coordinates,
-            "protocol": made.protocol,
+            "bitsum": made.bitsum,
             "guarantee": made.guarantee_.to_dict(),
             "classes": [
                 {"label": label, "reported_users": users, "noise": noise}

@@ -11,9 +11,9 @@ from dpverify.planning.plan import PlanRow, plan
 from protocols.bitsum import BitsumProtocol
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["PROTOCOLS", "Planner"]
+__all__ = ["BITSUMS", "Planner"]
 
-PROTOCOLS = ("rr", "3nb", "nb", "poisson", "pure")
+BITSUMS = ("rr", "3nb", "nb", "poisson", "pure")
 """Those of the shuffle model; of each, more users than it is planned for only add noise."""
 _KEPT = 5
 """Leading binary digits of a number of users that a plan keeps: at most a 16th of the users is not counted on."""
@@ -29,7 +29,7 @@ class Planner:
 
     Parameters
     ----------
-    protocol : {"rr", "3nb", "nb", "poisson", "pure"}
+    bitsum : {"rr", "3nb", "nb", "poisson", "pure"}
         The bitsum's name.
     budget : Budget
         For replacing one point.
@@ -39,13 +39,13 @@ class Planner:
         T^2 of these bits together.
     """
 
-    protocol: str
+    bitsum: str
     budget: Budget
     bits: int
     squared_change: float
 
     def __post_init__(self) -> None:
-        check_choice("protocol", self.protocol, PROTOCOLS)
+        check_choice("bitsum", self.bitsum, BITSUMS)
 
     def row(self, users: int) -> PlanRow:
         """Return a plan whose parameters hold for this number of users.
@@ -74,7 +74,7 @@ def _rounded(users: int) -> int:
 @functools.lru_cache(maxsize=256)
 def _planned(planner: Planner, users: int) -> PlanRow:
     return plan(
-        planner.protocol,
+        planner.bitsum,
         planner.budget,
         users=users,
         instances=planner.bits,

@@ -212,7 +212,7 @@ def test_what_is_made_public_is_noted() -> None:
         ({"label_epsilon": None}, TypeError, r"^label_epsilon=None must be"),
         ({"kernel": "linear"}, ValueError, r"^kernel='linear' must be one of"),
         ({"bandwidth": 1.0}, ValueError, r"^bandwidth=1\.0 must be None for the inner product"),
-        ({"protocol": "local-rr"}, ValueError, r"^protocol='local-rr' must be one of"),
+        ({"bitsum": "local-rr"}, ValueError, r"^bitsum='local-rr' must be one of"),
         ({"bits": 0}, ValueError, r"^bits=0 must be"),
         ({"rule": "mean"}, ValueError, r"^rule='mean' must be one of"),
         ({"rule": "nearest-mean", "kernel": "gaussian"}, ValueError, r"^rule='nearest-mean' must be"),

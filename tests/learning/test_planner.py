@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dpverify.guarantee import Budget
-from dpverify.learning.planner import PROTOCOLS, Planner
+from dpverify.learning.planner import BITSUMS, Planner
 from dpverify.planning.account import account
 
 BUDGET = Budget("2", "1e-4")
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_plan_for_fewer_users_holds_for_more(protocol: str) -> None:
-    planner = Planner(protocol, BUDGET, 2, 1.5)
+@pytest.mark.parametrize("bitsum", BITSUMS)
+def test_a_plan_for_fewer_users_holds_for_more(bitsum: str) -> None:
+    planner = Planner(bitsum, BUDGET, 2, 1.5)
     made = planner(31 * 8 + 7)
     assert made.users == 255
     assert planner.row(255) is planner.row(248) is not planner.row(247)
@@ -23,5 +23,5 @@ def test_a_plan_for_fewer_users_holds_for_more(protocol: str) -> None:
 
 
 def test_the_protocol_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"^protocol='central-gaussian' must be one of"):
+    with pytest.raises(ValueError, match=r"^bitsum='central-gaussian' must be one of"):
         Planner("central-gaussian", BUDGET, 16, 8.0)

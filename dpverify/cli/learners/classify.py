@@ -54,8 +54,8 @@ def classify(
         float | None,
         number("--bandwidth", within="(0, inf)", help="Of the other kernels, for scaled points; a public default."),
     ] = None,
-    protocol: Annotated[
-        str, choice("--protocol", known=lambda: _PROTOCOLS, help="The bitsum: rr, 3nb, nb, poisson or pure.")
+    bitsum: Annotated[
+        str, choice("--bitsum", known=lambda: _PROTOCOLS, help="The bitsum: rr, 3nb, nb, poisson or pure.")
     ] = "rr",
     bits: Annotated[
         int | None,
@@ -111,7 +111,7 @@ def classify(
             label_epsilon=label_epsilon,
             kernel=kernel,
             bandwidth=bandwidth,
-            protocol=protocol,
+            bitsum=bitsum,
             bits=bits,
             public_scale=public_scale,
             classes=None if classes is None else _typed(classes, file).tolist(),

@@ -42,7 +42,7 @@ from protocols.kde import KernelDensity
 __all__ = ["NOT_PROVED", "load_model", "save_model"]
 
 _FORMAT = "dpverify-classifier-2"
-_SETTINGS = ("delta", "kernel", "bandwidth", "protocol", "bits", "rule", "public_random_state")
+_SETTINGS = ("delta", "kernel", "bandwidth", "bitsum", "bits", "rule", "public_random_state")
 NOT_PROVED = "what the file says of its parameters was not proved again"
 _NOTES = (LABELS_TAKEN, FIXED_SEED, NOT_PROVED)
 _HOSTILE = (
@@ -177,7 +177,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> P
         if any(record is not None for record in header["bitsums"]):
             raise ValueError("its classes must have exact sums, as its epsilon is infinite")
     elif proved:
-        _prove(Planner(classifier.protocol, budget, features.coordinates, public.squared_change), bitsums)
+        _prove(Planner(classifier.bitsum, budget, features.coordinates, public.squared_change), bitsums)
     made = HighestDensityClassifier(
         public.family,
         instances=public.pairs,
@@ -206,8 +206,8 @@ def _prove(planner: Planner, bitsums: PlannedBitsums) -> None:
         If some do not.
     """
     for users, bitsum in bitsums.by_users.items():
-        if claims_of(bitsum).name != planner.protocol or bitsum.users != users:
-            raise ValueError(f"its class of {users} users must have run {planner.protocol}, for as many users")
+        if claims_of(bitsum).name != planner.bitsum or bitsum.users != users:
+            raise ValueError(f"its class of {users} users must have run {planner.bitsum}, for as many users")
         if not planner.keeps(bitsum):
             raise ValueError(
                 f"its parameters for {users} users do not keep the epsilon={planner.budget.epsilon!r} and delta="
