@@ -88,7 +88,7 @@ CONTROLS = {
         whole=True,
     ),
     "instances": Control(
-        "Instances, d",
+        "Instances, I",
         "Binary sums that each user takes part in.",
         "1",
         "1e4",
@@ -136,7 +136,7 @@ class State:
     epsilon, delta : str
         The budget, as typed: a decimal or a quotient, which means exactly what it writes.
     users, instances : int
-        n and d.
+        n and I.
     squared_change : str or None
         T^2; None where every bit may change fully.
     honest : str
