@@ -64,15 +64,3 @@ def test_an_option_that_is_always_refused_is_not_offered(name: str, capsys: pyte
     shown = capsys.readouterr().out
     assert "--honest" in shown
     assert "--squared-change" not in shown
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["histogram", *BUCKETS[2:], "--buckets", "1"], "--buckets='1' must be an integer in [2, inf)."),
-        (["vector-sum", *VECTORS, "--sampled", "5"], "--sampled=5 must be an integer in [1, 4]."),
-    ],
-)
-def test_bad_input_is_told_in_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["account", *words, "--delta", "1e-4"]) == 2
-    assert capsys.readouterr().err == f"{said}\n"

@@ -63,20 +63,6 @@ def test_account_of_points_of_a_ball(name: str, run: Run, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("0", "--squared-change='0' must be a finite number in (0, inf)."),
-        ("nan", "--squared-change='nan' must be a finite number in (0, inf)."),
-        ("4.5", "--squared-change=4.5 must be a finite number in (0, 4]."),
-    ],
-)
-def test_a_squared_change_out_of_range(typed: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["account", "local-rr", *ACCOUNTED["local-rr"], "--instances", "4", "--delta", "1e-4"]
-    assert cli.main([*words, "--squared-change", typed]) == 2
-    assert capsys.readouterr().err == f"{said}\n"
-
-
-@pytest.mark.parametrize(
     "words",
     [
         ["3nb", "--users", "9", "--p", "0.7", "--flood-shape", "9", "--flood-p", "0.9"],

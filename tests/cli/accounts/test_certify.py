@@ -87,34 +87,6 @@ def test_certified_digits_are_those_of_the_closed_form(capsys: pytest.CaptureFix
         assert abs(mp.mpf(found["enclosure"].split(" +/- ")[0].strip("[")) / truth - 1) < mp.mpf("1e-39")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["rr", "--users", "0", "--flip-probability", "0.1"], "--users='0'"),
-        (["rr", "--users", "5000", "--flip-probability", "0.1", "--ones", "1"], "--users=5000"),
-        (["rr", "--users", "5000", "--flip-probability", "0.1"], "--users=5000 must be at most 512 unless ones"),
-        (["rr", "--users", "9", "--flip-probability", "0.5"], "--flip-probability='0.5'"),
-        (["nb", "--shape", "nan", "--p", "0.5"], "--shape='nan'"),
-        (["3nb", "--p", "1", "--flood-shape", "2", "--flood-p", "0.5"], "--p='1'"),
-        (["discrete-laplace", "--p", "1"], "--p='1'"),
-        (["gaussian", "--sigma", "3", "--digits", "0"], "--digits='0' must be an integer in [1, 1000]"),
-        (["gaussian", "--sigma", "3", "--direction", "sideways"], "--direction='sideways' must be one of up, down"),
-        (["gaussian"], "'--sigma'"),
-    ],
-)
-def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["certify", words[0], "--epsilon", "0.1", *words[1:]]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert said in printed.err
-    assert len(printed.err.strip().splitlines()) == 1
-
-
-def test_epsilon_must_be_finite(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["certify", "gaussian", "--sigma", "3", "--epsilon", "-inf"]) == 2
-    assert "--epsilon='-inf' must be a finite number" in capsys.readouterr().err
-
-
 def test_too_many_bits_are_an_error_and_no_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,24 +39,6 @@ def test_a_file_of_days_is_accounted(run: Run, file: Path, tmp_path: Path) -> No
     assert len(run("account", "days", str(file), "--delta", "1e-6", "--curve", "--json")["curve"]) == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([*RR, "--and", *MORE], "exactly one of --delta and --epsilon must be given, once for all protocols."),
-        ([*RR, "--delta", "1e-6", "--and", *MORE, "--epsilon", "1"], "exactly one of --delta and --epsilon must be"),
-        ([*RR, "--and"], "--and must stand between two protocols with their options."),
-        ([*RR, "--delta", "1e-6", "--and", *MORE, "--squared-change", "1"], "--squared-change=1 must be omitted"),
-        ([*RR, "--delta", "1e-6", "--and", "rr", "--users", "0"], "--users='0' must be "),
-        (["days", "none.csv", "--delta", "1e-6"], "file='none.csv' must be a .json or .csv file of days"),
-    ],
-)
-def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
-    assert cli.main(["account", *words]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith(message)
-
-
 def test_options_of_the_curve_need_delta(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert cli.main(["account", "days", str(file), "--epsilon", "1", "--curve"]) == 2
     assert capsys.readouterr().err == "--curve and --plot need --delta.\n"

@@ -44,40 +44,6 @@ def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None
     assert "Undecided" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ([*RR, "--claim-epsilon", "1"], "--claim-epsilon and --claim-delta must be given together"),
-        ([*RR, "--claim-epsilon", "-1", "--claim-delta", "0.1"], "--claim-epsilon='-1' must be a finite number in (0"),
-        ([*RR, "--claim-epsilon", "1", "--claim-delta", "2"], "--claim-delta='2' must be a finite number in [0, 1)"),
-        ([*BARE, "--flip-probability", "0.5"], "--flip-probability='0.5' must be a finite number in [0, 1/2)"),
-        ([*QUICK, "--trials", "0"], "--trials='0' must be an integer in [100, inf)"),
-        ([*QUICK, "--trials", "50,000"], "--trials='50,000' must be an integer in [100, inf), without commas"),
-        ([*RR, "--workers", "0"], "--workers='0' must be an integer in [1, inf)"),
-        ([*RR, "--level", "1"], "--level='1' must be a finite number in [0.0001, 1)"),
-        ([*RR, "--detect", "nan"], "--detect='nan' must be a finite number in (0, 1)"),
-        ([*RR, "--timeout", "0"], "--timeout='0' must be a finite number in (0, inf)"),
-        ([*RR, "--seed", "1.5"], "--seed='1.5' must be an integer in [0, inf)"),
-        ([*RR, "--plot", "nowhere/a.png"], "--plot='nowhere/a.png' must be in a folder that exists"),
-        ([*RR, "--plot", "a.jpg"], "--plot='a.jpg' must end in one of .png, .svg, .pdf"),
-        ([*RR, "--resume", "nowhere/a.npz"], "--resume="),
-        ([*RR, "--target", "nothing"], "--target='nothing' must be a callable, 'module:callable' or"),
-        ([*RR, "--target", f"{HERE}:missing"], f"--target='{HERE}:missing' cannot be imported"),
-        ([*RR, "--target", f"{HERE}:not_a_number"], "returned nan in trials [0, 1000) of dataset 0"),
-        (["audit", "4nb"], "4nb"),
-        (["audit", "rr", "--users", "20"], "--flip-probability"),
-    ],
-)
-def test_bad_input_is_status_2_and_one_sentence(
-    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert named in printed.err
-    assert "Traceback" not in printed.err
-
-
 def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "audit.npz"
     words = ["audit", "nb", "--users", "300", "--shape", "5", "--p", "0.3", "--trials", "500", "--json"]

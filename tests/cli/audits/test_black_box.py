@@ -77,24 +77,6 @@ def test_two_samplers(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["claim"] is None
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ([], "--target with --input and --neighbour, or with --users, or --first with --second, must be given."),
-        (["--first", "a:b"], "--target with --input and --neighbour, or with --users, or --first with --second"),
-        (["--target", "a:b", "--first", "a:b", "--second", "a:b"], "--target with --input and --neighbour"),
-        (["--target", "a:b", "--input", "1"], "--input and --neighbour must be given together, or --users in place"),
-        (["--target", "a:b", "--input", "1", "--neighbour", "x"], "--neighbour='x' must be finite numbers with commas"),
-        (["--target", "a:b", "--users", "2", "--low", "1"], "must be a finite number in (1, inf)"),
-        (["--target", "a:b", *PAIR, "--resolution", "0"], "--resolution='0' must be a finite number in (0, inf)"),
-        (["--target", f"{HERE}:noisy", *PAIR, "--anytime"], "nothing to refute"),
-    ],
-)
-def test_mistakes_are_one_sentence(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*AUDIT, *words]) == 2
-    assert named in " ".join(capsys.readouterr().err.split())
-
-
 @pytest.mark.parametrize(("text", "shown"), [("1,-2", "i"), ("1,2.0", "f")])
 def test_whole_numbers_are_integers(text: str, shown: str) -> None:
     from dpverify.cli.audits.black_box import _numbers

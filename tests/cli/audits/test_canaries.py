@@ -39,15 +39,3 @@ def test_the_report_as_json(target: str, capsys: pytest.CaptureFixture[str]) -> 
     assert found["trials"] == 400
     assert found["results"][0]["details"]["guesses"] == 300
     assert found["limits"]["not_tested"]
-
-
-def test_mistakes_are_one_sentence(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in (
-        ([f"{target}:short", *CLAIM], "returned the shape"),
-        ([f"{target}:scores", *CLAIM, "--guesses", "1001"], "--guesses=1001 must be"),
-        ([f"{target}:scores", *CLAIM, "--level", "0"], "--level"),
-    ):
-        assert cli.main(["canaries", *words]) == 2
-        error = capsys.readouterr().err
-        assert said in error
-        assert len(error.strip().splitlines()) == 1

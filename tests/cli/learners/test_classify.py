@@ -63,33 +63,6 @@ def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [row["label"] for row in answer["classes"]] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["{data}"], "Missing option '--labels'."),
-        (["{data}", "--labels", "z"], "has the arrays X, y, but must have one named 'z'."),
-        (["no.npz", "--labels", "y"], "no.npz cannot be read: No such file or directory."),
-        (["{data}", "--labels", "y", "--epsilon", "0"], "--epsilon='0' must be a finite number in (0, inf)."),
-        (["{data}", "--labels", "y", "--kernel", "x"], "--kernel='x' must be one of inner-product"),
-        (["{data}", "--labels", "y", "--bandwidth", "2"], "--bandwidth=2.0 must be None for the inner product"),
-        (["{data}", "--labels", "y", "--scale", "a"], "--scale='a' must be `unit`, a radius, or two numbers LOW,HIGH."),
-        (["{data}", "--labels", "y", "--scale", "0"], "--scale=0.0 must be a finite number in [1e-100, 1e+100]."),
-        (["{data}", "--labels", "y", "--classes", "no"], "y[1]='yes' must be one of --classes=['no']."),
-        (["{data}", "--labels", "y", "--holdout", "1"], "--holdout='1' must be a finite number in [0, 1)."),
-        (["{data}", "--labels", "y", "--holdout", "0.5", "--test", "{data}"], "--holdout=0.5 must be omitted"),
-        (["{data}", "--labels", "y", "--output", "model.txt"], "--output='model.txt' must end in one of .npz."),
-    ],
-)
-def test_mistakes_are_one_sentence(
-    data: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["classify", *(word.replace("{data}", str(data)) for word in words)]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert len(said.err.splitlines()) == 1
-    assert said.out == ""
-
-
 def test_what_is_no_model_is_said(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(data), str(data)]) == 2
     assert "must be a model that dpverify has written" in capsys.readouterr().err

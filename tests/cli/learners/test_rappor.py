@@ -44,22 +44,3 @@ def test_an_audit(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["audit", *REPORT, "--claim-epsilon", "1.5", "--claim-delta", "0", "--trials", "200", "--level", "0.1"]
     assert cli.main(words) == 1
     assert "privacy of the parameters" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([*PLAN, "--epsilon-one", "4"], "--epsilon-one"),
-        (["rappor", "--epsilon-one", "4", "--epsilon-limit", "4", "--users", "9"], "--epsilon-one='4' must be in"),
-        ([*PLAN, "--plot", "x.gif"], "must end in one of"),
-        ([*PLAN, "--bits", "6", "--hashes", "4"], "--bits=6 must be an integer in [8, inf)."),
-        (["account", *REPORT, "--hashes", "17"], "--hashes"),
-        (["account", "rappor", "--bits", "2", "--hashes", "3", *REPORT[5:], "--delta", "0"], "--hashes=3 must be"),
-        (["account", *REPORT[:9], "--q", ".2", "--delta", "0"], "--q=0.2 must be above --p=0.3"),
-    ],
-)
-def test_mistakes_are_one_sentence(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(words) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert len(said.splitlines()) == 1

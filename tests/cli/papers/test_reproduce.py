@@ -50,34 +50,6 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(json.loads(capsys.readouterr().out)["experiments"]) == 16
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nothing"], "NAME='nothing' must be part of an experiment's name"),
-        (["wagner2025-figure-2", "--vocabulary", "v.npz"], "--vocabulary must be given with --data"),
-        (["wagner2025-figure-2", "--data", "none.npz"], "none.npz cannot be"),
-        (
-            ["wagner2025-figure-2", "--data", "none.npz", "--vocabulary", "v.npz"],
-            "--vocabulary must be omitted for wagner2025-figure-2, which decodes no words.",
-        ),
-        (["wagner2025-figure-2", "--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
-        (["wagner2025-figure-2", "--plot", "x.txt"], "--plot='x.txt'"),
-        (
-            ["wagner2025-figure-2", "--plot", "x.svg", "--csv", "x.svg"],
-            "--csv='x.svg' must be another file than --plot",
-        ),
-        (["wagner2025", "--csv", "x.csv"], "--csv must be given with the name of one experiment; 16 were found."),
-        (["--plot", "x.svg"], "--plot must be given with the name of one experiment;"),
-    ],
-)
-def test_mistakes_are_one_sentence(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["reproduce", *words]) == 2
-    out, err = capsys.readouterr()
-    assert not out
-    assert err.startswith(message)
-    assert err.count("\n") == 1
-
-
 def test_one_class_is_no_classification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, rows = tmp_path / "one.npz", tmp_path / "rows.csv"
     np.savez(data, X=small_setting().data.points, y=np.zeros(len(small_setting().data.points)))

@@ -34,12 +34,6 @@ def test_the_command_prints_shares_that_compose_to_within_the_budget(capsys: pyt
         assert delta <= budget.delta
 
 
-def test_the_command_refuses_half_a_protocol(capsys: pytest.CaptureFixture[str]) -> None:
-    for half in (["--bitsum", "rr"], ["--users", "9"]):
-        assert cli.main(["budget", *ASKED, *half]) == 2
-        assert capsys.readouterr().err == "--bitsum and --users must be given together, or neither.\n"
-
-
 def test_every_option_reaches_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--sparsity", "2", "--bitsum", "Central-Gaussian", "--users", "9"]
     expected = split_budget(("0.1", "1e-7"), 30, sparsity=2, bitsum="central-gaussian", users=9)

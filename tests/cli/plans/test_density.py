@@ -91,31 +91,6 @@ def test_all_bitsums_are_planned_for_a_kernel(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--kernel", "gaussian"], "--dimension must be given with --kernel."),
-        (["--kernel", "gaussian", "--dimension", "3", "--instances", "4"], "--instances must be omitted with --kernel"),
-        (
-            ["--kernel", "gaussian", "--dimension", "3", "--method", "published"],
-            "--method must be omitted with --kernel",
-        ),
-        (["--kernel", "gaussian", "--dimension", "3", "--composition", "basic"], "--composition must be omitted with"),
-        (["--kernel", "gaussian", "--dimension", "3", "--sparsity", "3"], "--sparsity must be omitted with --kernel"),
-        (
-            ["--kernel", "gaussian", "--dimension", "3", "--threat-model", "model"],
-            "--threat-model must be omitted with",
-        ),
-        (["--kernel", "cosine", "--dimension", "3"], "--kernel='cosine' must be one of inner-product, gaussian"),
-        (["--dimension", "3", "--instances", "4"], "--dimension must be omitted without --kernel"),
-        ([], "one of the options '--instances' and '--kernel' must be given."),
-    ],
-)
-def test_options_that_do_not_fit(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*WORDS, *more]) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
 KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta", "1e-4"]
 
 
@@ -140,26 +115,6 @@ def test_a_density_is_accounted(
     assert 0.0 < told["epsilon"]["lower"] <= told["epsilon"]["upper"] < 10.0
     assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--instances", "2"]) == 0
     assert "2 runs" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--kernel inner-product --bandwidth 2", "--bandwidth=2.0 must be omitted for the kernel inner-product"),
-        ("--kernel gaussian --range 2", "--range=2.0 must be omitted for the kernel gaussian"),
-        ("--kernel gaussian --bits 7", "--bits=7 must be even for the kernel gaussian"),
-        ("--kernel box", "--kernel='box' must be one of inner-product, gaussian, laplacian, exponential."),
-        ("--kernel inner-product --dimension 1e6", "--dimension=1000000 with --bits=1024 must be smaller"),
-    ],
-)
-def test_what_makes_no_density_is_told_in_one_sentence(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dimension = [] if "--dimension" in words else ["--dimension", "12"]
-    assert cli.main([*KDE, *dimension, *words.split()]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(said)
-    assert err.count("\n") == 1
 
 
 def test_plans_of_densities_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

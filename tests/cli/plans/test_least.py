@@ -59,40 +59,6 @@ def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, mo
     assert found["error"] == error_for_margin(0.2, 0.8)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("users --epsilon 1 --instances 3", "--error must be given."),
-        ("users --epsilon 1 --error .1", "one of the options '--instances' and '--kernel' must be given."),
-        ("users --epsilon 1 --instances 3 --error .1 --margin .2", "--margin must be omitted without --kernel."),
-        ("users --epsilon 1 --kernel gaussian --dimension 3", "exactly one of the options '--error' and '--margin'"),
-        (
-            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --margin .2",
-            "exactly one of the options '--error' and '--margin'",
-        ),
-        (
-            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --confidence .2",
-            "--confidence must be omitted without --margin",
-        ),
-        ("users --epsilon 1 --kernel gaussian --error .1", "--dimension must be given with --kernel."),
-        (
-            "users --epsilon 1 --kernel gaussian --dimension 3 --error .1 --instances 3",
-            "--instances must be omitted with --kernel",
-        ),
-        ("epsilon --users 9 --kernel gaussian --dimension 3 --rmse 3", "--rmse=3.0 must be in (0, 1] with --kernel"),
-        (
-            "users --epsilon 1 --kernel gaussian --dimension 3 --error 1e-6",
-            "an error of 1e-06 is not reached with 2,048",
-        ),
-    ],
-)
-def test_options_of_a_kernel_that_do_not_fit(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["least", *words.split(), "--delta", "1e-6"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(said)
-    assert err.count("\n") == 1
-
-
 def test_nothing_found_is_a_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*MESSAGES[:-3], "0.5", "--users", "2e3"]) == 2
     printed = capsys.readouterr()
