@@ -152,7 +152,7 @@ def test_tests_of_other_packages_join_the_family(monkeypatch: pytest.MonkeyPatch
         given.append((dataset.name, outputs.shape, level, detect))
         return [AuditResult(f"own, {dataset.name}", 1e-9 if dataset.name == "fair" else 1.0, 5, "exact", "odd")]
 
-    monkeypatch.setattr(engine, "registered", lambda group: {"own": test})
+    monkeypatch.setattr("dpverify.audit.results.registered", lambda group: {"own": test})
     beforehand = [AuditResult("known before", 1.0, 0, "exact", "nothing", power=1.0)]
     report = thrown(dice(DIE), beforehand=beforehand, detect=0.2)
     # One known before, two of each law, two of each dataset, seven of structure, four of the pair, two of this package.

@@ -15,19 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from dpverify.statistics.bounds.lower_bound import claim_p_value
-from protocols.validation import check_integer, check_probability, check_real
+from protocols.validation import check_integer, check_probability
 
 __all__ = [
     "StructureCheck",
-    "bit_pattern",
     "common_randomness",
     "grid_exponents",
     "message_count",
     "message_order",
-    "off_lattice",
     "repeated_outputs",
-    "same_law",
 ]
 
 PERMUTATIONS = 999
@@ -196,43 +192,6 @@ def repeated_outputs(first: ArrayLike, second: ArrayLike, collision: float) -> S
     )
 
 
-def off_lattice(
-    outputs: ArrayLike,
-    *,
-    step: float = 1.0,
-    offset: float = 0.0,
-    low: float = -math.inf,
-    high: float = math.inf,
-    tolerance: float = 1e-9,
-) -> StructureCheck:
-    """Check that outputs are `offset + step k`, k an integer, and in [low, high]: no correct run can fail.
-
-    Parameters
-    ----------
-    outputs : array_like
-        Any shape.
-    step, offset : float
-        The lattice; step positive.
-    low, high : float
-        The ends of the support.
-    tolerance : float
-        In steps, for rounding errors of outputs up to 10^6 steps.
-    """
-    check_real("step", step, low=0.0, low_open=True)
-    values = np.asarray(outputs, dtype=np.float64).ravel()
-    scaled = (values - offset) / step
-    slack = tolerance * (1.0 + np.abs(scaled) * 1e-3)
-    wrong = (np.abs(scaled - np.rint(scaled)) > slack) | (values < low - step * slack) | (values > high + step * slack)
-    if not wrong.any():
-        return StructureCheck("support", 1.0, f"all {values.size} outputs are {offset:g} + {step:g} k")
-    return StructureCheck(
-        "support",
-        0.0,
-        f"{int(wrong.sum())} of {values.size} outputs, such as {values[wrong][0]!r}, are not {offset:g} + {step:g} k "
-        f"in [{low:g}, {high:g}]",
-    )
-
-
 def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
     """Return e for every float, the largest with the float a multiple of 2^e: its lowest bit that is set.
 
@@ -244,36 +203,6 @@ def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
     lowest = integers & -integers
     trailing = np.where(integers == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1)
     return np.where(integers == 0, 1024, exponents - 53 + trailing).astype(np.int64)
-
-
-def bit_pattern(zero: ArrayLike, one: ArrayLike, epsilon: float, delta: float) -> StructureCheck:
-    """Test (epsilon, delta) on the floats' grids: `P(grid is finer than 2^e) <= e^epsilon Q(..) + delta`, both ways.
-
-    Parameters
-    ----------
-    zero, one : array_like, shape (trials,)
-        Outputs on two neighbouring datasets.
-    epsilon, delta : float
-        The claim.
-    """
-    check_real("epsilon", epsilon, low=0.0)
-    check_probability("delta", delta)
-    first, second = grid_exponents(zero).ravel(), grid_exponents(one).ravel()
-    if first.size != second.size or not first.size:
-        raise ValueError(
-            f"one has {second.size} outputs, but must have as many as zero, {first.size}, and at least one."
-        )
-    p_value, found = 1.0, "the low-order bits tell nothing"
-    # A few events fixed in advance, so that correcting for their number costs little.
-    levels = range(-64, -39, 4)
-    for level in levels:
-        for name, more, less in (("first", first, second), ("second", second, first)):
-            high, low = int(np.count_nonzero(more < level)), int(np.count_nonzero(less < level))
-            value = 2 * len(levels) * float(claim_p_value(high, low, more.size, epsilon, delta))
-            if value < p_value:
-                p_value = value
-                found = f"{high} and {low} outputs have bits below 2^{level}, more often on the {name} dataset"
-    return StructureCheck("bit pattern", p_value, found)
 
 
 def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:
@@ -290,41 +219,3 @@ def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> St
     wrong = (sent < low) | (sent > high)
     evidence = f"{int(wrong.sum())} of {sent.size} users sent fewer than {low:g} or more than {high:g} messages"
     return StructureCheck("message count", 0.0 if wrong.any() else 1.0, evidence)
-
-
-def same_law(
-    first: ArrayLike, second: ArrayLike, rng: np.random.Generator, *, permutations: int = PERMUTATIONS
-) -> StructureCheck:
-    """Test whether two samples have one law, as where n must not be taken from private data (chi-square, permuted).
-
-    Parameters
-    ----------
-    first, second : array_like, shape (trials,)
-        For instance the noise with few and with many ones.
-    rng : numpy.random.Generator
-        For the permutations.
-    permutations : int
-        The p-value is a multiple of 2 / (permutations + 1).
-    """
-    check_integer("permutations", permutations, low=1)
-    ones, others = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
-    pooled = np.concatenate([ones, others])
-    edges = np.unique(np.quantile(pooled, np.linspace(0.0, 1.0, 21)[1:-1], method="inverted_cdf"))
-    bins = np.searchsorted(edges, pooled)
-    totals = np.bincount(bins, minlength=edges.size + 1)
-    expected = np.maximum(totals * ones.size / pooled.size, 1e-300)
-    mean = float(pooled.mean())
-
-    def statistics(labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        chosen = labels[: ones.size]
-        seen = np.bincount(bins[chosen], minlength=edges.size + 1)
-        spread = float(np.mean((pooled[chosen] - mean) ** 2) - np.mean((pooled[labels[ones.size :]] - mean) ** 2))
-        return np.array([float(((seen - expected) ** 2 / expected).sum()), abs(spread)])
-
-    observed = statistics(np.arange(pooled.size))
-    p_value = _permutation_p_value(observed, lambda: statistics(rng.permutation(pooled.size)), permutations)
-    return StructureCheck(
-        "same law",
-        p_value,
-        f"means {ones.mean():.4g} and {others.mean():.4g}, standard deviations {ones.std():.4g} and {others.std():.4g}",
-    )
