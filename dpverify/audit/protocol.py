@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, cast, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload, runtime_checkable
 
 from dpverify.audit.anytime import AnytimeReport, audit_anytime
 from dpverify.audit.engine import audit
@@ -69,8 +69,9 @@ def audit_protocol(
     reference : object
         What is claimed to run, with its parameters: a bitsum, a local or central mechanism, a mean, or a RAPPOR, whose
         twin states the law. Or a subject, which holds its implementation: code with a law that you write down
-        (`dpverify.audit.subjects.own_law.law_subject`), many instances together (`dpverify.audit.subjects.pipelines`),
-        the errors of a density (`dpverify.audit.subjects.density.density_subject`).
+        (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports estimate
+        (`dpverify.audit.subjects.means.mean_subject`), many instances together (`dpverify.audit.subjects.pipelines`),
+        the errors of a density (`dpverify.audit.subjects.density.DensityErrors`).
     claim : Budget or (epsilon, delta), optional
         Of one run, or of all instances of a pipeline. The parameters of a protocol are held against it, too, which
         needs no trials.
@@ -109,22 +110,22 @@ def audit_protocol(
     'privacy of the parameters'
     """
     budget = None if claim is None else Budget.of(claim, "claim")
+    subject: Subject | Audited = reference
     if not isinstance(reference, Subject | Audited):
         kind: Mapping[str, Any] = {"fewer_users": True} if fewer_users else {}
         subject = _subject_of(reference)(reference, implementation=implementation, **kind)
-        before = () if budget is None else (exact_result(reference, budget),)
     elif implementation is not None or fewer_users:
         raise TypeError("implementation and fewer_users must be omitted with a subject, which holds what runs.")
-    else:
-        subject, before = cast("Subject", reference), ()
-    if anytime:
-        if not isinstance(subject, Subject):
+    if not isinstance(subject, Subject):
+        if anytime:
             raise TypeError(f"anytime=True must be False for a {type(subject).__name__}, whose tests need all runs.")
-        return audit_anytime(subject, budget, **options)
-    if isinstance(subject, Audited):
         return subject.audited(budget, **options)
-    pair = None if budget is None else (budget.epsilon, budget.delta)
-    return audit(subject, claim=pair, beforehand=before, **options)
+    if anytime:
+        return audit_anytime(subject, budget, **options)
+    if budget is None:
+        return audit(subject, **options)
+    before = () if subject.reference is None else (exact_result(subject.reference, budget),)
+    return audit(subject, claim=(budget.epsilon, budget.delta), beforehand=before, **options)
 
 
 def _subject_of(reference: Any) -> Callable[..., Subject]:

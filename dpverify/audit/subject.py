@@ -108,6 +108,8 @@ class Subject:
         where something was found, with the first 500,000 runs on each dataset.
     silent_on : sequence of str
         What of this subject no test looks at, in plain words.
+    reference : object, optional
+        What is claimed to run, if its twin knows its privacy: `audit_protocol` holds its parameters against a claim.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Subject:
     messages: Messages | None = None
     diagnose: Callable[[Sequence[NDArray[np.float64]]], Iterable[str]] | None = None
     silent_on: Sequence[str] = ()
+    reference: object = None
 
 
 def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:

@@ -14,7 +14,7 @@ from dpverify.search import bisected, galloped, least_integer
 from dpverify.statistics.bounds.intervals import lower_limit
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["event_power", "faulty_event", "g_test_power", "smallest_detectable_epsilon", "trials_for"]
+__all__ = ["event_power", "faulty_event", "g_test_power", "least_share", "smallest_detectable_epsilon", "trials_for"]
 
 _MOST_TRIALS = 10**9
 _PART = 256
@@ -119,6 +119,21 @@ def smallest_detectable_epsilon(
     if end <= epsilon or not shown(end):
         return math.inf
     return bisected(shown, epsilon, end, relative=1e-4, absolute=1e-7)[1]
+
+
+def least_share(trials: int, chance: float, level: float, power: float) -> float | None:
+    """Return the least share of trials that always have an event of some chance in the others, to be seen with a power.
+
+    By a binomial test of this level; None if not even all of them are seen.
+    """
+    needed = float(stats.binom.isf(level, trials, chance))
+
+    def seen(share: float) -> bool:
+        return float(stats.binom.sf(needed, trials, chance + share * (1.0 - chance))) >= power
+
+    if needed >= trials or not seen(1.0):
+        return None
+    return bisected(seen, 0.0, 1.0, relative=1e-3, absolute=1e-9)[1]
 
 
 def g_test_power(null: ArrayLike, alternative: ArrayLike, trials: int, level: float) -> float:

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.search import bisected
 from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.dependence import pairs_at
 from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.power import least_share
 
 __all__ = ["forgetful_users", "quiet_users"]
 
@@ -53,7 +53,7 @@ def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float)
     user = int(np.argmin(p_values))
     p_value = min(1.0, 2.0 * users * float(p_values[user]))
     noisy = 1.0 - chance
-    least = _least_silence(runs, chance, level / (2 * users), power)
+    least = least_share(runs, chance, level / (2 * users), power)
     shown = f"user {user} sends nothing in {zeros[user]} of {runs} runs; {chance * runs:.5g} expected"
     details: dict[str, object] = {"user": user}
     if p_value <= level:
@@ -109,15 +109,3 @@ def forgetful_users(pieces: ArrayLike) -> StructureCheck:
                     f"sends later in {alike[user]}, of {pairs} far apart in {alike_far[user]}"
                 )
     return StructureCheck("memory of users", min(1.0, best * max(1, comparisons)), found)
-
-
-def _least_silence(runs: int, chance: float, level: float, power: float) -> float | None:
-    """Return the smallest share of a user's noise that is seen if she leaves it out; None if not even all of it is."""
-    needed = float(stats.binom.isf(level, runs, chance))
-
-    def seen(share: float) -> bool:
-        return float(stats.binom.sf(needed, runs, chance + share * (1.0 - chance))) >= power
-
-    if needed >= runs or not seen(1.0):
-        return None
-    return bisected(seen, 0.0, 1.0, relative=1e-3, absolute=1e-9)[1]

@@ -11,6 +11,7 @@ from dpverify.audit.results import POWER
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
 from dpverify.statistics.order.steadiness import smallest_unsteadiness, steady_runs
+from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.order.successive import smallest_pattern, successive_runs
 from dpverify.statistics.outputs.aspects import codes_of, parts_of_noise
 
@@ -70,35 +71,29 @@ class Calls:
     def results(self, level: float) -> Iterator[AuditResult]:
         """Yield the tests, each at about this level; none for repeated outputs where outputs are equal anyway."""
         rows, codes = _distinct(np.concatenate(self._rows)), np.concatenate(self._codes)
-        method = "Fisher's exact test of near against far pairs, union bound over lags"
+        runs = len(codes)
+
+        def result(check: StructureCheck, fault: str, method: str) -> AuditResult:
+            name, method = f"{check.name}, {self._name}", f"Fisher's exact test {method}"
+            return AuditResult(name, check.p_value, runs, method, check.evidence, fault, power=POWER)
+
         smallest = smallest_repeated_share(codes, level, power=POWER)
         check = repeats(codes, *parts_of_noise(rows))
-        where = self._name
+        pairs = "of near against far pairs, union bound over lags"
         if smallest is not None or check.p_value <= level:
-            fault = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
-            yield AuditResult(
-                f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
-            )
-        check = alike_runs(rows)
-        off = smallest_deviation(len(codes), level, power=POWER)
-        fault = f"runs at some lag that are alike {100 * off:.2g} % more or less often than others"
-        yield AuditResult(
-            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
+            share = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
+            yield result(check, share, pairs)
+        off = 100 * smallest_deviation(runs, level, power=POWER)
+        yield result(
+            alike_runs(rows), f"runs at some lag that are alike {off:.2g} % more or less often than others", pairs
         )
-        check = successive_runs(rows)
-        off = smallest_pattern(len(codes), level, power=POWER)
-        fault = f"a kind of three calls in a row that is {100 * off:.2g} % of them more frequent than among others"
-        method = "Fisher's exact test on calls that did not choose the kind, union bound over codes"
-        yield AuditResult(
-            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
-        )
-        check = steady_runs(rows, codes, self._seed)
-        off = smallest_unsteadiness(len(codes), level, power=POWER)
-        fault = f"a median that moves by {100 * off:.2g} % of the runs in a sixteenth of them"
-        method = "Fisher's exact test on runs that did not choose the times, union bound over these"
-        yield AuditResult(
-            f"{check.name}, {where}", check.p_value, len(codes), method, check.evidence, fault, power=POWER
-        )
+        off = 100 * smallest_pattern(runs, level, power=POWER)
+        fault = f"a kind of three calls in a row that is {off:.2g} % of them more frequent than among others"
+        yield result(successive_runs(rows), fault, "on calls that did not choose the kind, union bound over codes")
+        off = 100 * smallest_unsteadiness(runs, level, power=POWER)
+        fault = f"a median that moves by {off:.2g} % of the runs in a sixteenth of them"
+        by_lot = "on runs that did not choose the times, union bound over these"
+        yield result(steady_runs(rows, codes, self._seed), fault, by_lot)
 
 
 def _distinct(rows: NDArray[np.float64]) -> NDArray[np.float64]:

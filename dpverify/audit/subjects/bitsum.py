@@ -156,6 +156,7 @@ def bitsum_subject(
         _messages(reference, implementation),
         functools.partial(likely_parameters, reference, datasets),
         (*silent, "what the low bits of the estimate tell, below 2^-44 of its size"),
+        reference,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.audit.running.target import Runnable, target_of
+from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.shared.central import CentralClaims
@@ -31,11 +31,11 @@ def central_subject(reference: Any, *, implementation: Runnable | None = None) -
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, CentralClaims):
         raise TypeError(f"reference={reference!r} must be a curator's mechanism, whose output has a law.")
-    target = target_of(implementation or reference.run)
-    name = repr(reference) if implementation is None else target.name or "target"
+    target = target_of(implementation or Target(reference.run, name=repr(reference)))
     datasets = [
         Dataset(f"{side} of pair {pair}", inputs, {0: ("output", claims.output_law(reference, inputs))})
         for pair, both in enumerate(claims.neighbours(reference), 1)
         for side, inputs in zip(("first", "second"), both, strict=True)
     ]
-    return Subject(name, target, datasets, [Neighbours(at, at + 1) for at in range(0, len(datasets), 2)])
+    pairs = [Neighbours(at, at + 1) for at in range(0, len(datasets), 2)]
+    return Subject(target.name or "target", target, datasets, pairs, reference=reference)

@@ -41,15 +41,11 @@ def local_subject(reference: Any, *, implementation: Runnable | None = None) -> 
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, LocalClaims):
         raise TypeError(f"reference={reference!r} must be a local mechanism, whose reports have a law each.")
-    if implementation is None:
-        target, name = Target(functools.partial(_reports, reference), True), repr(reference)
-    else:
-        target = target_of(implementation)
-        name = target.name or "target"
-    target = ReadTarget.of(target, functools.partial(claims.readable, reference))
+    own = Target(functools.partial(_reports, reference), True, name=repr(reference))
+    target = ReadTarget.of(target_of(implementation or own), functools.partial(claims.readable, reference))
     inputs = claims.inputs(reference)[:_MOST_INPUTS]
     datasets = [
         Dataset(f"input {value!r}", np.array([value]), {0: ("report", claims.report_law(reference, value))})
         for value in inputs
     ]
-    return Subject(name, target, datasets, (Neighbours(0, 1),))
+    return Subject(target.name or "target", target, datasets, (Neighbours(0, 1),), reference=reference)

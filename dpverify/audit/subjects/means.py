@@ -42,15 +42,11 @@ def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> S
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, MeanClaims):
         raise TypeError(f"reference={reference!r} must estimate a mean, with an exact law of the estimate.")
-    if implementation is None:
-        target, name = Target(functools.partial(_run, reference)), repr(reference)
-    else:
-        target = target_of(implementation)
-        name = target.name or "target"
-    target = ReadTarget.of(target, functools.partial(claims.readable_estimate, reference))
+    own = Target(functools.partial(_run, reference), name=repr(reference))
+    target = ReadTarget.of(target_of(implementation or own), functools.partial(claims.readable_estimate, reference))
     users, most = claims.users(reference) or _USERS, claims.most(reference)
     datasets = []
     for holders, shown in ((0, "all users at 0"), (1, "one user at the most"), (users // 2, "half at the most")):
         values = np.where(np.arange(users) < holders, most, 0.0)
         datasets.append(Dataset(shown, values, {0: ("estimate", claims.estimate_law(reference, values))}))
-    return Subject(name, target, datasets, (Neighbours(0, 1),))
+    return Subject(target.name or "target", target, datasets, (Neighbours(0, 1),), reference=reference)

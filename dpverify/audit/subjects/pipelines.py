@@ -64,10 +64,8 @@ def bitsum_calls(
     def laws(rows: NDArray[np.int64]) -> list[DiscreteLaw]:
         return [law(int(ones)) for ones in rows.sum(axis=0)]
 
-    if implementation is None:
-        target = Target(functools.partial(_own_calls, reference), False, (calls,), f"{calls} calls of {reference!r}")
-    else:
-        target = target_of(implementation, (calls,))
+    ours = Target(functools.partial(_own_calls, reference), False, (calls,), f"{calls} calls of {reference!r}")
+    target = target_of(implementation or ours, (calls,))
     neighbours = {"a user who changes every call": (mixed, laws(mixed))}
     if calls > 1:
         neighbours["a user who changes every second call"] = (up, laws(up))
@@ -134,11 +132,9 @@ def density_instances(
     there = [laws(0, moved(to)[: ends[0]]) for to in moves]
     worst = int(np.argmax([_divergence(own, candidate) for candidate in there]))
     here = [*own, *rest]
-    if implementation is None:
-        name = f"all {len(here)} instances of {len(protocols)} densities over {protocols[0].bitsum!r}"
-        target = Target(functools.partial(_own_densities, protocols), False, (len(here),), name)
-    else:
-        target = target_of(implementation, (len(here),))
+    name = f"all {len(here)} instances of {len(protocols)} densities over {protocols[0].bitsum!r}"
+    ours = Target(functools.partial(_own_densities, protocols), False, (len(here),), name)
+    target = target_of(implementation or ours, (len(here),))
     neighbours = {f"the first user at {moves[worst].tolist()}": (moved(moves[worst]), [*there[worst], *rest])}
     return Whole(target.name or "target", target, x, here, neighbours)
 
@@ -204,11 +200,9 @@ def rappor_client(
     both = [DiscreteLaw.of(np.arange(law.size), law) for law in (count_law(reference, held=b) for b in (False, True))]
     here, there = laws(value), [laws(candidate) for candidate in candidates]
     worst = int(np.argmax([_divergence(here, candidate) for candidate in there]))
-    if implementation is None:
-        name = f"all reports of {reference!r}"
-        target = Target(functools.partial(_own_reports, reference), False, (reference.bits,), name)
-    else:
-        target = target_of(implementation, (reference.bits,))
+    name = f"all reports of {reference!r}"
+    ours = Target(functools.partial(_own_reports, reference), False, (reference.bits,), name)
+    target = target_of(implementation or ours, (reference.bits,))
     neighbours = {f"{candidates[worst]!r}": (np.array([candidates[worst]]), there[worst])}
     return Whole(target.name or "target", target, np.array([value]), here, neighbours)
 

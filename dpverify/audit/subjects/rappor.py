@@ -201,4 +201,5 @@ def rappor_subject(reference: PermanentResponse, *, implementation: Runnable | N
         inner = target_of(implementation)
         name = inner.name or "target"
         target = Target(functools.partial(_foreign_reports, watch, inner), False, (watch.width,), inner.shown)
-    return Subject(name, target, [watch.dataset(which) for which in (0, 1)], (Neighbours(0, 1), Neighbours(1, 0)))
+    datasets = [watch.dataset(which) for which in (0, 1)]
+    return Subject(name, target, datasets, (Neighbours(0, 1), Neighbours(1, 0)), reference=reference)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.search import bisected
 from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.power import least_share
 
 __all__ = ["compact", "lags_up_to", "pairs_at", "serial_dependence", "share_equal", "smallest_replay"]
 
@@ -148,12 +148,4 @@ def smallest_replay(law: DiscreteLaw, trials: int, level: float, *, power: float
     power : float
         In (0, 1).
     """
-    pairs, comparisons = trials // 2, 4 * lags_up_to(trials).size
-    needed = float(stats.binom.isf(level / comparisons, pairs, law.collision))
-
-    def seen(share: float) -> bool:
-        return float(stats.binom.sf(needed, pairs, law.collision + share * (1.0 - law.collision))) >= power
-
-    if needed >= pairs or not seen(1.0):
-        return None
-    return bisected(seen, 0.0, 1.0, relative=1e-3, absolute=1e-9)[1]
+    return least_share(trials // 2, law.collision, level / (4 * lags_up_to(trials).size), power)

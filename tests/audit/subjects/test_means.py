@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {"trials": 4000, "level": 1e-3, "seed": 5}
 
 @pytest.mark.parametrize("reference", ESTIMATORS, ids=lambda reference: type(reference).__name__)
 def test_right_estimators_are_not_refuted(reference: Any) -> None:
-    assert audit_protocol(reference, **OPTIONS).verdict is not Verdict.VIOLATES
+    assert audit_protocol(mean_subject(reference), **OPTIONS).verdict is not Verdict.VIOLATES
 
 
 @pytest.mark.parametrize("reference", [*ESTIMATORS[:3], LaplaceMean(1.0, 3.0)], ids=lambda r: type(r).__name__)
@@ -68,7 +68,10 @@ def test_a_factor_that_is_forgotten_is_found() -> None:
     def raw(values: NDArray[Any], rng: np.random.Generator) -> float:
         return float(RandomizedResponseMean(1.0, 3).randomize(values, rng).mean())
 
-    assert audit_protocol(RandomizedResponseMean(1.0, 3), implementation=raw, **OPTIONS).verdict is Verdict.VIOLATES
+    subject = mean_subject(RandomizedResponseMean(1.0, 3), implementation=raw)
+    report = audit_protocol(subject, (0.99, 0), **OPTIONS)
+    assert {result.check.split()[0] for result in report.violations} >= {"privacy", "conformance"}
+    assert "privacy of the parameters" in [result.check for result in report.violations]
 
 
 @pytest.mark.parametrize("share", [0.8, 1.25])
