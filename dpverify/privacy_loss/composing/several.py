@@ -285,14 +285,8 @@ class SeveralComposition:
                 min(each.delta(epsilon).upper for each in upper),
             )
         )
-        return self._narrowed(
-            found,
-            _LOOSE_DELTA,
-            lambda found: Interval.proved(found.lower, min(found.upper, self._together.delta(epsilon).upper)),
-            functools.partial(self._mixes.delta_above, epsilon, quick=True),
-            functools.partial(self._mixes.delta_below, epsilon),
-            functools.partial(self._mixes.delta_above, epsilon, quick=False),
-        )
+        mixes = self._mixes
+        return self._narrowed(found, _LOOSE_DELTA, epsilon, self._together.delta, mixes.delta_above, mixes.delta_below)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
@@ -302,14 +296,8 @@ class SeveralComposition:
                 min(each.epsilon_upper(delta) for each in upper),
             )
         )
-        return self._narrowed(
-            found,
-            _NARROW,
-            lambda found: Interval.proved(found.lower, min(found.upper, self._together.epsilon(delta).upper)),
-            functools.partial(self._mixes.epsilon_above, delta, quick=True),
-            functools.partial(self._mixes.epsilon_below, delta),
-            functools.partial(self._mixes.epsilon_above, delta, quick=False),
-        )
+        mixes = self._mixes
+        return self._narrowed(found, _NARROW, delta, self._together.epsilon, mixes.epsilon_above, mixes.epsilon_below)
 
     @cached_property
     def _together(self) -> Together:
@@ -320,9 +308,23 @@ class SeveralComposition:
     def _mixes(self) -> Mixes:
         return self._laws.mixes(*self._counts)
 
-    def _narrowed(self, found: Interval, enough: float, *steps: Step) -> Interval:
+    def _narrowed(
+        self,
+        found: Interval,
+        enough: float,
+        at: float,
+        together: Callable[[float], Interval],
+        above: Callable[..., Interval],
+        below: Callable[[float, Interval], Interval],
+    ) -> Interval:
         """Return an answer narrowed by other bounds, where all instances are met; of many laws by the first of them."""
         if not self._all:
             return found
-        few = sum(count > 0 for count in self._counts[0]) <= _FEW_LAWS
-        return narrowed(found, lambda found: enough * found.upper < found.width, *(steps if few else steps[:1]))
+        steps: list[Step] = [lambda found: Interval.proved(found.lower, min(found.upper, together(at).upper))]
+        if sum(count > 0 for count in self._counts[0]) <= _FEW_LAWS:
+            steps += [
+                functools.partial(above, at, quick=True),
+                functools.partial(below, at),
+                functools.partial(above, at, quick=False),
+            ]
+        return narrowed(found, lambda found: enough * found.upper < found.width, *steps)

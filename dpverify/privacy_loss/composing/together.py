@@ -18,7 +18,7 @@ change has `ln|phi|` over its share in the place of `ln|phi|`, as linear in what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -28,11 +28,10 @@ from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
 from dpverify.privacy_loss.joint.attained_change import Parts, composed
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
-from dpverify.privacy_loss.windows.contour import Contour
+from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.rounding import SUBNORMAL, UNIT
-from dpverify.search import least_argument
 from protocols.validation import check_integer, check_real
 
 __all__ = ["AnyOf", "Part", "Together"]
@@ -42,8 +41,6 @@ _SMOOTHING = 1e-3
 less smoothing would need them, cells of joint changes are loose."""
 _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss."""
-_TILT_STEP = 0.02
-"""Logarithms of tilts are multiples of this, so that queries next to each other share one."""
 _LEAST_DEVIATION = 1e-100
 _GRAINS = 2**20
 """Shares are multiples of one over this, at least one of them, so that they add up to 1 exactly."""
@@ -128,46 +125,37 @@ class Together:
         self._infinite = sum(part.left_out for part in parts)
         self._known: dict[float, float] = {}
 
+    def _estimate(self, tilt: float) -> tuple[float, float]:
+        exponents, spreads = zip(*(part.estimate(tilt) for part in self._parts), strict=True)
+        return sum(exponents), max(math.hypot(*spreads), _LEAST_DEVIATION)
+
     def _log_integral(self, tilt: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
         if tilt not in self._known:
-            estimates = [part.estimate(tilt) for part in self._parts]
-            deviation = max(math.hypot(*(spread for _, spread in estimates)), _LEAST_DEVIATION)
+            _, deviation = self._estimate(tilt)
             contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2, period=_PERIOD)
             logs = [
                 (share, part.log_integral(contour, share))
-                for part, share in zip(self._parts, _shares([exponent for exponent, _ in estimates]), strict=True)
+                for part, share in zip(
+                    self._parts, _shares([part.estimate(tilt)[0] for part in self._parts]), strict=True
+                )
             ]
             rounding = 4.0 * UNIT * len(logs) * sum(share * abs(log) for share, log in logs)
             self._known[tilt] = sum(share * log for share, log in logs) + rounding
         return self._known[tilt]
 
-    def _least(self, cost: Callable[[float, float], float]) -> float:
-        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
-
-        def estimated(log_tilt: float) -> float:
-            tilt = math.exp(log_tilt)
-            estimates = [part.estimate(tilt) for part in self._parts]
-            spread = max(math.hypot(*(spread for _, spread in estimates)), _LEAST_DEVIATION)
-            exponent = sum(exponent for exponent, _ in estimates)
-            # The integral of a Gaussian over a kernel that is wider.
-            return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
-
+    def _least(self, cost: Cost) -> float:
+        """Return the least cost that is found: any tilt gives a bound."""
         width = math.hypot(*(part.deviation for part in self._parts))
-        best = least_argument(estimated, math.log(0.3 / width), math.log(100.0 / width))
-        self._log_integral(math.exp(_TILT_STEP * round(best / _TILT_STEP)))
+        self._log_integral(best_tilt(cost, self._estimate, width)[0])
         return min(cost(log_integral, tilt) for tilt, log_integral in self._known.items())
 
     def delta(self, epsilon: float) -> Interval:
         """Return the largest hockey-stick divergence at a real epsilon, in nats, as a proved interval."""
         check_real("epsilon", epsilon)
-
-        def log_delta(log_integral: float, tilt: float) -> float:
-            return log_integral - tilt * epsilon + 8.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
-
         upper = 1.0
         if self._infinite < 1.0:
-            upper = math.exp(min(self._least(log_delta), 0.0)) + self._infinite
+            upper = math.exp(min(self._least(log_delta_at(epsilon)), 0.0)) + self._infinite
             upper = min(1.0, upper * (1.0 + 8.0 * UNIT) + SUBNORMAL)
         return Interval.proved(0.0 if self._lower is None else self._lower.delta(epsilon).lower, upper)
 
@@ -178,12 +166,8 @@ class Together:
         left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
         if left <= 0.0:
             return Interval.proved(lower, math.inf)
-        wanted = math.log(left)
-
-        def epsilon(log_integral: float, tilt: float) -> float:
-            return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
-
-        return Interval.proved(lower, max(self._least(epsilon) * (1.0 + 4.0 * UNIT), 0.0))
+        upper = self._least(epsilon_at(math.log(left)))
+        return Interval.proved(lower, max(upper * (1.0 + 4.0 * UNIT), 0.0))
 
     @cached_property
     def _lower(self) -> PrivacyCurve | None:

@@ -29,10 +29,10 @@ from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes
-from dpverify.privacy_loss.windows.contour import Contour
+from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
 from dpverify.privacy_loss.windows.grid import dominating_grid
+from dpverify.privacy_loss.windows.saddle import ManyMoments
 from dpverify.rounding import SUBNORMAL, UNIT
-from dpverify.search import least_argument
 from protocols.validation import check_real
 
 __all__ = ["JointChange"]
@@ -43,10 +43,6 @@ _CUT = 1e-5
 """The share of delta that the coordinates may lose together, on each side, by trimming the rarest losses."""
 _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss: another costs nothing that shows."""
-_TILT_STEP = 0.02
-"""Logarithms of tilts are multiples of this, so that queries next to each other share one."""
-_TILT_STEPS = 13
-"""Golden sections of the tilts that are looked at, to about such a multiple."""
 _FULL_WIDTH = 1e-4
 _NEARLY_FULL, _OF_FEW, _FEW = 0.9, 0.25, 8
 """From these shares of T^2 in m on, charging all coordinates in full may be sharper, with more than few or few of them:
@@ -68,10 +64,8 @@ _FAR_BELOW = 0.5
 """The share of an epsilon that is to be decided, up to which a quick bound is enough."""
 _TILTS = 24
 """Of the moments of all moves but the largest one."""
-_AROUND = np.array([0.97, 1.0, 1.03])
-"""Tilts by which a variance is estimated."""
-_LOOKED_AT = 12
-"""Sizes by which moments are estimated."""
+_LOOKED_AT = 48
+"""Sizes by which moments are estimated: where rare losses begin to count, few of them show it."""
 
 
 class JointChange:
@@ -239,18 +233,26 @@ class JointChange:
 
         For moves that cost at most so much.
         """
-        last, tilts = int(np.sum(self._grid.cells[0].min(axis=1) <= most)), tilt * _AROUND
-        costs = self._grid.sizes[:, None] ** 2 + self._grid.midpoints**2
+        indices, costs, moments = self._looked_at
+        near = self._grid.cells[0].min(axis=1)[indices] <= most
+        log_mgfs, variances = moments.at(tilt)
+        worst = int(np.argmax(np.where(near, log_mgfs / costs, -math.inf)))
+        square = self.change.squared_change / costs[worst]
+        return float(square * log_mgfs[worst]), max(math.sqrt(square * variances[worst]), 0.1 * self.deviation)
+
+    @functools.cached_property
+    def _looked_at(self) -> tuple[NDArray[np.int64], Floats, ManyMoments]:
+        """The sizes' places of some moves, what they cost, and their moments."""
+        sizes = self._grid.sizes
         found = [
-            atoms.log_moments(tilts) / costs[index, level]
-            for index in np.unique(np.linspace(0, max(last, 1) - 1, _LOOKED_AT).astype(int))
+            (int(index), level, atoms)
+            for index in np.unique(np.linspace(0, sizes.size - 1, _LOOKED_AT).astype(int))
             for level, each in self._atoms[index].items()
             for atoms in each
         ]
-        low, middle, high = max(found, key=lambda moments: float(moments[1]))
-        variance = (low - 2.0 * middle + high) / (tilts[1] - tilts[0]) ** 2
-        square = self.change.squared_change
-        return square * float(middle), max(math.sqrt(max(square * float(variance), 0.0)), 0.1 * self.deviation)
+        indices, levels = (np.array(places) for places in list(zip(*found, strict=True))[:2])
+        costs = sizes[indices] ** 2 + self._grid.midpoints[indices, levels] ** 2
+        return indices, costs, ManyMoments([(atoms.losses, atoms.log_masses) for *_, atoms in found])
 
     def _log_integral(self, tilt: float, most: float) -> float:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out.
@@ -277,31 +279,23 @@ class JointChange:
         each = contour.log_integral(self._exponents(contour.nodes) / share)
         return self._grid.largest_mean(each.max(axis=(0, 2)))
 
-    def _sought(self, cost: Callable[[float, float], float], most: float = math.inf) -> tuple[float, float]:
-        """Return the tilt of about the least cost of (ln J, tilt), and an estimate of that."""
+    def _sought(self, cost: Cost, most: float = math.inf) -> tuple[float, float]:
+        """Return the tilt of about the least cost, and an estimate of that."""
+        return best_tilt(cost, functools.partial(self.estimate, most=most), self.deviation)
 
-        def estimated(log_tilt: float) -> float:
-            tilt = math.exp(log_tilt)
-            exponent, spread = self.estimate(tilt, most)
-            # The integral of a Gaussian over a kernel that is wider.
-            return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
-
-        ends = math.log(0.3 / self.deviation), math.log(100.0 / self.deviation)
-        best = least_argument(estimated, *ends, steps=_TILT_STEPS)
-        return math.exp(_TILT_STEP * round(best / _TILT_STEP)), estimated(best)
-
-    def _least(self, cost: Callable[[float, float], float], most: float = math.inf) -> float:
-        """Return the least cost that is found of (ln J, tilt): any tilt gives a bound."""
+    def _least(self, cost: Cost, most: float = math.inf) -> float:
+        """Return the least cost that is found: any tilt gives a bound."""
         self._integrate(self._sought(cost, most)[0], most)
         return self._known_least(cost, most)
 
-    def _known_least(self, cost: Callable[[float, float], float], most: float) -> float:
+    def _known_least(self, cost: Cost, most: float) -> float:
         """Return the least cost at the tilts that are known."""
         return min(cost(self._log_integral(tilt, most), tilt) for tilt in self._known)
 
-    def _least_of_few(self, cost: Callable[[float, float], float]) -> float:
+    def _least_of_few(self, cost: Cost) -> float:
         """Return the least cost of changes without a large move; at a tilt for some larger moves, too."""
-        self._least(cost, _NOT_ALL * self.change.squared_change)
+        if not self._grid.guess:
+            self._least(cost, _NOT_ALL * self.change.squared_change)
         return self._least(cost, _LARGE * self.change.squared_change)
 
     @functools.cached_property
@@ -335,11 +329,7 @@ class JointChange:
     def delta_upper(self, epsilon: float) -> float:
         """Return an upper bound on the hockey-stick divergence at a real epsilon, in nats."""
         check_real("epsilon", epsilon)
-
-        def log_delta(log_integral: float, tilt: float) -> float:
-            return log_integral - tilt * epsilon + 4.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
-
-        listed = 0.0
+        log_delta, listed = log_delta_at(epsilon), 0.0
         if epsilon < self._largest:
             listed = math.exp(min(self._least(log_delta), 0.0))
             if self._largest_move is not None:
@@ -373,10 +363,7 @@ class JointChange:
         if left <= 0.0:
             return min(self._largest, otherwise)
         wanted = math.log(left)
-
-        def epsilon(log_integral: float, tilt: float) -> float:
-            return (log_integral - wanted + 8.0 * UNIT * (abs(log_integral) - wanted)) / tilt
-
+        epsilon = epsilon_at(wanted)
         if self._largest <= _FAR_BELOW * decide:
             return min(self._largest, otherwise)
         if decide > 0.0 and self._sought(epsilon)[1] <= _FAR_BELOW * decide:

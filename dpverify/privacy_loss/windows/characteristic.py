@@ -191,7 +191,9 @@ def _turns(angles: NDArray[np.float64], number: int) -> NDArray[np.complex128]:
     so do, at most, the a below them. All that is 15 of the angle k a.
     """
     made = np.zeros((number, angles.size), dtype=np.complex128)
-    powers = _turned(np.ldexp(angles, np.arange((number - 1).bit_length())[:, None]))
+    # The sine of half an angle is that of the power before.
+    sines = np.sin(np.ldexp(angles, np.arange(-1, (number - 1).bit_length())[:, None]))
+    powers = -2.0 * sines[:-1] ** 2 + 1j * sines[1:]
     for place, power in enumerate(powers):
         known = 2**place
         before, after = made[: number - known][:known], made[known : 2 * known]
@@ -199,13 +201,3 @@ def _turns(angles: NDArray[np.float64], number: int) -> NDArray[np.complex128]:
         after += before
         after += power
     return made
-
-
-def _turned(angles: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """Return `e^(i a) - 1` without cancellation."""
-    found = np.empty(angles.shape, dtype=np.complex128)
-    half = np.sin(0.5 * angles)
-    half *= half
-    np.multiply(half, -2.0, out=found.real)
-    np.sin(angles, out=found.imag)
-    return found

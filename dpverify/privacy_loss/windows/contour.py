@@ -23,6 +23,7 @@ phi(theta) e^(v theta (theta-1) / 2) times `(w / pi) sum e^(-v s^2/2) / s^2 <= e
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,8 +32,12 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.windows.characteristic import Nodes
 from dpverify.rounding import UNIT, summation_error
+from dpverify.search import least_argument
 
-__all__ = ["Contour"]
+__all__ = ["Contour", "Cost", "best_tilt", "epsilon_at", "log_delta_at"]
+
+Cost = Callable[[float, float], float]
+"""Of ln J and the tilt, where `H_x <= J e^(-tilt x)` for every x: what it bounds, the less the better."""
 
 _PERIOD = 9.0
 """In standard deviations of the total loss: how far apart the terms of Poisson's sum are, unless told otherwise."""
@@ -41,6 +46,13 @@ _POLE = 0.4
 _LOG_TAIL = -16.0
 """Beyond the last node the normal factor has fallen to this, as a logarithm."""
 _MOST_NODES = 2**14
+_TILT_STEP = 0.02
+"""Logarithms of tilts are multiples of this, so that queries next to each other share one."""
+_TILTS, _TILT_STEPS = 12, 8
+"""So many are tried, where rare losses count and where they do not; and golden sections between, to about a multiple.
+"""
+_LEAST_TILT, _MOST_TILT = 0.3, 100.0
+"""Of those that are tried, times the standard deviation of the loss."""
 
 
 @dataclass(frozen=True)
@@ -123,3 +135,47 @@ class Contour:
         rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.shape[-1]) + self.rounding
         total = np.sum(np.exp(np.minimum(exponents - finite[..., None], 0.0)), axis=-1)
         return np.asarray(self.gain + shift + np.log(total) + rounding)
+
+
+def log_delta_at(epsilon: float) -> Cost:
+    """Return the cost that is an upper bound on the logarithm of the divergence at a real epsilon."""
+
+    def cost(log_integral: float, tilt: float) -> float:
+        return log_integral - tilt * epsilon + 8.0 * UNIT * (abs(log_integral) + tilt * abs(epsilon))
+
+    return cost
+
+
+def epsilon_at(log_delta: float) -> Cost:
+    """Return the cost that is an epsilon at which the divergence's logarithm is at most so much, not above 0."""
+
+    def cost(log_integral: float, tilt: float) -> float:
+        return (log_integral - log_delta + 8.0 * UNIT * (abs(log_integral) - log_delta)) / tilt
+
+    return cost
+
+
+def best_tilt(cost: Cost, estimate: Callable[[float], tuple[float, float]], deviation: float) -> tuple[float, float]:
+    """Return about the tilt of the least cost, and about that cost.
+
+    Parameters
+    ----------
+    cost : Cost
+        It may have a valley where rare losses count and another one where they do not.
+    estimate : callable
+        Takes a tilt and returns about the exponent at the first node, and the standard deviation of the tilted loss.
+    deviation : float
+        Of the loss, about.
+    """
+
+    def estimated(log_tilt: float) -> float:
+        tilt = math.exp(log_tilt)
+        exponent, spread = estimate(tilt)
+        # The integral of a Gaussian over a kernel that is wider.
+        return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
+
+    tried = np.linspace(math.log(_LEAST_TILT / deviation), math.log(_MOST_TILT / deviation), _TILTS)
+    place = int(np.argmin([estimated(float(log_tilt)) for log_tilt in tried]))
+    low, high = float(tried[max(place - 1, 0)]), float(tried[min(place + 1, _TILTS - 1)])
+    best = least_argument(estimated, low, high, steps=_TILT_STEPS)
+    return math.exp(_TILT_STEP * round(best / _TILT_STEP)), estimated(best)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossMoments", "Moments", "TotalLoss", "rounded_tilt"]
+__all__ = ["LossMoments", "ManyMoments", "Moments", "TotalLoss", "rounded_tilt"]
 
 Moments = tuple[float, float, float]
 """The logarithm of a moment generating function, and its first two derivatives."""
@@ -54,6 +54,39 @@ class LossMoments:
             weights *= self.losses
             variance = max(float(weights.sum()) / total - mean * mean, 0.0)
             self._known[tilt] = shift + math.log(total), mean, variance
+        return self._known[tilt]
+
+
+class ManyMoments:
+    """The moment generating functions of several losses, all at once; what was computed at a tilt is kept.
+
+    Parameters
+    ----------
+    laws : sequence of (ndarray of float64, ndarray of float64)
+        Their losses, in nats, and the logarithms of the P-masses.
+    """
+
+    def __init__(self, laws: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
+        most = max(losses.size for losses, _ in laws)
+        self._losses, self._log_masses = np.zeros((len(laws), most)), np.full((len(laws), most), -math.inf)
+        self._known: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        for row, (losses, log_masses) in enumerate(laws):
+            self._losses[row, : losses.size], self._log_masses[row, : losses.size] = losses, log_masses
+
+    def at(self, tilt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the logarithms of the moment generating functions at a tilt, and their second derivatives."""
+        if tilt not in self._known:
+            weights = tilt * self._losses
+            weights += self._log_masses
+            shifts = weights.max(axis=1)
+            weights -= shifts[:, None]
+            np.exp(weights, out=weights)
+            totals = weights.sum(axis=1)
+            weights *= self._losses
+            means = weights.sum(axis=1) / totals
+            weights *= self._losses
+            variances = np.maximum(weights.sum(axis=1) / totals - means * means, 0.0)
+            self._known[tilt] = shifts + np.log(totals), variances
         return self._known[tilt]
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.windows.contour import Contour
+from dpverify.privacy_loss.windows.contour import Contour, best_tilt, epsilon_at, log_delta_at
 from dpverify.rounding import UNIT
 
 LOSS = 0.1
@@ -79,3 +80,29 @@ def test_the_roundings_of_the_sum_are_charged(scale: float) -> None:
             exact = mpmath.log(mpmath.fsum(terms)) + mpmath.mpf(float(logs[0])) + v * tilt * (1 + tilt) / 2
             bound = float(contour.log_integral(logs))
             assert exact <= mpmath.mpf(bound) <= exact + 1e-10 * (1.0 + scale + abs(exact))
+
+
+@pytest.mark.parametrize("rare", [(-40.0, 0.3), (-25.0, 2.0)])
+def test_the_best_tilt_is_found_on_either_side_of_a_rare_loss(rare: tuple[float, float]) -> None:
+    # A normal loss of deviation 0.1, and one so rare that it counts at large tilts alone: two valleys.
+    def estimate(tilt: float) -> tuple[float, float]:
+        log_chance, loss = rare
+        return float(np.logaddexp(0.005 * tilt * (1.0 + tilt), log_chance + tilt * loss)), 0.1
+
+    for cost in (epsilon_at(math.log(1e-6)), log_delta_at(0.4)):
+        tilt, found = best_tilt(cost, estimate, 0.1)
+        tried = np.geomspace(3.0, 1000.0, 2000)
+        least = min(
+            cost(estimate(each)[0] - math.log(math.sqrt(2.0 * math.pi) * 0.1 * each * (1.0 + each)), each)
+            for each in map(float, tried)
+        )
+        assert found <= least + 1e-3 * abs(least)
+        assert 3.0 < tilt < 1000.0
+
+
+@pytest.mark.parametrize(("log_integral", "tilt", "at"), [(3.7, 12.5, 0.9), (-2.2, 0.31, 4.0), (0.0, 1.0, 0.1)])
+def test_what_an_integral_says_of_an_epsilon_is_rounded_up(log_integral: float, tilt: float, at: float) -> None:
+    exact = Fraction(log_integral) - Fraction(tilt) * Fraction(at)
+    assert exact < Fraction(log_delta_at(at)(log_integral, tilt)) <= exact + Fraction(1, 10**13)
+    exact = (Fraction(log_integral) + Fraction(at)) / Fraction(tilt)
+    assert exact < Fraction(epsilon_at(-at)(log_integral, tilt)) <= exact + Fraction(1, 10**13)

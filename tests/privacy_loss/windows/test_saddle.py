@@ -8,7 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.windows.saddle import LossMoments, TotalLoss
+from dpverify.privacy_loss.windows.saddle import LossMoments, ManyMoments, TotalLoss
 
 LOSSES = np.array([-1.5, -0.25, 0.0, 0.5, 3.0])
 LOG_MASSES = np.array([-0.5, -3.0, -2.0, -300.0, -40.0])
@@ -108,3 +108,11 @@ def test_neighbouring_problems_meet_at_one_tilt() -> None:
     shared = LossMoments(np.array([-0.1, 0.1]), np.log([0.475, 0.525]))
     tilts = [TotalLoss([(shared, count)], 0.01).tilt_at(count * 0.03) for count in range(1000, 1040)]
     assert len(set(tilts)) == 1
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.7, 40.0])
+def test_moments_of_several_losses_are_those_of_each(tilt: float) -> None:
+    laws = [(LOSSES, LOG_MASSES), (np.array([2.0]), np.array([-0.5])), (np.array([-0.1, 0.1]), np.log([0.475, 0.525]))]
+    for log_mgf, variance, law in zip(*ManyMoments(laws).at(tilt), laws, strict=True):
+        alone = LossMoments(*law).at(tilt)
+        assert (log_mgf, variance) == pytest.approx((alone[0], alone[2]), rel=1e-9, abs=1e-12)
