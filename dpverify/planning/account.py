@@ -42,10 +42,10 @@ def account(
     ----------
     protocol : object
         Any protocol with a twin that states its privacy curve, with its parameters, or a fitted estimator of
-        `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, count) or
-        (protocol, count, honest), for runs of different protocols, or on different numbers of users, that the same user
-        may take part in: the result is a `dpverify.planning.schedules.schedule.ScheduleResult`, with the cumulative
-        curve.
+        `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, instances) or
+        (protocol, instances, honest), for runs of different protocols, or on different numbers of users, that the same
+        user may take part in: the result is a `dpverify.planning.schedules.schedule.ScheduleResult`, with the
+        cumulative curve.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     squared_change : int, float, Fraction, Decimal or decimal string, optional
@@ -103,7 +103,7 @@ def account(
         return account_schedule(schedule, delta=delta, epsilon=epsilon, relative_width=relative_width)
     protocol = getattr(protocol, "protocol_", protocol)  # a fitted estimator says so what it has run
     if at_most is not None:
-        raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, count).")
+        raise ValueError(f"at_most={at_most!r} must be omitted but for a list of (protocol, instances).")
     change = change_of(check_integer("instances", instances, low=1), squared_change, ball)
     claims = mechanism_claims_of(protocol)
     adversary = chosen_threat_model(claims.name, claims.adversaries(protocol), threat_model)

@@ -29,7 +29,7 @@ from protocols.validation import check_choice, check_integer
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
 
 _VERSION = 1
-_OF_RUNS = ("count", "honest")
+_OF_RUNS = ("instances", "honest")
 """What is written of a day beside its protocol."""
 _MOST_RUNS = 2**20
 """Up to so many more runs are looked for."""
@@ -76,7 +76,7 @@ class Spent(Drawn):
     @property
     def runs(self) -> int:
         """How many runs there were."""
-        return sum(day.count for _, day in self.days)
+        return sum(day.instances for _, day in self.days)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -164,21 +164,21 @@ class PrivacyLedger:
         """Return what was spent."""
         return self._spent(Lines.read(self.path))
 
-    def spend(self, protocol: Any, count: int = 1, *, honest: int | None = None, label: str = "") -> Spent:
+    def spend(self, protocol: Any, instances: int = 1, *, honest: int | None = None, label: str = "") -> Spent:
         """Write runs of one protocol down; see `spend_all`.
 
         Parameters
         ----------
         protocol : object
             The protocol, as for `account`.
-        count : int
+        instances : int
             How many runs of it, at least 1.
         honest : int, optional
             How many of its users follow the protocol, at least, as for `account`; all when omitted.
         label : str
             What they are, for who reads the ledger.
         """
-        return self.spend_all([(protocol, count, honest)], label=label)
+        return self.spend_all([(protocol, instances, honest)], label=label)
 
     def spend_all(self, runs: Sequence[Any], *, label: str = "") -> Spent:
         """Write runs down that are about to take place, and return what is spent with them.
@@ -187,7 +187,7 @@ class PrivacyLedger:
 
         Parameters
         ----------
-        runs : sequence of (protocol, count) or (protocol, count, honest)
+        runs : sequence of (protocol, instances) or (protocol, instances, honest)
             The protocols, how many runs of each, at least 1, and how many users are honest in each, all as for
             `account`: all of them are written, or none.
         label : str
@@ -214,7 +214,7 @@ class PrivacyLedger:
             found = _account(budget, [*(day for _, day in days), *new], at_most, adversary)
             if not found.epsilon.upper <= budget.epsilon:
                 before = _account(budget, [day for _, day in days], at_most, adversary).epsilon.upper if days else 0.0
-                asked = " and ".join(f"{day.count} of {record_of(day.protocol)['protocol']}" for day in new)
+                asked = " and ".join(f"{day.instances} of {record_of(day.protocol)['protocol']}" for day in new)
                 raise BudgetExceededError(
                     f"{asked} would exceed the budget {budget}: epsilon would be up to "
                     f"{rounded_up(found.epsilon.upper, 6)} at its delta, of which {rounded_up(before, 6)} is spent."
@@ -232,8 +232,8 @@ class PrivacyLedger:
         budget, at_most, adversary, days = _contents(self.path, Lines.read(self.path))
         spent = [day for _, day in days]
 
-        def fits(count: int) -> bool:
-            found = _account(budget, [*spent, Day(protocol, count)], at_most, adversary)
+        def fits(instances: int) -> bool:
+            found = _account(budget, [*spent, Day(protocol, instances)], at_most, adversary)
             return found.epsilon.upper <= budget.epsilon
 
         return largest_integer(fits, 1, 0, _MOST_RUNS + 1)
@@ -275,7 +275,7 @@ def _checked_label(label: str) -> str:
 
 
 def _account(budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None) -> ScheduleResult:
-    runs = sum(day.count for day in days)
+    runs = sum(day.instances for day in days)
     schedule = Schedule(days, None if at_most is None else min(at_most, runs), adversary)
     with within_limits("the ledger"):
         # Between two floats the smaller delta: what is spent there is no less.

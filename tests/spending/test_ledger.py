@@ -66,7 +66,7 @@ def test_a_run_that_another_adversary_sees_is_refused(ledger: PrivacyLedger) -> 
     content = ledger.path.read_bytes()
     with pytest.raises(ValueError, match="days contradict each other"):
         ledger.spend(CentralGaussian(9, 50.0))
-    with pytest.raises(ValueError, match="count=0 must be "):
+    with pytest.raises(ValueError, match="instances=0 must be "):
         ledger.spend(RandomizedResponse(900, 0.25), 0)
     assert ledger.path.read_bytes() == content
 
@@ -132,7 +132,7 @@ def test_a_writer_that_is_killed_in_the_middle_of_a_line_loses_only_that(tmp_pat
 
 def test_a_damaged_ledger_is_refused_and_never_written_to(ledger: PrivacyLedger, tmp_path: Path) -> None:
     ledger.spend(LABELS)
-    damaged = ledger.path.read_bytes().replace(b'"count":1,', b'"count":0,')
+    damaged = ledger.path.read_bytes().replace(b'"instances":1,', b'"instances":0,')
     ledger.path.write_bytes(damaged)
     for refused in (ledger.spent, lambda: ledger.spend(LABELS), ledger.repair):
         with pytest.raises(DamagedFileError, match="damaged in line 2"):
@@ -184,6 +184,6 @@ def test_a_label_that_no_table_can_show_is_refused(ledger: PrivacyLedger, label,
     content = ledger.path.read_bytes()
     with pytest.raises(kind, match=message):
         ledger.spend(LABELS, label=label)
-    with pytest.raises(TypeError, match=r"^schedule=\{.*\} must be a list of \(protocol, count\)\.$"):
+    with pytest.raises(TypeError, match=r"^schedule=\{.*\} must be a list of \(protocol, instances\)\.$"):
         ledger.spend_all({LABELS: 5})  # type: ignore[arg-type]
     assert ledger.path.read_bytes() == content

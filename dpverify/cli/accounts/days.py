@@ -32,7 +32,7 @@ def account_days(
         Path,
         typer.Argument(
             help="A .json file, one list of objects, or a .csv file: protocol, its parameters by name, and if wanted "
-            "count (runs), honest (users) and day (a name)."
+            "instances (runs), honest (users) and day (a name)."
         ),
     ],
     delta: AtDelta = None,

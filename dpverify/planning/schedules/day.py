@@ -21,24 +21,24 @@ class Day:
     ----------
     protocol : object
         Any protocol whose twin lists its law.
-    count : int
+    instances : int
         How many times it runs, at least 1.
     honest : number, optional
         As for `account`; kept as their number.
     """
 
     protocol: Any
-    count: int = 1
+    instances: int = 1
     honest: Any = None
 
     def __post_init__(self) -> None:
-        check_integer("count", self.count, low=1)
+        check_integer("instances", self.instances, low=1)
         honest = checked_honest(mechanism_claims_of(self.protocol), self.protocol, self.honest)
         object.__setattr__(self, "honest", honest)
 
 
 def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
-    """Return entries (protocol, count), (protocol, count, honest), protocols or days as days, in their order.
+    """Return entries (protocol, instances), (protocol, instances, honest), protocols or days as days, in their order.
 
     Raises
     ------
@@ -46,14 +46,16 @@ def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
         If there is none, they have no order, or one is out of range.
     """
     if isinstance(entries, str) or not isinstance(entries, Sequence):
-        raise TypeError(f"schedule={entries!r} must be a list of (protocol, count).")
+        raise TypeError(f"schedule={entries!r} must be a list of (protocol, instances).")
     if not entries:
-        raise ValueError("schedule is empty, but must hold at least one (protocol, count).")
+        raise ValueError("schedule is empty, but must hold at least one (protocol, instances).")
     found = []
     for place, entry in enumerate(entries):
         if isinstance(entry, (tuple, list)):
             if len(entry) not in (2, 3):
-                raise ValueError(f"schedule[{place}]={entry!r} must be (protocol, count) or (protocol, count, honest).")
+                raise ValueError(
+                    f"schedule[{place}]={entry!r} must be (protocol, instances) or (protocol, instances, honest)."
+                )
             entry = Day(*entry)
         found.append(entry if isinstance(entry, Day) else Day(entry))
     return tuple(found)

@@ -15,10 +15,10 @@ from protocols.validation import check_file, check_integer
 
 __all__ = ["read_days"]
 
-_DAY, _COUNT, _HONEST = "day", "count", "honest"
+_DAY, _INSTANCES, _HONEST = "day", "instances", "honest"
 """What a line may say besides the protocol and its parameters."""
 _MEANT = {
-    _COUNT: ("instances", "counts", "number", "repeat", "repeats", "repetitions", "runs", "times"),
+    _INSTANCES: ("count", "counts", "number", "repeat", "repeats", "repetitions", "runs", "times"),
     _HONEST: ("honest_users",),
     _DAY: ("date", "days", "label", "name"),
     "users": ("n", "n_users", "num_users", "user", "users_total"),
@@ -34,8 +34,8 @@ def read_days(path: Path) -> list[Day]:
     ----------
     path : Path
         A `.json` file, one list of objects, or else a `.csv` file with a header. Each has `protocol`, the name, and the
-        parameters by name; and may have `count`, 1 by default, `honest`, how many of the users are honest at least, and
-        `day`, a name that no other has.
+        parameters by name; and may have `instances`, 1 by default, `honest`, how many of the users are honest at least,
+        and `day`, a name that no other has.
 
     Raises
     ------
@@ -58,10 +58,10 @@ def read_days(path: Path) -> list[Day]:
                 raise ValueError(f"day={name!r} must be there once: days contradict each other.")
             if name is not None:
                 named.add(str(name))
-            given = {name: value for name, value in line.items() if name not in (_COUNT, _HONEST)}
+            given = {name: value for name, value in line.items() if name not in (_INSTANCES, _HONEST)}
             protocol = protocol_of(given, otherwise=_meant)
             honest = _whole(_HONEST, line[_HONEST]) if _HONEST in line else None
-            days.append(Day(protocol, _whole(_COUNT, line.get(_COUNT, 1)), honest))
+            days.append(Day(protocol, _whole(_INSTANCES, line.get(_INSTANCES, 1)), honest))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Day {number} of {str(path)!r}: {error}") from error
     return days
@@ -74,7 +74,7 @@ def _meant(word: str) -> str:
     for right, others in _MEANT.items():
         if word.lower() in (right, *others):
             return f"write {right} for it"
-    return f"besides them there may be {_COUNT}, {_HONEST} and {_DAY}"
+    return f"besides them there may be {_INSTANCES}, {_HONEST} and {_DAY}"
 
 
 def _table(text: str) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ def to_event(days: Sequence[Any]) -> dp_accounting.DpEvent:
 
     Parameters
     ----------
-    days : sequence of Day or (protocol, count)
+    days : sequence of Day or (protocol, instances)
         As for `account`.
 
     Raises
@@ -63,7 +63,7 @@ def to_event(days: Sequence[Any]) -> dp_accounting.DpEvent:
     for day in made:
         if day.honest is not None:
             raise ValueError(f"honest={day.honest!r} must be omitted: an event is of all users.")
-    events = [_repeated(_event(day.protocol), day.count) for day in made]
+    events = [_repeated(_event(day.protocol), day.instances) for day in made]
     return events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
 
 

@@ -67,7 +67,7 @@ class Schedule:
 
     Parameters
     ----------
-    days : sequence of Day or of (protocol, count)
+    days : sequence of Day or of (protocol, instances)
         In the order in which they run.
     at_most : int, optional
         In how many runs the same user takes part at most; in all when omitted.
@@ -93,7 +93,7 @@ class Schedule:
             day if honest is None or day.honest is not None else dataclasses.replace(day, honest=honest)
             for day in days_of(days)
         )
-        self.runs = sum(day.count for day in self.days)
+        self.runs = sum(day.instances for day in self.days)
         self.at_most = self.runs if at_most is None else check_integer("at_most", at_most, low=1, high=self.runs)
         self._claims = [mechanism_claims_of(day.protocol) for day in self.days]
         known = [claims.adversaries(day.protocol) for claims, day in zip(self._claims, self.days, strict=True)]
@@ -147,7 +147,7 @@ class Schedule:
         """Return how many of the first runs each law bounds from above, and from below."""
         upper, lower = [0] * len(self._listed), [0] * len(self._listed)
         for day, above, below in zip(self.days, self._above, self._below, strict=True):
-            taken = min(day.count, runs)
+            taken = min(day.instances, runs)
             upper[above] += taken
             lower[below] += taken
             runs -= taken
@@ -326,7 +326,7 @@ class ScheduleResult(AccountResult):
                 "protocol": claims.name,
                 "users": getattr(day.protocol, "users", None),
                 "parameters": claims.parameters(day.protocol),
-                "count": day.count,
+                "instances": day.instances,
                 "honest": day.honest,
             }
             for day in self.schedule.days
@@ -356,7 +356,7 @@ class ScheduleResult(AccountResult):
         if self.asked != "delta" or not self.at:
             given = f"{self.asked}={float(self.at)!r}"
             raise ValueError(f"{given} must be a delta above 0 for a curve over the days.")
-        chosen = after_days([day.count for day in self.schedule.days]) if runs is None else runs
+        chosen = after_days([day.instances for day in self.schedule.days]) if runs is None else runs
         quick = len(chosen) * len(self.schedule._listed) > _MOST_FACTORS
         known = {self.schedule.runs: self.epsilon}
         with within_limits(self.name):

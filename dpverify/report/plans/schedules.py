@@ -78,7 +78,7 @@ def _rows(result: ScheduleResult) -> list[tuple[str, str, str, int]]:
         claims = mechanism_claims_of(day.protocol)
         parameters = ", ".join(f"{name}={value}" for name, value in claims.parameters(day.protocol).items())
         parameters += "" if day.honest is None else f", of whom {day.honest:,} are honest"
-        runs[claims.name, parameters, getattr(day.protocol, "users", None)] += day.count
+        runs[claims.name, parameters, getattr(day.protocol, "users", None)] += day.instances
     if len(runs) <= _MOST_ROWS:
         return [(name, shown, "" if n is None else f"{n:,}", count) for (name, shown, n), count in runs.items()]
     kinds: dict[tuple[str, str], list[tuple[int | None, int]]] = {}

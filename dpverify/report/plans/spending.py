@@ -48,10 +48,10 @@ def spent_table(spent: Spent) -> RenderableType:
         As `PrivacyLedger.spent` returns it.
     """
     some_honest = any(day.honest is not None for _, day in spent.days[-_MOST_ROWS:])
-    numbers = ("users", *(["honest"] if some_honest else []), "count")
+    numbers = ("users", *(["honest"] if some_honest else []), "instances")
     rows = Rows(("run", "protocol", *numbers), numbers)
     for label, day in spent.days[-_MOST_ROWS:]:
-        of_run = {"users": getattr(day.protocol, "users", None), "honest": day.honest, "count": day.count}
+        of_run = {"users": getattr(day.protocol, "users", None), "honest": day.honest, "instances": day.instances}
         told = ("" if of_run[number] is None else f"{of_run[number]:,}" for number in numbers)
         rows.add_row(label, mechanism_claims_of(day.protocol).name, *told)
     runs = "1 run" if spent.runs == 1 else f"{spent.runs:,} runs"

@@ -19,7 +19,7 @@ DAYS = [(RandomizedResponse(200, 0.25), 2), (RandomizedResponse(300, 0.25), 1)]
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "days.csv"
-    path.write_text("protocol,users,flip_probability,count\nrr,200,.25,2\nrr,300,.25,1\n")
+    path.write_text("protocol,users,flip_probability,instances\nrr,200,.25,2\nrr,300,.25,1\n")
     return path
 
 

@@ -20,9 +20,9 @@ def test_entries_are_days_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ((RR, 0), r"count=0 must be an integer in \[1, inf\)"),
+        ((RR, 0), r"instances=0 must be an integer in \[1, inf\)"),
         ((RR, 1, 10), r"honest=10 must be an integer in \[1, 9\]"),
-        ((RR, 1, 2, 3), r"^schedule\[0\]=.* must be \(protocol, count\) or \(protocol, count, honest\)"),
+        ((RR, 1, 2, 3), r"^schedule\[0\]=.* must be \(protocol, instances\) or \(protocol, instances, honest\)"),
         ((LabelRandomizedResponse(3, 1.0), 1, 2), r"honest=2 must be omitted: .* is private without other users"),
     ],
 )

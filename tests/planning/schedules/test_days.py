@@ -25,12 +25,12 @@ def test_a_line_may_say_how_many_are_honest(tmp_path: Path) -> None:
 
 def test_both_forms_say_the_same(tmp_path: Path) -> None:
     table = tmp_path / "days.csv"
-    table.write_text("day,protocol,users,flip_probability,shape,p,count\na,rr,9e2,.25,,,2\nb,nb,900,,40,.9,\n")
+    table.write_text("day,protocol,users,flip_probability,shape,p,instances\na,rr,9e2,.25,,,2\nb,nb,900,,40,.9,\n")
     objects = tmp_path / "days.json"
     objects.write_text(
         json.dumps(
             [
-                {"protocol": "rr", "users": 900, "flip_probability": 0.25, "count": 2},
+                {"protocol": "rr", "users": 900, "flip_probability": 0.25, "instances": 2},
                 {"day": "b", "protocol": "NB", "users": 900, "shape": 40.0, "p": 0.9},
             ]
         )
@@ -43,8 +43,11 @@ def test_both_forms_say_the_same(tmp_path: Path) -> None:
     [
         ("protocol,users,flip_probability\nrr,900,2\n", r"Day 1 of '.*': flip_probability=2.0 must be "),
         ("protocol,users,flip_probability\nrr,900,.2\nxx,900,.2\n", r"Day 2 of '.*': name='xx' must be one of rr, "),
-        ("protocol,users,flip_probability,count\nrr,900,.2,0\n", r"Day 1 of '.*': count=0 must be "),
-        ("protocol,users,flip_probability,count\nrr,900,.2,1.5\n", r"Day 1 of '.*': count='1.5' must be an integer"),
+        ("protocol,users,flip_probability,instances\nrr,900,.2,0\n", r"Day 1 of '.*': instances=0 must be "),
+        (
+            "protocol,users,flip_probability,instances\nrr,900,.2,1.5\n",
+            r"Day 1 of '.*': instances='1.5' must be an integer",
+        ),
         ("protocol,users,flip_probability\nrr,900\n", r"row 1 has not as many entries as the header"),
         ("day,protocol,users,flip_probability\na,rr,9,.2\na,rr,8,.2\n", r"Day 2 of '.*': day='a' must be there once"),
         ("protocol,users,flip_probability, users\nrr,900,.2,9\n", r"file of days: 'users' is there twice\.$"),
@@ -73,12 +76,12 @@ def test_bad_objects_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("instances", "write count for it"),
-        ("Runs", "write count for it"),
+        ("count", "write instances for it"),
+        ("Runs", "write instances for it"),
         ("n", "write users for it"),
         ("users_total", "write users for it"),
         ("epsilon", "what a day gives is computed, and no entry"),
-        ("colour", "besides them there may be count, honest and day"),
+        ("colour", "besides them there may be instances, honest and day"),
     ],
 )
 def test_other_headers_are_told_what_to_be(header: str, said: str, tmp_path: Path) -> None:

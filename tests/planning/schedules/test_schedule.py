@@ -307,13 +307,13 @@ def test_local_mechanisms_compose_with_each_other() -> None:
 @pytest.mark.parametrize(
     ("entries", "options", "message"),
     [
-        ([], {}, r"schedule is empty, but must hold at least one \(protocol, count\)\."),
-        ([(RandomizedResponse(9, 0.25), 0)], {}, r"count=0 must be "),
-        ([(RandomizedResponse(9, 0.25), -1)], {}, r"count=-1 must be "),
+        ([], {}, r"schedule is empty, but must hold at least one \(protocol, instances\)\."),
+        ([(RandomizedResponse(9, 0.25), 0)], {}, r"instances=0 must be "),
+        ([(RandomizedResponse(9, 0.25), -1)], {}, r"instances=-1 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 3}, r"at_most=3 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"at_most": 0}, r"at_most=0 must be "),
         ([(RandomizedResponse(9, 0.25), 2)], {"instances": 3}, r"instances=3 and squared_change=None must be omitted"),
-        ([(RandomizedResponse(9, 0.25), 2, 3, 4)], {}, r"schedule\[0\]=.* must be \(protocol, count\) or \("),
+        ([(RandomizedResponse(9, 0.25), 2, 3, 4)], {}, r"schedule\[0\]=.* must be \(protocol, instances\) or \("),
         (RandomizedResponse(9, 0.25), {"at_most": 3}, r"at_most=3 must be omitted but for a list"),
     ],
 )
