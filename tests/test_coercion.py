@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.protocol import audit_protocol
@@ -21,6 +20,7 @@ from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.sweeps.comparison import compare
 from protocols.bitsum import Pure, RandomizedResponse
+from tests.refusals import refused
 
 PAIR = ("2", "1e-4")
 BUDGET = Budget(*PAIR)
@@ -39,7 +39,7 @@ def test_a_theorem_may_be_its_word() -> None:
 def test_a_share_may_be_any_number() -> None:
     shares: list[Any] = ["6.103515625e-5", 2.0**-14, np.float32(2.0**-14)]
     assert len({per_instance_budget(PAIR, 3, composition="optimal", delta_slack=share) for share in shares}) == 1
-    with pytest.raises(ValueError, match="delta_slack='x' must be a finite number"):
+    with refused("delta_slack='x'"):
         per_instance_budget(PAIR, 3, composition="optimal", delta_slack="x")
 
 
@@ -59,7 +59,7 @@ def test_an_account_of_scalars_is_plain_json() -> None:
     assert json.loads(json.dumps(found.to_dict()))["users"] == 50
     pure = Pure(5, 0.5, 0.1)
     assert account(pure, delta=0, threat_model="MODEL").guarantee.threat_model is ThreatModel.MODEL
-    with pytest.raises(ValueError, match=r"^threat_model='local' must be one of communication, model for pure\.$"):
+    with refused("threat_model='local'"):
         account(pure, delta=0, threat_model=ThreatModel.LOCAL)
 
 
@@ -69,7 +69,7 @@ def test_the_claims_of_audits_may_be_pairs() -> None:
         kept: dict[str, Any] = {"trials": 100, "anytime": anytime}
         tested = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
         assert audit_protocol(reference, PAIR, **kept).claim == tested
-        with pytest.raises(TypeError, match="claim=2 must be a Budget or a pair"):
+        with refused("claim=2", TypeError):
             audit_protocol(reference, 2, **kept)
     inputs = np.zeros(1), np.ones(1)
     found = audit_mechanism(lambda x, rng: float(rng.random() + x[0]), PAIR, inputs, trials=100)

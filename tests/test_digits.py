@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpverify.digits import counted, rounded, rounded_down, rounded_toward, rounded_up, shortest, unrounded
 from dpverify.guarantee import enclosing_floats
+from tests.refusals import refused
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0.0, exclude_min=True, allow_infinity=False)
@@ -127,16 +128,16 @@ def test_the_shortest_decimal_is_rounded_to_the_float(value: float, downwards: b
 
 def test_one_style_for_small_numbers() -> None:
     assert [unrounded(10.0**-k) for k in (4, 5, 6)] == ["0.0001", "1e-05", "1e-06"]
-    with pytest.raises(ValueError, match=r"^value=inf must be a finite number\.$"):
+    with refused("value=inf"):
         shortest(math.inf, downwards=True)
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(ValueError, match=r"^digits=0 must be in \[1, inf\)\.$"):
+    with refused("digits=0"):
         rounded_up(1.0, 0)
-    with pytest.raises(ValueError, match=r"^value=0\.5 must be in \[0, 0\.5\)\.$"):
+    with refused("value=0.5"):
         rounded_toward(0.5, 0.5, 3)
-    with pytest.raises(ValueError, match=r"^value=inf must be in \[0, inf\)\.$"):
+    with refused("value=inf"):
         rounded_toward(math.inf, math.inf, 3)
     with pytest.raises(ValueError, match="nan"):
         rounded_up(math.nan, 3)

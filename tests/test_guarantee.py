@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.guarantee import Adjacency, Budget, Guarantee, Interval, Side, ThreatModel
+from tests.refusals import refused
 
 
 def test_budget_is_held_exactly_and_read_as_floats_on_the_safe_side() -> None:
@@ -100,7 +101,7 @@ def test_a_guarantee_says_everything_as_plain_json() -> None:
 
 @pytest.mark.parametrize("delta", ["1e-400", "1e-999999999", Fraction(1, 10**330)])
 def test_a_delta_that_underflows_is_refused_and_not_taken_for_0(delta: str | Fraction) -> None:
-    with pytest.raises(ValueError, match=r"delta=.* must be 0 or in \[5e-324"):
+    with refused("delta"):
         Budget(1, delta)
 
 
@@ -122,9 +123,9 @@ def test_a_pair_of_numbers_is_taken_for_a_budget() -> None:
     assert Budget.of(budget) is budget
     assert Budget.of(("2", "1e-6")) == budget
     for bad in (2, "2", ("2",), (2, 0, 0), {"epsilon": 2, "delta": 0}, None):
-        with pytest.raises(TypeError, match=r"^claim=.* must be a Budget or a pair \(epsilon, delta\) of numbers\.$"):
+        with refused("claim", TypeError):
             Budget.of(bad, "claim")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"delta=2 must be in \[0, 1\)"):
+    with refused("delta=2"):
         Budget.of((1, 2))
 
 
@@ -133,5 +134,5 @@ def test_a_guarantee_takes_words_and_refuses_others() -> None:
     assert given.side is Side.UPPER_BOUND
     assert given.to_dict()["adjacency"] == "replace-one"
     assert str(given).startswith("(1, 0)-DP, upper bound, replace-one")
-    with pytest.raises(ValueError, match="side='both' must be one of upper bound, lower bound, estimate"):
+    with refused("side='both'"):
         Guarantee(1.0, 0.0, "replace-one", "model", "both", "exact law", "here")  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.certificates.balls import as_ball, as_rational, check_number
+from tests.refusals import refused
 
 
 @given(st.fractions() | st.floats(allow_nan=False, allow_infinity=False) | st.integers())
@@ -40,9 +41,7 @@ def test_every_kind_of_number_is_taken(value: Any) -> None:
 
 def test_what_is_no_number_or_outside_is_named() -> None:
     for bad in (True, None, [1], 1j, arb(1)):
-        with pytest.raises(
-            TypeError, match=r"^x=.* must be an int, float, Fraction, Decimal or decimal string in \(-inf, "
-        ):
+        with refused("x", TypeError):
             check_number("x", bad)
     for bad in (0, "0", 2.0, math.inf, math.nan, "nan", "x", "1/0", Decimal("inf"), "-1"):
         with pytest.raises(ValueError, match=r"^x=") as caught:

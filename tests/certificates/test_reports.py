@@ -15,6 +15,7 @@ from dpverify.planning.account import account
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.one_bit import OneBitMean
 from protocols.local.randomized_response import RandomizedResponseMean
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,9 @@ def test_beyond_the_largest_loss_nothing_is_left() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"^levels=1 must be an integer in \[2, inf\)\.$"):
+    with refused("levels=1"):
         LevelsPair(1, 1)
     with pytest.raises(ValueError, match=r"^report_epsilon=0 must be"):
         LaplaceReportPair(0)
-    with pytest.raises(ValueError, match=r"^steps=5000 must be an integer in \[1, 4096\]\.$"):
+    with refused("steps=5000"):
         SteppedLaplacePair(1, 5000)

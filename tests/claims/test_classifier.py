@@ -30,6 +30,7 @@ from protocols.bitsum.exact import ExactSum
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import LinearMap
+from tests.refusals import refused
 
 FLIP, LABEL_EPSILON = 0.2, 1.0
 USERS = tuple(itertools.product((0, 1), repeat=2))  # (bit, label)
@@ -137,7 +138,7 @@ def test_bad_arguments() -> None:
     weaker = guarantee(1.0, 0.0, threat_model=ThreatModel.MODEL)
     with pytest.raises(ValueError, match=r"^per_class is for the model threat model"):
         classifier_guarantee(weaker, 1.0, ThreatModel.COMMUNICATION, Change.POINT)
-    with pytest.raises(ValueError, match=r"^label_epsilon=0\.0 must be a finite number in \(0, inf\)\.$"):
+    with refused("label_epsilon=0.0"):
         classifier_guarantee(guarantee(1.0, 0.0), 0.0, ThreatModel.MODEL, Change.POINT_AND_LABEL)
 
 
@@ -247,7 +248,7 @@ def test_what_a_classifier_needs_for_an_account() -> None:
     with pytest.raises(ValueError, match="not fitted yet"):
         account(HighestDensityClassifier(), delta=1e-3)
     model = fitted(2.0, lambda users: RandomizedResponse(users, 0.3))
-    with pytest.raises(ValueError, match=r"^instances=2 must be 1: in another run the same user may report another"):
+    with refused("instances=2"):
         account(model, instances=2, delta=1e-3)
     with pytest.raises(TypeError, match=r"^protocol=ExactSum\(.*\) has no claims"):
         account(fitted(2.0, ExactSum), delta=1e-3)

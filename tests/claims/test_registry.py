@@ -13,6 +13,7 @@ from dpverify.claims.registry import Group, Registered, claims_named, claims_of,
 from protocols.bitsum import RandomizedResponse, ThreeNB
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import Identity
+from tests.refusals import refused
 from tests.test_startup import imported
 
 KINDS = {Group.BITSUMS: BitsumClaims, Group.KERNELS: LSQClaims, Group.MECHANISMS: MechanismClaims}
@@ -65,15 +66,15 @@ def test_a_subclass_has_no_twin_of_its_own() -> None:
     class Other(RandomizedResponse):
         """It may do anything."""
 
-    with pytest.raises(TypeError, match=r"^protocol=.*Other\(users=9, .*\) has no claims; known are rr, 3nb, "):
+    with refused("protocol", TypeError):
         claims_of(Other(9, 0.1))
 
 
 def test_names_are_found_in_any_case() -> None:
     assert claims_named("3NB") is claims_named("3nb", Group.BITSUMS)
-    with pytest.raises(ValueError, match=r"^name='4nb' must be one of rr, 3nb, nb, .*, labels, .*identity, .*\.$"):
+    with refused("name='4nb'"):
         claims_named("4nb")
-    with pytest.raises(ValueError, match=r"^name='rr' must be one of kde, .*, vector-sum, labels, .*\.$"):
+    with refused("name='rr'"):
         claims_named("rr", Group.MECHANISMS)
 
 

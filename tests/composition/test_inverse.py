@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dpverify.composition.inverse import per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from tests.refusals import refused
 
 BASIC, ADVANCED, OPTIMAL = CompositionTheorem
 
@@ -28,7 +29,7 @@ def test_what_is_returned_composes_to_within_the_budget_and_one_float_more_does_
 ) -> None:
     budget = Budget(epsilon, delta)
     if theorem is ADVANCED and delta / 2 == 0.0:
-        with pytest.raises(InfeasibleBudgetError, match=r"delta=.* leaves nothing that advanced composition"):
+        with refused("delta", InfeasibleBudgetError):
             per_instance_budget(budget, instances, sparsity=sparsity, composition=theorem)
         return
     found = per_instance_budget(budget, instances, sparsity=sparsity, composition=theorem)
@@ -80,7 +81,7 @@ def test_to_dict_is_plain_json() -> None:
 def test_a_split_that_the_theorem_cannot_use_is_refused() -> None:
     with pytest.raises(ValueError, match=r"delta_slack for basic composition=0\.5 must be"):
         per_instance_budget(Budget(1, "1e-6"), 3, composition=BASIC, delta_slack=0.5)
-    with pytest.raises(ValueError, match=r"delta_slack='2e-6' must be at most delta=1e-06"):
+    with refused("delta_slack='2e-6'"):
         per_instance_budget(Budget(1, "1e-6"), 3, composition=OPTIMAL, delta_slack="2e-6")
     with pytest.raises(InfeasibleBudgetError, match=r"leaves no positive float epsilon0"):
         per_instance_budget(Budget(5e-324, 0), 3, composition=BASIC)

@@ -16,6 +16,7 @@ from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context
 from dpverify.privacy_loss.losses import two_valued
+from tests.refusals import refused
 
 BASIC, ADVANCED, OPTIMAL = CompositionTheorem
 
@@ -90,7 +91,7 @@ def test_many_mechanisms_meet_the_normal_limit() -> None:
 def test_a_large_epsilon0_is_no_trap() -> None:
     # Beyond any exponential a ball can hold, the sum of the epsilons still bounds.
     assert compose(OPTIMAL, 1e300, 0.0, 3, delta_slack=1e-6)[0] >= 2.9e300
-    with pytest.raises(ValueError, match=r"epsilon0=1000\.0 composes|not in \[0, inf\)"):
+    with refused("epsilon0=1000.0"):
         compose(ADVANCED, 1000.0, 0.0, 3, delta_slack=1e-6)
 
 

@@ -13,6 +13,7 @@ from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.comparison import compare
 from protocols.bitsum import Poisson
 from tests.dossier.small import audit, small
+from tests.refusals import refused
 
 
 def test_everything_is_there() -> None:
@@ -126,7 +127,7 @@ def test_what_it_cannot_show_is_refused_before_any_work(changed: dict[str, objec
 )
 def test_what_is_no_audit_is_refused(wrong: object) -> None:
     assert checked_audit(audit()) == audit()
-    with pytest.raises(ValueError, match="audit must be what `dpverify audit --json` prints"):
+    with refused("audit"):
         checked_audit(wrong)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ from mpmath import fp
 from dpverify.formulas import composition as comp
 from dpverify.formulas.contexts import arb_context
 from tests.formulas.agreement import assert_one_number, assert_refused
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -54,5 +55,5 @@ def test_optimal_composition_is_the_extremal_product(mechanisms: int) -> None:
 def test_ranges() -> None:
     assert_refused(lambda: comp.advanced(fp, 0.1, 0.0, 5, 1, 0.0), "delta_slack=0.0 must be in (0, 1).")
     assert_refused(lambda: comp.optimal_slack(fp, 0.1, -1, 5), "epsilon=-1.0 must be in [0, inf).")
-    with pytest.raises(ValueError, match=r"^mechanisms=10001 must be an integer in \[1, 10000\]\.$"):
+    with refused("mechanisms=10001"):
         comp.optimal_slack(fp, 0.1, 1.0, 10_001)

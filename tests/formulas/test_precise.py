@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpverify.formulas.catalogue import find_formulas
 from dpverify.formulas.contexts import FormulaRangeError, UndecidedComparisonError
 from dpverify.formulas.precise import enclosed, value
+from tests.refusals import refused
 
 (NOISE,) = find_formulas("three-nb.noise-p")
 (BRANCHES,) = find_formulas("randomized-response.flip-probability")
@@ -41,11 +42,11 @@ def test_a_number_next_to_a_branch_takes_more_precision_and_one_at_it_is_refused
 
 
 def test_what_is_out_of_range_or_cannot_be_written_is_refused() -> None:
-    with pytest.raises(FormulaRangeError, match=r"epsilon0=-1\.0+ must be in \(0, inf\)"):
+    with refused("epsilon0", FormulaRangeError):
         value(NOISE, {"epsilon0": -1})
     with pytest.raises(ArithmeticError, match="has a size of about 2"):
         value(NOISE, {"epsilon0": 10**12})
-    with pytest.raises(ValueError, match=r"digits=0 must be an integer in \[1, 10000\]"):
+    with refused("digits=0"):
         value(NOISE, {"epsilon0": 1}, 0)
     with pytest.raises(ArithmeticError, match="the value may be 0"):
         enclosed(lambda ctx: (ctx.log(ctx.exp(1)) - 1,), 5)

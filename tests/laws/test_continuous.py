@@ -8,6 +8,7 @@ from scipy import integrate
 
 from dpverify.laws.continuous import Cells, Gaussian, Laplace
 from dpverify.statistics.bounds.rare import rare_events
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("law", [Laplace(0.0, 1.0), Laplace(-3.0, 0.25), Laplace(2.0, 7.0)])
@@ -23,7 +24,7 @@ def test_rare_reports_keep_their_digits() -> None:
 
 
 def test_a_law_needs_a_positive_scale() -> None:
-    with pytest.raises(ValueError, match=r"^scale=0\.0 must be a finite number in \(0, inf\)\.$"):
+    with refused("scale=0.0"):
         Laplace(1.0, 0.0)
 
 
@@ -34,7 +35,7 @@ def test_the_gaussian_density_integrates_to_the_distribution_function(law: Gauss
         assert float(law.cdf(y)) == pytest.approx(below, rel=1e-8)
         assert float(law.survival(y)) == pytest.approx(1.0 - below, rel=1e-8)
     assert float(law.survival(law.mean + 30.0 * law.sigma)) == pytest.approx(4.906713927148187e-198, rel=1e-9)
-    with pytest.raises(ValueError, match=r"^sigma=0\.0 must be a finite number in \(0, inf\)\.$"):
+    with refused("sigma=0.0"):
         Gaussian(1.0, 0.0)
 
 

@@ -11,6 +11,7 @@ import pytest
 from dpverify.laws import views
 from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw, point_mass
+from tests.refusals import refused
 
 
 def masses(law: IntegerLaw) -> list[tuple[int, float]]:
@@ -47,7 +48,7 @@ def test_differences_are_read_from_the_counts() -> None:
         counts = views.by_sign(np.arange(-3, 4), alphabet)
         assert (counts @ alphabet).tolist() == list(range(-3, 4))
         assert (counts >= 0).all()
-    with pytest.raises(ValueError, match=r"^alphabet=\(5, -2\) must hold the symbols 1 and -1 for views"):
+    with refused("alphabet=(5"):
         views.by_sign(np.arange(3), (5, -2))
 
 

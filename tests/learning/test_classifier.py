@@ -23,6 +23,7 @@ from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.features import KERNELS
 from dpverify.learning.guarantee import PrivacyWarning
 from tests.learning.points import blobs
+from tests.refusals import refused
 from tests.samples import assert_mean
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
@@ -239,14 +240,14 @@ def test_points_must_be_finite(value: float) -> None:
 
 def test_parts_are_checked() -> None:
     X, y = blobs(20, 2, 3, 10)
-    with pytest.raises(ValueError, match=r"^classes=None must be the public labels"):
+    with refused("classes=None"):
         PrivateDensityClassifier().partial_sums(X, y, part=0)
-    with pytest.raises(ValueError, match=r"^part=-1 must be an integer in \[0, inf\)\.$"):
+    with refused("part=-1"):
         PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=-1)
     with pytest.raises(ValueError, match=r"^sums has no users, but must have at least 1\.$"):
         PrivateDensityClassifier(**SMALL).fit_sums([])
     sums = PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=0)
-    with pytest.raises(ValueError, match=r"^sums must be partial sums of an estimator with the same parameters\.$"):
+    with refused("sums"):
         PrivateDensityClassifier(**{**SMALL, "bits": 64}).fit_sums(sums)
 
 
@@ -254,7 +255,7 @@ def test_labels_of_several_kinds_are_said_in_one_sentence() -> None:
     X, _ = blobs(4, 2, 4, 0)
     with pytest.raises(ValueError, match=r"y\[1\]=1 must be a text"):
         PrivateDensityClassifier().fit(X, np.array(["a", 1, "b", 2], dtype=object))
-    with pytest.raises(ValueError, match=r"classes=\[\] must be a list"):
+    with refused("classes=[]"):
         PrivateDensityClassifier(classes=[]).fit(X, np.arange(4) % 2)
 
 

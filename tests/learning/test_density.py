@@ -13,6 +13,7 @@ import dpverify
 from dpverify.learning.density import PrivateDensity
 from dpverify.learning.features import KERNELS
 from dpverify.learning.guarantee import PrivacyWarning
+from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
@@ -49,9 +50,9 @@ def test_parts_are_the_same_for_the_same_parts() -> None:
     stream = made.fit_chunks(iter([X[:100], X[100:]])).density(X)
     sums = made.partial_sums(X[100:], part=1) + made.partial_sums(X[:100], part=0)
     np.testing.assert_array_equal(made.fit_sums(sums).density(X), stream)
-    with pytest.raises(TypeError, match=r"^part='1' must be an integer"):
+    with refused("part='1'", TypeError):
         made.partial_sums(X, part="1")
-    with pytest.raises(ValueError, match=r"^sums must be partial sums of an estimator with the same parameters\.$"):
+    with refused("sums"):
         PrivateDensity(bits=64).fit_sums(sums)
 
 

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from dpverify.learning.scale import PublicScale, bandwidth_from_gamma, default_bandwidth, gamma_from_bandwidth
 from protocols.lsq import FourierPairs, LaplacianBinning
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("scale", ["unit", 1e-3, 7.0, (-1.0, 2.0), ([-1.0, 0.0, -5.0], [1.0, 1e6, 5.0])])
@@ -72,7 +73,7 @@ def test_gammas_are_checked(value: float) -> None:
         gamma_from_bandwidth(value)
     with pytest.raises(ValueError, match=r"must be"):
         bandwidth_from_gamma(value)
-    with pytest.raises(ValueError, match=r"^kernel='exponential' must be one of"):
+    with refused("kernel='exponential'"):
         gamma_from_bandwidth(1.0, "exponential")
 
 

@@ -12,6 +12,7 @@ from protocols.classifier import HighestDensityClassifier
 from protocols.decoding import SCORES, Word, decode_classes, top_words
 from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.lsq import FourierPairs, GaussianFeatures, Identity, LaplacianBinning, LSQFamily
+from tests.refusals import refused
 
 WORDS = [f"w{i}" for i in range(50)]
 
@@ -70,9 +71,9 @@ def test_vocabulary_may_be_larger_than_memory() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(ValueError, match=r"^k=0 must be an integer in \[1, inf\)\.$"):
+    with refused("k=0"):
         top_words(density([1.0]), (WORDS, np.ones((50, 1))), 0)
-    with pytest.raises(ValueError, match=r"^k=51 must be in \[1, 50\], the number of words"):
+    with refused("k=51"):
         top_words(density([1.0]), (WORDS, np.ones((50, 1))), 51)
     with pytest.raises(ValueError, match=r"^vocabulary chunk 1 has 2 words and vectors of shape \(3, 1\)"):
         top_words(density([1.0]), [(["a"], np.ones((1, 1))), (["b", "c"], np.ones((3, 1)))], 1)
@@ -126,7 +127,7 @@ def test_what_can_be_read_only_once_is_refused_where_twice_is_needed() -> None:
     once = iter([(WORDS, np.ones((50, 1)))])
     with pytest.raises(ValueError, match="can be read only once, but must be a pair"):
         top_words(density([1.0]), once, 2, score="distinctive")
-    with pytest.raises(ValueError, match="score='best' must be one of"):
+    with refused("score='best'"):
         top_words(density([1.0]), (WORDS, np.ones((50, 1))), 2, score="best")  # type: ignore[arg-type]
 
 

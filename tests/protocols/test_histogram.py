@@ -12,6 +12,7 @@ from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.shuffler import shuffle
+from tests.refusals import refused
 from tests.samples import assert_law, assert_mean, assert_same_law, rows
 
 VALUES = np.array([0, 2, 2, 1, 2])
@@ -58,13 +59,13 @@ def test_run_without_noise_is_exact() -> None:
 
 @pytest.mark.parametrize("bitsum", [RandomizedResponse(5, 0.1), NegativeBinomial(5, 2.0, 0.4), None])
 def test_bitsum_must_underestimate(bitsum: object) -> None:
-    with pytest.raises(ValueError, match=r"^bitsum=.* must be a SingleNoise protocol with estimate='under'\.$"):
+    with refused("bitsum"):
         Histogram(bitsum, 4)
 
 
 def test_arguments_are_checked() -> None:
     protocol, rng = Histogram(BITSUMS[0], 4), np.random.default_rng(5)
-    with pytest.raises(ValueError, match=r"^buckets=1 must be an integer in \[2, inf\)\.$"):
+    with refused("buckets=1"):
         Histogram(BITSUMS[0], 1)
     with pytest.raises(ValueError, match=r"^values\[1\]=4 must be in \[0, 4\)\.$"):
         protocol.randomize([0, 4, 1, 1, 1], rng)

@@ -22,6 +22,7 @@ from protocols.lsq import (
 )
 from protocols.shuffler import shuffle
 from protocols.streaming import count_bits
+from tests.refusals import refused
 from tests.samples import assert_law, assert_mean, assert_same_law
 
 
@@ -205,7 +206,7 @@ def test_bad_inputs() -> None:
         protocol.simulate(points, rng, chunk_size=2)
     with pytest.raises(ValueError, match=r"^points has a part of shape \(2,\)"):
         protocol.simulate([[1.0, 2.0]], rng)
-    with pytest.raises(ValueError, match=r"^chunk_size=0 must be an integer in \[1, inf\)\.$"):
+    with refused("chunk_size=0"):
         protocol.simulate(points, rng, chunk_size=0)
     with pytest.raises(TypeError, match=r"^rng=None must be"):
         protocol.simulate(points, None)

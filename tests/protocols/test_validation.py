@@ -26,6 +26,7 @@ from protocols.validation import (
     check_real,
     check_vectors,
 )
+from tests.refusals import refused
 
 
 def test_real_numbers_of_every_kind_are_floats() -> None:
@@ -76,7 +77,7 @@ def test_integers() -> None:
         found = check_integer("n", value, low=3, high=3)
         assert (type(found), found) == (int, 3)
     for bad in (True, np.False_, 3.0, "3", None, np.float64(3)):
-        with pytest.raises(TypeError, match=r"^n=.* must be an integer in \[1, inf\)\.$"):
+        with refused("n", TypeError):
             check_integer("n", bad, low=1)
     for bad, limits, shown in (
         (0, {"low": 1}, "[1, inf)"),
@@ -104,9 +105,9 @@ def test_a_word_is_found_in_any_case_and_told_if_unknown() -> None:
     assert check_choice("model", "CENTRAL", ThreatModel) is ThreatModel.CENTRAL
     assert check_choice("model", ThreatModel.LOCAL, ["local"]) == "local"
     for bad in ("", "remote", None, 1):
-        with pytest.raises(ValueError, match=r"^model=.* must be one of communication, model, central, local here\.$"):
+        with refused("model"):
             check_choice("model", bad, ThreatModel, where=" here")
-    with pytest.raises(ValueError, match=r"^word='model' must be one of a, b\.$"):
+    with refused("word='model'"):
         check_choice("word", ThreatModel.MODEL, ["a", "b"])
 
 
@@ -114,7 +115,7 @@ def test_generators() -> None:
     rng = np.random.default_rng(1)
     assert check_generator("rng", rng) is rng
     for bad in (7, None, np.random.RandomState(7)):
-        with pytest.raises(TypeError, match=r"^rng=.* must be a numpy\.random\.Generator \(for instance "):
+        with refused("rng", TypeError):
             check_generator("rng", bad)
 
 
@@ -176,5 +177,5 @@ def test_a_field_states_its_range_once() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             check_ranges(Made(**wrong))
-    with pytest.raises(TypeError, match=r"^count=1\.5 must be an integer"):
+    with refused("count=1.5", TypeError):
         check_ranges(Made(count=1.5))  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ import pytest
 
 from protocols.shuffler import shuffle
 from protocols.vector_sum import VectorSum
+from tests.refusals import refused
 from tests.samples import assert_law, assert_mean, assert_same_law
 
 VECTORS = np.array([[0.0, 0.3, 1.0], [0.9, 0.5, 0.2]])
@@ -65,7 +66,7 @@ def test_no_more_take_part_than_there_are_users() -> None:
     protocol, rng, four = KINDS["subset"], np.random.default_rng(7), np.full((4, 3), 0.5)
     with pytest.raises(ValueError, match=r"^vectors holds 4 users, but must hold users=3\.$"):
         protocol.run(four, rng)
-    with pytest.raises(ValueError, match=r"users=3; if others stay away, say participants=2\.$"):
+    with pytest.raises(ValueError, match="holds 2 users, but must hold users=3;"):
         protocol.run(four[:2], rng)
     assert protocol.run(four[:2], rng, participants=2).shape == (3,)
     for call in (protocol.randomize, protocol.sample_view):
@@ -73,7 +74,7 @@ def test_no_more_take_part_than_there_are_users() -> None:
             call(four, rng)
     with pytest.raises(ValueError, match=r"^holders holds 4 users, but must hold at most users=3: .*\.$"):
         protocol.sample_view(VECTORS, rng, holders=[3, 1])
-    with pytest.raises(ValueError, match=r"^participants=4 must be an integer in \[0, 3\]\.$"):
+    with refused("participants=4"):
         protocol.analyze(protocol.sample_view(VECTORS, rng), participants=4)
 
 
@@ -101,7 +102,7 @@ def test_parameters_are_checked(field: str, value: object, message: str) -> None
 
 def test_whether_it_is_stratified_is_true_or_false() -> None:
     for value in ("yes", 1, None):
-        with pytest.raises(TypeError, match=r"^stratified=.* must be True or False\.$"):
+        with refused("stratified", TypeError):
             VectorSum(10, 4, 2, 0.4, 2, value)  # type: ignore[arg-type]
     assert VectorSum(10, 4, 2, 0.4, 2, np.bool_(True)).stratified  # type: ignore[arg-type]
 
@@ -121,5 +122,5 @@ def test_messages_and_views_are_checked() -> None:
         protocol.analyze(np.zeros((2, 3), dtype=int))
     with pytest.raises(ValueError, match=r"^holders="):
         protocol.sample_view(VECTORS, rng, holders=[1, -1])
-    with pytest.raises(TypeError, match=r"^rng=7 must be a numpy\.random\.Generator"):
+    with refused("rng=7", TypeError):
         protocol.sample_view(VECTORS, 7)

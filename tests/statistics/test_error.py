@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from dpverify.statistics.error import ErrorClaim, ErrorNull
+from tests.refusals import refused
 from tests.samples import FALSE_ALARM
 
 MIXING = np.array([[3.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.5, 0.5, 0.2]])
@@ -70,7 +71,7 @@ def test_errors_without_any_spread_have_bands(offset: float) -> None:
 def test_simulations_without_any_spread_give_no_band() -> None:
     rare = ErrorClaim(lambda rng: (rng.random((4, 1)) < 0.01).astype(float), np.array([0.1]), np.array([0.01]))
     null = ErrorNull(rare, np.random.default_rng(45), simulations=39)
-    with pytest.raises(ValueError, match=r"^trials=4 must be more: all errors at a query are equal in too many sim"):
+    with refused("trials=4"):
         null.bands(np.zeros((4, 1)), 0.1)
 
 
@@ -78,11 +79,11 @@ def test_bad_input() -> None:
     null = ErrorNull(CLAIM, np.random.default_rng(1), simulations=19)
     with pytest.raises(ValueError, match=r"^errors has shape \(5, 2\), but must have shape \(60, 3\)\.$"):
         null.test_rmse(np.zeros((5, 2)), level=0.05)
-    with pytest.raises(ValueError, match=r"^errors must hold finite numbers\.$"):
+    with refused("errors"):
         null.test_bias(np.full((60, 3), np.nan), level=0.05)
-    with pytest.raises(ValueError, match=r"^simulations=19 must be at least 200 for this level\.$"):
+    with refused("simulations=19"):
         null.bands(draw(np.random.default_rng(2)), 0.01)
-    with pytest.raises(ValueError, match=r"^rmse must be finite and exceed \|bias\|"):
+    with refused("rmse"):
         ErrorClaim(draw, np.ones(1), np.ones(1))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from dpverify.statistics.family import AuditResult, Verdict, decide, holm, overall
+from tests.refusals import refused
 
 
 def result(p_value: float, power: float | None) -> AuditResult:
@@ -52,9 +53,9 @@ def test_a_result_is_plain_json() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"^p_value=1\.5 must be a finite number in \[0, 1\]\.$"):
+    with refused("p_value=1.5"):
         result(1.5, None)
-    with pytest.raises(ValueError, match=r"^p_values must be a vector"):
+    with refused("p_values"):
         holm([0.5, -0.1])
 
 
@@ -66,7 +67,7 @@ def test_weights_are_shares_of_the_level() -> None:
     rng = np.random.default_rng(6)
     alarms = sum(holm(row, [9.0, 1.0, 2.0]).min() <= 0.05 for row in rng.random((4000, 3)))
     assert alarms <= 276
-    with pytest.raises(ValueError, match=r"^weights must be 2 positive numbers\.$"):
+    with refused("weights"):
         holm([0.5, 0.1], [1.0, 0.0])
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 from dpverify.statistics.bounds.intervals import lower_limit
 from dpverify.statistics.bounds.lower_bound import claim_p_value
 from dpverify.statistics.power import event_power, faulty_event, g_test_power, smallest_detectable_epsilon, trials_for
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -69,11 +70,9 @@ def test_g_test_power_at_the_ends() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(
-        ValueError, match=r"^epsilon=9\.0 is beyond what an event with probabilities 0\.9, 0\.8 can show"
-    ):
+    with refused("epsilon=9.0"):
         faulty_event(0.9, 0.8, 9.0, 0.0)
-    with pytest.raises(ValueError, match=r"^p=1\.2 must be a finite number in \[0, 1\]\.$"):
+    with refused("p=1.2"):
         event_power(1.2, 0.1, 1.0, 0.0, 10, 0.1)
     with pytest.raises(ValueError, match=r"^null and alternative have shapes \(2,\) and \(1,\)"):
         g_test_power([0.5, 0.5], [1.0], 10, 0.1)

@@ -31,6 +31,7 @@ from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import ThreeNB
+from tests.refusals import refused
 from tests.samples import FALSE_ALARM
 
 PROTOCOLS = [
@@ -88,9 +89,9 @@ def test_two_count_views_have_the_divergence_of_the_exact_pairs() -> None:
 
 
 def test_what_has_no_law_here_is_refused() -> None:
-    with pytest.raises(NoLawError, match=r"^protocol=CentralGaussian\(.*\) has no discrete law here\.$"):
+    with refused("protocol", NoLawError):
         CentralGaussianClaims().estimate_law(CentralGaussian(5, 1.0), 2)
-    with pytest.raises(ValueError, match=r"^ones=11 must be an integer in \[0, 10\]\.$"):
+    with refused("ones=11"):
         ThreeNBClaims().estimate_law(PROTOCOLS[1], 11)
     with pytest.raises(ValueError, match=r"cells, but at most 4194304 are allowed\.$"):
         ThreeNBClaims().view_law(ThreeNB(10, 0.999, 1.0, 0.9), 0)

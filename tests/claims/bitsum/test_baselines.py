@@ -26,6 +26,7 @@ from protocols.bitsum import (
     LocalRandomizedResponse,
 )
 from tests.claims.bitsum.contracts import hockey_stick
+from tests.refusals import refused
 
 MAIN = {"users": 30_000, "instances": 768}
 NAMES = ("central-gaussian", "central-discrete-laplace", "central-discrete-gaussian", "local-rr")
@@ -149,9 +150,9 @@ def test_normal_noise_is_not_pure(name: str) -> None:
 
 
 def test_other_threats_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"threat_model=.* must be one of central for central-gaussian"):
+    with refused("threat_model"):
         account(CentralGaussian(10, 3.0), delta=1e-6, threat_model=ThreatModel.COMMUNICATION)
-    with pytest.raises(ValueError, match="composition='exact' must be 'basic' at delta=0"):
+    with refused("composition='exact'"):
         plan("local-rr", Budget(1, 0), users=10, instances=1, composition="exact")
 
 

@@ -12,6 +12,7 @@ from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.plan import plan
 from protocols.bitsum import Estimate, Poisson
 from tests.claims.bitsum.contracts import BitsumClaimsContract
+from tests.refusals import refused
 
 
 class TestPoissonClaims(BitsumClaimsContract):
@@ -33,5 +34,5 @@ def test_no_published_mean() -> None:
 
 
 def test_too_few_messages() -> None:
-    with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=1\.1 must be at least"):
+    with refused("max_messages_per_user=1.1", InfeasibleBudgetError):
         plan("poisson", Budget(1, "1e-6"), users=100, instances=4, max_messages_per_user=1.1)

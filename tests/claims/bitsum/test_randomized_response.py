@@ -462,5 +462,5 @@ def test_a_tiny_budget_is_met_with_the_error_of_a_normal_law() -> None:
 
 
 def test_more_instances_than_roundings_allow_are_refused_at_once() -> None:
-    with pytest.raises(CapacityError, match=r"instances=1000000000000000000 must be at most 1000000000000"):
+    with pytest.raises(CapacityError, match="instances=1000000000000000000 must be"):
         plan("rr", ("1", "1e-6"), users=1000, instances=10**18)

@@ -20,6 +20,7 @@ from dpverify.papers.wagner2025.kde import ERROR
 from protocols.bitsum import Pure, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.lsq.hashing import HASH_ERROR
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("family", [GaussianFeatures(3), RandomSigns(3), LaplacianBinning(3), Identity(3)], ids=repr)
@@ -117,7 +118,7 @@ def test_other_errors_do_not_depend_on_the_input() -> None:
 def test_every_family_has_a_twin() -> None:
     names = [theorem.name for claims in LSQ_CLAIMS.values() for theorem in claims.theorems] + [t.name for t in ERROR]
     assert len(set(names)) == len(names) - 1  # the Laplacian and the exponential kernel share one
-    with pytest.raises(TypeError, match=r"^protocol=None has no claims; known are rr, .*, gaussian-features, "):
+    with refused("protocol=None", TypeError):
         claims_of(None)
 
 
@@ -127,7 +128,7 @@ def test_bad_arguments() -> None:
         mse(GaussianFeatures(2), np.empty((0, 2)), x[0], instances=1, bitsum_rmse=0.0)
     with pytest.raises(ValueError, match=r"^query has shape \(1, 3\)"):
         mse(GaussianFeatures(2), x, np.ones(3), instances=1, bitsum_rmse=0.0)
-    with pytest.raises(ValueError, match=r"^instances=2 must be an integer in \[1, 1\]\.$"):
+    with refused("instances=2"):
         mse(Identity(2), x, x[0], instances=2, bitsum_rmse=0.0)
-    with pytest.raises(ValueError, match=r"^bitsum_rmse=-1\.0 must be a finite number in \[0, inf\)\.$"):
+    with refused("bitsum_rmse=-1.0"):
         sup_rmse(GaussianFeatures(2), x, instances=1, bitsum_rmse=-1.0)

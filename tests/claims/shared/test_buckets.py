@@ -13,6 +13,7 @@ from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
+from tests.refusals import refused
 
 
 def enumerated(shape: float, p: float, epsilon: float, size: int = 400) -> float:
@@ -72,18 +73,18 @@ def test_only_negative_binomial_noise_has_a_law_here() -> None:
     noise = under_estimating(9, 2.0, 0.5)
     assert noise.estimate is Estimate.UNDER
     assert noise_of(Histogram(noise, 3)) is noise
-    with pytest.raises(TypeError, match=r"^bitsum=Poisson\(.*\) must be NegativeBinomial: its law is the one that is "):
+    with refused("bitsum", TypeError):
         noise_of(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2))
 
 
 def test_arguments_are_checked() -> None:
     account = BucketAccount(3.0, 0.5)
-    with pytest.raises(ValueError, match=r"^epsilon=-1\.0 must be a finite number in \[0, inf\)\.$"):
+    with refused("epsilon=-1.0"):
         account.delta(-1.0)
     for delta in (0.0, 1.0):
         with pytest.raises(ValueError, match=rf"^delta={delta} must be a finite number in \(0, 1\)\.$"):
             account.epsilon(delta)
-    with pytest.raises(ValueError, match=r"^above=-1 must be an integer in \[0, inf\)\.$"):
+    with refused("above=-1"):
         noise_tail(3.0, 0.5, -1)
-    with pytest.raises(ValueError, match=r"^delta=0\.0 must be a finite number in \(0, inf\)\.$"):
+    with refused("delta=0.0"):
         least_shape((1, 0), 0.5)

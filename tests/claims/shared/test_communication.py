@@ -29,6 +29,7 @@ from protocols.bitsum import (
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures, LSQFamily, RandomSigns
+from tests.refusals import refused
 from tests.samples import FALSE_ALARM, assert_mean
 
 USERS = 6
@@ -167,12 +168,12 @@ def test_3nb_costs_more_again_where_epsilon_is_large() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(TypeError, match=r"has no claims"):
         communication(ExactSum(3))
-    with pytest.raises(ValueError, match=r"^instances=0 must be an integer in \[1, inf\)"):
+    with refused("instances=0"):
         communication(SILENT[0], 0)
-    with pytest.raises(ValueError, match=r"^fraction_of_ones=1\.5 must be a finite number in \[0, 1\]"):
+    with refused("fraction_of_ones=1.5"):
         communication(SILENT[0], fraction_of_ones=1.5)
     for chance in (0.0, 1.0):
-        with pytest.raises(ValueError, match=r"^chance=.* must be a finite number in \(1e-15, 1\)"):
+        with refused("chance"):
             communication(SILENT[0], chance=chance)
 
 

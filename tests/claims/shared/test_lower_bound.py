@@ -14,6 +14,7 @@ from dpverify.claims.shared import lower_bound
 from dpverify.claims.shared.lower_bound import failure_probability, least_squared_error
 from dpverify.papers.wang_lecture9.local_means import LOWER_BOUND
 from protocols.local.randomized_response import RandomizedResponseMean
+from tests.refusals import refused
 
 RESPONSE = RandomizedResponseMeanClaims()
 
@@ -88,10 +89,10 @@ def test_theorem_9_2_is_of_pure_epsilon_up_to_one() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"^users=0 must be an integer in \[1, inf\)\.$"):
+    with refused("users=0"):
         failure_probability(0, 1.0, 0.1)
-    with pytest.raises(ValueError, match=r"^epsilon=0\.0 must be a finite number in \(0, 600\]\.$"):
+    with refused("epsilon=0.0"):
         least_squared_error(3, 0.0)
-    with pytest.raises(ValueError, match=r"^radius=-1\.0 must be a finite number in \[0, inf\)\.$"):
+    with refused("radius=-1.0"):
         failure_probability(3, 1.0, -1.0)
     assert failure_probability(3, 1.0, 0.5) == 0.0

@@ -14,6 +14,7 @@ from dpverify.changes import Full
 from dpverify.claims.user_level.local_selection import HadamardClaims
 from dpverify.guarantee import CapacityError, ThreatModel
 from protocols.user_level.local_selection import HadamardSelection
+from tests.refusals import refused
 from tests.samples import assert_law
 
 CLAIMS = HadamardClaims()
@@ -97,7 +98,7 @@ def test_simulated_selections_fail_no_more_often() -> None:
 
 def test_arguments_are_checked() -> None:
     selection = HadamardSelection(3, 1.0)
-    with pytest.raises(ValueError, match=r"^value=3 must be an integer in \[0, 2\]\.$"):
+    with refused("value=3"):
         CLAIMS.report_law(selection, 3)
     with pytest.raises(ValueError, match=r"^share=1\.1 must be"):
         CLAIMS.plurality_failure(selection, 5, 1.1)

@@ -25,6 +25,7 @@ from dpverify.papers.theorem import Verdict
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner
+from tests.refusals import refused
 
 FOUND = {theorem.name: theorem for theorem in STABLE_LEARNER}
 LAW = np.array([[0.5, 0.0], [0.0, 0.2], [0.0, 0.3]])
@@ -141,12 +142,12 @@ def test_the_slack_pays_for_the_accuracy_of_what_is_returned() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(CapacityError, match=r"^samples=10000 of 3 different examples are too many to list"):
+    with refused("samples=10000", CapacityError):
         sample_counts(LAW, 10_000)
     for law in ([0.5, 0.5], [[0.5, 0.6]], [[-0.5, 1.5]]):
         with pytest.raises(ValueError, match=r"^law .*must "):
             sample_counts(law, 2)
-    with pytest.raises(ValueError, match=r"^hypotheses=1 must be an integer in \[2, inf\)\.$"):
+    with refused("hypotheses=1"):
         enough_sharpness(1, 0.1, 0.1)
     with pytest.raises(ValueError, match=r"^unstable=0\.0 must be"):
         enough_samples(4, 1.0, 0.0)

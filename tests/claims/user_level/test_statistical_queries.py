@@ -14,6 +14,7 @@ from dpverify.formulas.protocols import user_level as formulas
 from dpverify.papers.ghazi2021.user_level import QUERIES
 from dpverify.papers.theorem import Verdict
 from protocols.user_level.statistical_queries import Bisection, QueryLearner, rounded_answer
+from tests.refusals import refused
 
 FOUND = {theorem.name: theorem for theorem in QUERIES}
 
@@ -103,7 +104,7 @@ def test_outputs_are_few() -> None:
 
 def test_arguments_are_checked() -> None:
     public = QueryLearner(Bisection(7, 0.2)).drawn(np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"^samples=2 must be an integer in \[3, inf\)\.$"):
+    with refused("samples=2"):
         bisection_agreement(public, law(7, 2), 2)
     with pytest.raises(ValueError, match=r"^first=2\.0 must be"):
         answer_disagreement(2.0, 0.0, 3)

@@ -25,6 +25,7 @@ from dpverify.privacy_loss.losses.blanket import report_in_view
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.vector_sum import VectorSum
+from tests.refusals import refused
 
 CLAIMS = VectorSumClaims()
 Law = dict[tuple[object, ...], float]
@@ -187,9 +188,9 @@ def test_gamma_at_the_defaults_of_the_source(delta: float, revealed: float, hidd
 
 def test_published_gamma_and_its_range() -> None:
     assert float(formulas.gamma_refined(fp, EPSILON, 0.5, DIMENSION, LEVELS, USERS)) == pytest.approx(0.1705, abs=1e-4)
-    with pytest.raises(FormulaRangeError, match=r"^gamma=1\.35\d* must be in \[0, 1\]\.$"):
+    with refused("gamma", FormulaRangeError):
         CLAIMS.published(USERS, DIMENSION, LEVELS, EPSILON, 1e-6)
-    with pytest.raises(FormulaRangeError, match=r"^epsilon=6\.0 must be in \(0, 6\)\.$"):
+    with refused("epsilon=6.0", FormulaRangeError):
         CLAIMS.published(USERS, DIMENSION, LEVELS, 6.0, 0.5)
     with pytest.raises(FormulaRangeError, match=r"^delta=1\.5 must be"):
         CLAIMS.published(USERS, DIMENSION, LEVELS, 0.5, 1.5)
@@ -230,7 +231,7 @@ def test_guarantee_is_an_upper_bound_and_needs_some_randomness() -> None:
     guarantee = CLAIMS.guarantee(protocol, 0.8)
     assert guarantee.side is Side.UPPER_BOUND
     assert CLAIMS.delta(protocol, 0.8).upper == pytest.approx(guarantee.delta, rel=1e-2)
-    with pytest.raises(ValueError, match=r"^blanket_probability=0\.0 must be a finite number in \(0, inf\)\.$"):
+    with refused("blanket_probability=0.0"):
         CLAIMS.delta(VectorSum(500, 3, 2, 0.0), 0.8)
 
 

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from dpverify.learning.files.data import open_data, read_chunks
+from tests.refusals import refused
 
 X = np.random.default_rng(0).normal(size=(1000, 5)).astype(np.float32)
 Y = np.array(["ant", "bee", "cat"])[np.arange(1000) % 3]
@@ -145,9 +146,7 @@ def test_what_is_missing_or_of_another_kind_is_told_without_its_bytes(tmp_path: 
     with pytest.raises(ValueError, match=r"empty\.npz has no arrays, but must have X for the points\.$"):
         open_data(tmp_path / "empty.npz")
     np.save(tmp_path / "points.npy", X)
-    with pytest.raises(
-        ValueError, match=r"^nope must be another npy file, with an entry for each row of .*points\.npy"
-    ):
+    with refused("nope"):
         open_data(tmp_path / "points.npy", "nope")
     (tmp_path / "words.parquet").write_bytes(b"PAR1 and so on")
     with pytest.raises(ValueError, match=r"words\.parquet must be an npy file, which it is not inside\.$"):

@@ -11,6 +11,7 @@ from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
 from tests.learning.points import blobs
+from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
@@ -48,9 +49,9 @@ def test_what_does_not_fit_together_is_refused() -> None:
         model = PrivateDensityClassifier(**{"classes": [0, 1, 2], "bits": 32, **change})
         with pytest.raises(ValueError, match=message):
             sums + model.partial_sums(X, y, part=5)
-    with pytest.raises(ValueError, match=r"^part=4 is in both partial sums, but each part of the users counts once\.$"):
+    with refused("part=4"):
         sums + sums
-    with pytest.raises(ValueError, match=r"^parts=frozenset\(\) must have the number of at least 1 part"):
+    with refused("parts=frozenset()"):
         dataclasses.replace(sums, parts=frozenset())
     with pytest.raises(ValueError, match=r"^partial sums have names="):
         sums + dataclasses.replace(sums, names=("a", "b", "c", "d"))
@@ -63,7 +64,7 @@ def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
     model = PrivateDensityClassifier(classes=[0, 1], bits=8, random_state=seed)
     first, lost, again = (model.partial_sums(X[:20], y[:20], part=part) for part in (0, 1, 1))
     for twice in ([first, first], [first, lost, again], [lost, first, first]):
-        with pytest.raises(ValueError, match=r"^part=\d is in both partial sums, but each part"):
+        with refused("part"):
             model.fit_sums(twice)
     assert model.fit_sums([first, again]).reported_counts_.sum() == 40
     density = PrivateDensity(bits=8, random_state=seed)
@@ -71,7 +72,7 @@ def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
     with pytest.raises(ValueError, match=r"^part=3 is in both"):
         density.fit_sums([part, part])
     for made in (lambda: model.partial_sums(X, y, part=None), lambda: density.partial_sums(X, part=None)):
-        with pytest.raises(TypeError, match=r"^part=None must be an integer"):
+        with refused("part=None", TypeError):
             made()
 
 

@@ -18,6 +18,7 @@ from protocols.bitsum.baselines import CentralGaussian
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.shuffler import UserMessages
+from tests.refusals import refused
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def test_what_is_divided_must_be_said() -> None:
     made = Poisson(3, 0.1).with_users(2, rounded=lambda share: float(exact.append(share) or 7))  # type: ignore[func-returns-value]
     assert exact == [Fraction(0.1) * 2 / 3]
     assert made == Poisson(2, 7.0)
-    with pytest.raises(ValueError, match=r"^users=0 must be an integer in \[1, inf\)\.$"):
+    with refused("users=0"):
         made.with_users(0)
 
 
@@ -114,6 +115,6 @@ def test_a_run_takes_the_bits_of_all_users_or_of_as_many_as_is_said(protocol: Bi
             protocol.run(bits, RNG)
     with pytest.raises(ValueError, match=r"^bits holds 3 users, but must hold participants=2\.$"):
         protocol.run([1, 0, 1], RNG, participants=2)
-    with pytest.raises(ValueError, match=r"^participants=11 must be an integer in \[0, 10\]\.$"):
+    with refused("participants=11"):
         protocol.run([1] * 11, RNG, participants=11)
     assert protocol.run([1, 0, 1], RNG, participants=3) == pytest.approx(2.0)

@@ -7,6 +7,7 @@ import pytest
 
 from protocols.bitsum import Estimate, Poisson
 from tests.contracts import BitsumContract
+from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -32,5 +33,5 @@ def test_no_noise_is_the_exact_sum() -> None:
 
 @pytest.mark.parametrize("mean", [-1.0, float("inf"), float("nan")])
 def test_mean_is_checked(mean: float) -> None:
-    with pytest.raises(ValueError, match=r"^mean=.* must be a finite number in \[0, inf\)\.$"):
+    with refused("mean"):
         Poisson(3, mean)

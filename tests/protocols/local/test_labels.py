@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from protocols.local.labels import LabelRandomizedResponse
+from tests.refusals import refused
 from tests.samples import assert_law, assert_same_law
 
 
@@ -65,7 +66,7 @@ def test_one_class_and_determinism() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 701.0, math.inf, math.nan])
 def test_epsilon_is_checked(epsilon: float) -> None:
-    with pytest.raises(ValueError, match=r"^epsilon=.* must be a finite number in \(0, 700\]\.$"):
+    with refused("epsilon"):
         LabelRandomizedResponse(3, epsilon)
 
 
@@ -83,7 +84,7 @@ def test_inputs_are_checked() -> None:
         mechanism.debias([1, 2])
     with pytest.raises(ValueError, match=r"^counts\[1\]=nan must be a finite number\.$"):
         mechanism.covariance([1, math.nan, 2])
-    with pytest.raises(ValueError, match=r"^classes=0 must be an integer"):
+    with refused("classes=0"):
         LabelRandomizedResponse(0, 1.0)
 
 
@@ -92,5 +93,5 @@ def test_a_real_report_has_the_law_of_a_simulated_one() -> None:
     real = [labels.report(2, entropy) for _ in range(5_000)]
     assert_same_law(real, labels.randomize(np.full(50_000, 2), np.random.default_rng(5)).tolist())
     assert LabelRandomizedResponse(1, 1.0).report(0) == 0
-    with pytest.raises(ValueError, match=r"^label=4 must be an integer in \[0, 3\]\.$"):
+    with refused("label=4"):
         labels.report(4)

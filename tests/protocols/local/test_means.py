@@ -11,6 +11,7 @@ from protocols.local.laplace import LaplaceMean
 from protocols.local.means import BoundedMean, LocalMean, check_values
 from protocols.local.one_bit import OneBitMean
 from protocols.local.randomized_response import RandomizedResponseMean
+from tests.refusals import refused
 
 
 def test_values_are_numbers_up_to_the_largest() -> None:
@@ -22,7 +23,7 @@ def test_values_are_numbers_up_to_the_largest() -> None:
 
 def test_a_bounded_mean_has_a_largest_value() -> None:
     assert OneBitMean(1.0, 7.0).most == 7.0
-    with pytest.raises(ValueError, match=r"^largest=0\.0 must be a finite number in \[1e-100, 1e\+100\]\.$"):
+    with refused("largest=0.0"):
         OneBitMean(1.0, 0.0)
 
 
@@ -46,7 +47,5 @@ def test_complex_values_and_reports_that_nobody_sends_are_refused() -> None:
 def test_levels_are_numbers_that_floats_hold() -> None:
     most = RandomizedResponseMean(1.0, 2**53)
     assert most.check([2**53 - 1])[0] == 2**53 - 1
-    with pytest.raises(
-        ValueError, match=r"^levels=9007199254740993 must be an integer in \(-inf, 9007199254740992\]\.$"
-    ):
+    with refused("levels=9007199254740993"):
         RandomizedResponseMean(1.0, 2**53 + 1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from protocols.lsq import ExponentialTessellation
+from tests.refusals import refused
 from tests.samples import assert_mean
 
 
@@ -42,5 +43,5 @@ def test_points_outside_the_ball_are_refused() -> None:
         said = rf"^{name}\[1\] has Euclidean norm 2\.1, but must be in the ball of radius=2 \(within 0\.001\)\.$"
         with pytest.raises(ValueError, match=said):
             call([[0.0, 0.0], [0.0, 2.1]])
-    with pytest.raises(ValueError, match=r"^radius=0\.0 must be a finite number in \[1e-100, 1e\+100\]\.$"):
+    with refused("radius=0.0"):
         ExponentialTessellation(2, radius=0.0)

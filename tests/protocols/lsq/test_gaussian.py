@@ -10,6 +10,7 @@ import pytest
 from protocols.lsq import (
     GaussianFeatures,
 )
+from tests.refusals import refused
 
 
 def test_gaussian_kernel_is_the_formula() -> None:
@@ -26,5 +27,5 @@ def test_gaussian_features_do_not_overflow_silently() -> None:
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, math.inf, math.nan])
 def test_bandwidth_is_checked(bandwidth: float) -> None:
-    with pytest.raises(ValueError, match=r"^bandwidth=.* must be a finite number in \(0, inf\)\.$"):
+    with refused("bandwidth"):
         GaussianFeatures(2, bandwidth)

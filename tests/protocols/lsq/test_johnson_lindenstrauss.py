@@ -11,6 +11,7 @@ from protocols.bitsum import ExactSum
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import FastProjection, GaussianFeatures, RandomSigns
 from protocols.lsq.johnson_lindenstrauss import hadamard_transform
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 64])
@@ -73,11 +74,11 @@ def test_families_on_the_sphere_need_rescaled_points() -> None:
 
 def test_bad_arguments() -> None:
     rng = np.random.default_rng(9)
-    with pytest.raises(ValueError, match=r"^dimension=0 must be an integer in \[1, inf\)\.$"):
+    with refused("dimension=0"):
         FastProjection.sample(0, 1, rng)
-    with pytest.raises(ValueError, match=r"^target=9 must be an integer in \[1, 8\]\.$"):
+    with refused("target=9"):
         FastProjection.sample(5, 9, rng)
-    with pytest.raises(TypeError, match=r"^rng=7 must be a numpy"):
+    with refused("rng=7", TypeError):
         FastProjection.sample(5, 2, 7)  # type: ignore[arg-type]
     projection = FastProjection.sample(5, 2, rng)
     with pytest.raises(ValueError, match=r"^x has shape \(2, 4\), but must have shape \(points, 5\)\.$"):

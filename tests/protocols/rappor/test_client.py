@@ -16,6 +16,7 @@ import pytest
 from protocols.rappor.client import RapporClient
 from protocols.rappor.response import Rappor
 from tests.protocols.rappor.test_response import law
+from tests.refusals import refused
 from tests.samples import assert_law
 
 MECHANISM = Rappor(2, 1, cohorts=3, f=0.5, p=0.25, q=0.875, reports=2)
@@ -106,11 +107,11 @@ def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:
 
 
 def test_what_is_no_state_or_mechanism_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^state must be what `state\(\)` returned\.$"):
+    with refused("state"):
         RapporClient.restored(MECHANISM, {})
-    with pytest.raises(TypeError, match=r"^mechanism=3 must be a Rappor\.$"):
+    with refused("mechanism=3", TypeError):
         RapporClient(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^value must be a string\.$"):
+    with refused("value", TypeError):
         RapporClient(MECHANISM).report(b"x")  # type: ignore[arg-type]
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from protocols.rappor.decoder import BitCounts, decode
 from protocols.rappor.response import Rappor
+from tests.refusals import refused
 from tests.samples import FALSE_ALARM, assert_mean, assert_same_law, rows
 
 SMALL = Rappor(3, 2, cohorts=2, f=0.25, p=0.25, q=0.875)
@@ -188,14 +189,14 @@ def test_candidates_that_bits_cannot_tell_apart_are_refused() -> None:
     apart = {int(mechanism.filter.positions([text])[0, 0, 0]): text for text in map(str, range(100))}
     rng = np.random.default_rng(16)
     held = {text: 1000 + 1000 * bit for bit, text in sorted(apart.items())}
-    with pytest.raises(ValueError, match=r"^candidates must not be combinations of each other's bits"):
+    with refused("candidates"):
         decode(BitCounts.sample(mechanism, held, rng), list(apart.values()))
 
 
 def test_counts_are_checked() -> None:
     with pytest.raises(ValueError, match=r"^bits has shape \(2, 2\), but must have shape \(users, 3\)\.$"):
         BitCounts.of(SMALL, [0, 1], np.zeros((2, 2)))
-    with pytest.raises(ValueError, match=r"^bits must hold zeros and ones only\.$"):
+    with refused("bits"):
         BitCounts.of(SMALL, [0], [[0, 2, 1]])
     with pytest.raises(ValueError, match=r"^cohorts\[0\]=2 must be an integer in \[0, 2\)\.$"):
         BitCounts.of(SMALL, [2], [[0, 1, 1]])
@@ -221,5 +222,5 @@ def test_counts_are_checked() -> None:
         decode(nobody, ["a"])
     with pytest.raises(ValueError, match=r"^counts of .* and of .* must not be added\.$"):
         nobody + counted(["a"], 13, MECHANISM)
-    with pytest.raises(ValueError, match=r"^level=1 must be a finite number in \(0, 1\)\.$"):
+    with refused("level=1"):
         decode(counted(["a"], 14, MECHANISM), ["a"]).found(1)

@@ -12,6 +12,7 @@ from scipy.linalg import hadamard
 
 from protocols.user_level.local_selection import HadamardSelection
 from tests.contracts import SelectionContract
+from tests.refusals import refused
 from tests.samples import assert_mean, assert_same_law
 
 
@@ -48,7 +49,7 @@ def test_large_epsilons_tell_the_truth() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 701.0, float("nan")])
 def test_epsilon_is_checked(epsilon: float) -> None:
-    with pytest.raises(ValueError, match=r"^epsilon=.* must be a finite number in \(0, 700\]\.$"):
+    with refused("epsilon"):
         HadamardSelection(3, epsilon)
 
 
@@ -62,12 +63,12 @@ def test_a_real_users_report_has_the_same_law() -> None:
     real = [selection.report(2, entropy) for _ in range(5000)]
     assert_same_law(real, selection.randomize(np.full(20_000, 2), np.random.default_rng(6)).tolist())
     assert 0 <= selection.report(0) < 8
-    with pytest.raises(ValueError, match=r"^value=3 must be an integer in \[0, 2\]\.$"):
+    with refused("value=3"):
         selection.report(3)
 
 
 def test_so_many_candidates_have_reports_of_64_bits() -> None:
     most = HadamardSelection(10**18, 1.0)
     assert (most.randomize([10**18 - 1] * 100, np.random.default_rng(0)) >= 0).all()
-    with pytest.raises(ValueError, match=r"^candidates=\d+ must be an integer in \(-inf, 1e\+18\]\.$"):
+    with refused("candidates"):
         HadamardSelection(10**18 + 1, 1.0)

@@ -17,6 +17,7 @@ from protocols.user_level.statistical_queries import (
     rounded_answer,
 )
 from tests.contracts import StableLearnerContract
+from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -139,9 +140,9 @@ def test_every_query_needs_an_example() -> None:
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, -0.5])
 def test_the_tolerance_is_checked(tolerance: float) -> None:
-    with pytest.raises(ValueError, match=r"^tolerance=.* must be a finite number in \(0, 1\)\.$"):
+    with refused("tolerance"):
         Bisection(3, tolerance)
-    with pytest.raises(TypeError, match=r"^algorithm=3 must be a QueryAlgorithm\.$"):
+    with refused("algorithm=3", TypeError):
         QueryLearner(3)
 
 

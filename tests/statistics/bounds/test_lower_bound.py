@@ -18,6 +18,7 @@ from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.bounds.lower_bound import LowerCurve, claim_p_value, counted_privacy, lower_curve, privacy_test
 from dpverify.statistics.family import Verdict, decide
 from dpverify.statistics.outputs.events import EventCounts, Events, likelihood_ratio_events
+from tests.refusals import refused
 from tests.samples import FALSE_ALARM
 
 
@@ -137,7 +138,7 @@ def test_bad_input() -> None:
     events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
     with pytest.raises(ValueError, match=r"^claims is empty"):
         privacy_test([0], [0], events, [], level=0.05)
-    with pytest.raises(ValueError, match=r"^fault_epsilon=0\.8 must be a finite number in \(0\.8, inf\)\.$"):
+    with refused("fault_epsilon=0.8"):
         kelly_bets(events, 0.8, 0.0, 0.8)
     with pytest.raises(ValueError, match=r"^first and second have the same law"):
         likelihood_ratio_events(neighbours(0.8)[1], neighbours(0.8)[1], 0.8, 1000)
