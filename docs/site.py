@@ -114,8 +114,8 @@ def errors() -> dict[str, bytes]:
     """Return the figure of the first page by name, for light and for dark screens: `dpverify plan --plot` draws it."""
     import matplotlib
 
-    from dpverify.planning.sweeps.grid import plan_grid
-    from dpverify.report.plans.grids import grid_errors
+    from dpverify.planning.sweeps.comparison import plan_grid
+    from dpverify.report.plans.comparisons import grid_errors
     from dpverify.report.plots import figure_of
 
     budgets = [(epsilon, "1e-6") for epsilon in ("0.25", "0.5", "1", "2", "4", "8")]

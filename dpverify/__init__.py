@@ -83,9 +83,8 @@ if TYPE_CHECKING:
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
-    from dpverify.planning.sweeps.comparison import compare
+    from dpverify.planning.sweeps.comparison import compare, plan_grid
     from dpverify.planning.sweeps.fronts import front
-    from dpverify.planning.sweeps.grid import plan_grid
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from protocols.bitsum import (
@@ -217,12 +216,11 @@ _HOMES = {
     "dpverify.learning.density": ("PrivateDensity",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.planning.budgets": ("split_budget",),
-    "dpverify.planning.sweeps.comparison": ("compare",),
+    "dpverify.planning.sweeps.comparison": ("compare", "plan_grid"),
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
     "dpverify.planning.sweeps.fronts": ("front",),
-    "dpverify.planning.sweeps.grid": ("plan_grid",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.means": ("plan_means",),

@@ -34,7 +34,8 @@ from dpverify.learning.guarantee import LearnedGuarantee
 from dpverify.papers.theorem import Theorem
 from dpverify.planning.kernels.densities import DensityGrid, NoDensity
 from dpverify.planning.kernels.density import DensityPlan, DensityRow
-from dpverify.planning.kernels.least_densities import LeastDensities, LeastDensity
+from dpverify.planning.kernels.least_densities import LeastDensities
+from dpverify.planning.sweeps.least_plans import Least
 from dpverify.reproduction.experiment import Panel, Reproduction
 from dpverify.shown import Drawn, Shown
 from dpverify.spending.ledger import PrivacyLedger, Spent
@@ -126,7 +127,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "demo": demonstration,
     "density": density,
     "least_densities": lambda: LeastDensities(
-        "users", "inner-product", 4, None, "1", "1e-6", None, 0.2, None, None, (LeastDensity(9.0, density().rows[0]),)
+        "users", "inner-product", 4, None, "1", "1e-6", None, 0.2, None, None, (Least(9.0, density().rows[0]),)
     ),
     "densities": lambda: DensityGrid("inner-product", 4, None, (density(), NoDensity(BUDGET, 7, "too few."))),
     "dossier": dossier,

@@ -13,7 +13,8 @@ from dpverify.planning.answers import share_of_users
 from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, FailedPlan, compare
+from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, compare
+from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer

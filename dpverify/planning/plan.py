@@ -74,6 +74,7 @@ class PlanRow(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"
     figure_by: ClassVar[str] = "dpverify.report.plots:plan_profile"
+    measure: ClassVar[str] = "bitsum_rmse"
 
     bitsum: str
     method: str

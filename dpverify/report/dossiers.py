@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.report.tables import plan_table, title
+from dpverify.report.plans.comparisons import plan_table
+from dpverify.report.tables import title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dpverify.guarantee import Guarantee
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
-    from dpverify.planning.sweeps.comparison import Comparison
 
 __all__ = [
     "WIDTH",
@@ -38,9 +37,9 @@ __all__ = [
     "number",
     "plan_notes",
     "plan_row_table",
-    "plan_table",
     "reading",
     "rows_under",
+    "set_parameters",
     "shell",
     "title",
 ]
@@ -49,8 +48,6 @@ WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
 _LONG = 17
 """Columns that a name may take."""
-_FEW = 4
-"""Plans whose commands are all printed; of more the table would be off the screen."""
 
 
 def as_text(table: RenderableType) -> str:
@@ -128,23 +125,6 @@ def shell(*lines: str) -> list[Text]:
     return [Text(line, no_wrap=True, overflow="ignore") for text in lines for line in text.split("\n")]
 
 
-def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], common: ThreatModel) -> list[Text]:
-    """Return the commands that check a few plans, or of many those that no other beats."""
-    from dpverify.planning.sweeps.fronts import undominated
-
-    if len(checks) <= _FEW:
-        return [Text("\nTo check a row, with its parameters in full:"), *shell(*(check for _, check in checks))]
-    alike = [row for row in plans if row.guarantee.threat_model is common and row.guarantee.side is Side.UPPER_BOUND]
-    best = undominated(alike, lambda row: row.messages_per_user, lambda row: row.bitsum_rmse)
-    names = ", ".join(f"{row.bitsum} {row.method}" for row in best)
-    commands = {id(row): check for row, check in checks}
-    return [
-        Text(f"\nIn the {common.value} threat model no row beats these in both error and messages: {names}."),
-        Text("To check them, with their parameters in full (of the other rows: --json):"),
-        *shell(*(commands[id(row)] for row in best if id(row) in commands)),
-    ]
-
-
 def _upper(value: float, digits: int, within: float | Fraction = math.inf) -> str:
     """Return an upper bound, rounded up, with thousands separators where it is large."""
     if not 1e3 <= value < 1e9:
@@ -155,56 +135,6 @@ def _upper(value: float, digits: int, within: float | Fraction = math.inf) -> st
 def epsilon_of(guarantee: Guarantee, within: float | Fraction = math.inf) -> str:
     """Return what a guarantee spends, rounded up but not beyond a budget that it is within."""
     return _upper(guarantee.epsilon, 5, within) + ("" if guarantee.side is Side.UPPER_BOUND else " (unproved)")
-
-
-def plan_table(comparison: Comparison, *, checks: Sequence[tuple[PlanRow, str]] = ()) -> RenderableType:
-    """Return one row per plan, and the reason of every plan that failed.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        As `dpverify.planning.sweeps.comparison.compare` returns it.
-    checks : sequence of (PlanRow, str)
-        Commands that check the plans, with all their parameters; without them, the parameters are listed.
-    """
-    # Here, as the other tables need no engine.
-    from dpverify.planning.sweeps.comparison import FailedPlan
-
-    notes = Notes()
-    shown = changed(f"I = {comparison.instances:,} instances", comparison.change)
-    headline = f"Budget {comparison.budget}, n = {counted(comparison.users, 'user')}, {shown}"
-    guarantees = [row.guarantee for row in comparison.plans]
-    common = common_model(guarantees)
-    numbers = ("RMSE", "messages", "epsilon0", "delta0", "epsilon")
-    table = rows_under("bitsum", "method", numbers=numbers)
-    for row in comparison.rows:
-        if isinstance(row, FailedPlan):
-            mark = notes.mark(f"no plan: {row.error}")
-            table.add_row(name_lines(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
-            continue
-        # Parameters that are words, where numbers alone are listed below: checks name what concerns privacy only.
-        marks = plan_notes(row, common, words=bool(checks))
-        table.add_row(
-            name_lines(row.bitsum),
-            Text(row.method + notes.mark(*marks)),
-            number(row.bitsum_rmse),
-            number(row.messages_per_user),
-            "-" if row.epsilon0 is None else rounded_down(row.epsilon0, 4),
-            "-" if row.delta0 is None else rounded_down(row.delta0, 3),
-            epsilon_of(row.guarantee, comparison.budget.exact_epsilon),
-        )
-    lines = [
-        "RMSE: root mean squared error of one binary sum, in users. messages: expected per user and instance. "
-        "epsilon0, delta0: of one instance, rounded down. epsilon: of the whole, in nats."
-    ]
-    if comparison.plans:
-        lines.append(f"At delta = {unrounded(comparison.budget.exact_delta)}: {reading(guarantees)}.")
-    lines += {enough(row.honest, comparison.users) for row in comparison.plans if row.honest is not None}
-    # Below the table: their names and number differ from protocol to protocol.
-    details = [Text(f"{row.bitsum}, {row.method}: {_found(row)}") for row in comparison.plans]
-    if checks:
-        details = _checked(comparison.plans, checks, common)
-    return Group(title(headline), table, *map(Text, lines), *notes.lines(), *details)
 
 
 def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list[str]:
@@ -230,7 +160,7 @@ def plan_row_table(row: PlanRow) -> RenderableType:
     """Return one plan: its parameters, its error and messages, and what it guarantees."""
     return Group(
         title(f"{row.bitsum}, {row.method}, n = {counted(row.protocol.users, 'user')}"),
-        Text(_found(row)),
+        Text(set_parameters(row)),
         Text(f"RMSE of one bitsum: {number(row.bitsum_rmse)} users"),
         Text(f"messages per user and instance: {number(row.messages_per_user)} expected"),
         Text(f"the whole: {row.guarantee}"),
@@ -245,7 +175,7 @@ def name_lines(bitsum: str) -> str:
     return f"{start}-\n{end}" if len(bitsum) > _LONG and hyphen else bitsum
 
 
-def _found(row: PlanRow) -> str:
+def set_parameters(row: PlanRow) -> str:
     """Return what was set for one instance."""
     from dpverify.claims.bitsum import claims_of
 

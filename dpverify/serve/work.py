@@ -12,7 +12,7 @@ from dpverify.planning.answers import within_limits
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.result import HonestView
-from dpverify.planning.sweeps.comparison import FailedPlan, attempted
+from dpverify.planning.sweeps.setting import FailedPlan, Setting
 from dpverify.serve.state import State
 
 __all__ = [
@@ -88,16 +88,16 @@ def quickly(question: Question) -> PlanRow:
 
 def _planned(question: Question, coarse: bool) -> PlanRow:
     state = question.state
-    row = attempted(
+    row = Setting(
         state.bitsum,
         Budget(state.epsilon, state.delta),
-        method="published" if question.way == "published" else "exact",
-        users=state.users,
-        instances=state.instances,
-        squared_change=state.squared_change,
+        state.users,
+        state.instances,
+        state.squared_change,
         honest=None if state.everybody else state.honest,
+        method="published" if question.way == "published" else "exact",
         coarse=coarse,
-    )
+    ).attempted()
     if isinstance(row, FailedPlan):
         raise Refusal(row.error)
     return row

@@ -17,7 +17,8 @@ from dpverify.guarantee import CapacityError
 from dpverify.planning.account import account
 from dpverify.planning.crowds import CrowdRow, crowd, crowd_of
 from dpverify.planning.plan import plan
-from dpverify.planning.sweeps.comparison import FailedPlan, compare
+from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.setting import FailedPlan
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteLaplace,

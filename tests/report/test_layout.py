@@ -18,7 +18,8 @@ from dpverify.planning.account import account
 from dpverify.planning.sweeps.comparison import Comparison, compare
 from dpverify.report.layout import Rows
 from dpverify.report.papers.theorems import theorems_table
-from dpverify.report.tables import account_table, demo_table, plan_table
+from dpverify.report.plans.comparisons import plan_table
+from dpverify.report.tables import account_table, demo_table
 from protocols.bitsum import CentralGaussian
 
 

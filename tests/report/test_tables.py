@@ -16,7 +16,8 @@ from dpverify.guarantee import Budget, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import Comparison, compare
-from dpverify.report.tables import account_table, plan_table
+from dpverify.report.plans.comparisons import plan_table
+from dpverify.report.tables import account_table
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
 from protocols.bitsum.base import BitsumProtocol
 from tests.report.printing import printed

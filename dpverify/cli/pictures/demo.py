@@ -29,6 +29,7 @@ def demo(
     if not output.is_dir():
         raise ValueError(f"--output={str(output)!r} must be a folder that exists.")
     from dpverify.report import plots, tables
+    from dpverify.report.plans.comparisons import plan_table
 
     figure = output / _FIGURE
     plots.check_path(figure, "--output")
@@ -39,6 +40,6 @@ def demo(
         status.update("the same for 30,000 users ...")
         many = demonstration.many_users()
     shown = [part for said in demonstration.CONCLUSION for part in ("", said)]
-    show(tables.demo_table(result), *shown, "", tables.plan_table(many))
+    show(tables.demo_table(result), *shown, "", plan_table(many))
     if write_figure("--output", figure, lambda: plots.demo_figure(result)):
         typer.echo(f"Figure: {figure.resolve()}")

@@ -26,8 +26,7 @@ from dpverify.cli.progress import told
 from dpverify.guarantee import Budget, ThreatModel
 
 if TYPE_CHECKING:
-    from dpverify.planning.sweeps.comparison import Comparison
-    from dpverify.planning.sweeps.grid import PlanGrid
+    from dpverify.planning.sweeps.comparison import Comparison, PlanGrid
 
 __all__ = ["register"]
 
@@ -166,10 +165,10 @@ def plan(
         return
     from dpverify.cli.audits.checks import account_command
     from dpverify.cli.examples import folded
-    from dpverify.planning.sweeps.comparison import Comparison, FailedPlan
-    from dpverify.planning.sweeps.grid import plan_grid
-    from dpverify.report.plans.grids import grid_table
-    from dpverify.report.tables import WIDTH, plan_table
+    from dpverify.planning.sweeps.comparison import plan_grid
+    from dpverify.planning.sweeps.setting import FailedPlan
+    from dpverify.report.plans.comparisons import plan_table
+    from dpverify.report.tables import WIDTH
 
     with told("plans") as progress:
         grid = plan_grid(
@@ -201,6 +200,5 @@ def plan(
         if check is not None:
             entry["check"] = check
             checks.append((row, folded(check, min(WIDTH, console().width))))
-    table = plan_table(found, checks=checks) if isinstance(found, Comparison) else grid_table(found)
-    print_result(result, table)
+    print_result(result, plan_table(found, checks=checks if alone else ()))
     write_files(plot, as_csv, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
 from dpverify.planning.answers import honest_users
 from dpverify.planning.kernels.density import DensityPlan, DensityRow, plan_density
+from dpverify.planning.sweeps.comparison import some
+from dpverify.planning.sweeps.setting import Progress
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
@@ -100,7 +102,7 @@ def plan_densities(
     max_messages_per_user: float | None = None,
     honest: Number | None = None,
     every_rung: bool = True,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> DensityGrid:
     """Find density estimators of least error for every budget and number of users.
 
@@ -133,15 +135,12 @@ def plan_densities(
     >>> one.best.rmse > two.best.rmse  # more epsilon, less error
     True
     """
-    budgets = dict.fromkeys(Budget.of(budget) for budget in budgets)
-    sizes = dict.fromkeys(check_integer("users", number, low=1) for number in users)
-    for name, values in (("budgets", budgets), ("users", sizes)):
-        if not values:
-            raise ValueError(f"{name}={list(values)!r} must have at least one entry.")
+    budgets = dict.fromkeys(Budget.of(budget) for budget in some("budgets", budgets))
+    sizes = dict.fromkeys(check_integer("users", number, low=1) for number in some("users", users))
     honest_users(honest, min(sizes))
     bitsums, settings = tuple(bitsums), list(product(budgets, sizes))
 
-    def tell(before: int) -> Callable[[int, int], object] | None:
+    def tell(before: int) -> Progress | None:
         return None if progress is None else lambda done, each: progress(before * each + done, each * len(settings))
 
     entries: list[DensityPlan | NoDensity] = []

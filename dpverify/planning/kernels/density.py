@@ -7,23 +7,25 @@ bits; only what is picked is planned and proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.registry import claims_of
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, ThreatModel
 from dpverify.planning.answers import honest_users
 from dpverify.planning.kernels.rungs import KERNELS, Candidate, check_kernel, drawn, ladder, rmse_at_one_point
-from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps.fronts import Knee, knee, undominated
+from dpverify.planning.plan import PlanRow
+from dpverify.planning.sweeps.comparison import some
+from dpverify.planning.sweeps.fronts import Fronted, Knee, knee, undominated
+from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting
 from dpverify.shown import Drawn
 from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["KERNELS", "DensityPlan", "DensityRow", "plan_density", "plan_features", "rmse_at_one_point"]
+__all__ = ["KERNELS", "DensityPlan", "DensityRow", "DensitySetting", "plan_density", "rmse_at_one_point"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class DensityRow:
     rmse : float
         The root mean squared error of a density: see `rmse_at_one_point`.
     """
+
+    measure: ClassVar[str] = "rmse"
 
     family: LSQFamily
     pairs: int
@@ -78,7 +82,7 @@ class DensityRow:
 
 
 @dataclass(frozen=True)
-class DensityPlan(Drawn):
+class DensityPlan(Fronted, Drawn):
     """What one budget buys for a kernel.
 
     Parameters
@@ -101,6 +105,7 @@ class DensityPlan(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.densities:density_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.densities:density_front"
+    names: ClassVar[tuple[str, str, str]] = ("bitsum.bitsum", "messages_per_user", "rmse")
 
     kernel: str
     dimension: int
@@ -112,33 +117,24 @@ class DensityPlan(Drawn):
     honest: int | None = None
 
     @property
-    def front(self) -> tuple[DensityRow, ...]:
-        """The rows that no other with as few messages or fewer has as little error as.
-
-        Those that need a trusted curator, if others do not.
-        """
-        return undominated(self._untrusting or self.rows, _messages, _error)
+    def considered(self) -> tuple[DensityRow, ...]:
+        """The rows that need no trusted curator, if there are any."""
+        return self._untrusting or self.rows
 
     @property
     def _untrusting(self) -> tuple[DensityRow, ...]:
         return tuple(row for row in self.rows if row.bitsum.guarantee.threat_model is not ThreatModel.CENTRAL)
 
     @property
-    def best(self) -> DensityRow:
-        """The row of least error."""
-        return min(self.rows, key=lambda row: row.rmse)
-
-    @property
     def recommended(self) -> Knee:
         """The row of fewest messages among those that err little more than the best one, and the reason."""
-        found = knee(self.front, _messages, _error)
+        found = super().recommended
         if len(self._untrusting) in (0, len(self.rows)):
             return found
         return Knee(found.row, f"{found.reason}; of those that need no trusted curator")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
-        front, chosen = {id(row) for row in self.front}, self.recommended
         return {
             "kernel": self.kernel,
             "dimension": self.dimension,
@@ -146,58 +142,41 @@ class DensityPlan(Drawn):
             "honest": self.honest,
             "bandwidth": self.bandwidth,
             "budget": self.budget.to_dict(),
-            "reason": chosen.reason,
-            "rows": [
-                {**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen.row} for row in self.rows
-            ],
+            "reason": self.recommended.reason,
+            "rows": self.marked(),
             "failures": list(self.failures),
         }
 
 
-def _messages(row: DensityRow) -> float:
-    return row.messages_per_user
+@dataclass(frozen=True)
+class DensitySetting:
+    """What is asked of one density estimator: its features, and a bitsum for all of their bits together."""
 
+    features: Candidate
+    bitsum: str
+    budget: BudgetLike
+    users: int
+    max_messages_per_user: float | None = None
+    honest: Number | None = None
 
-def _error(row: DensityRow) -> float:
-    return row.rmse
-
-
-def plan_features(
-    found: Candidate,
-    bitsum: str,
-    budget: Budget,
-    *,
-    users: int,
-    max_messages_per_user: float | None = None,
-    honest: Number | None = None,
-) -> DensityRow:
-    """Return the density estimator with these features and this bitsum.
-
-    Parameters
-    ----------
-    found : Candidate
-        The features.
-    bitsum, budget, users, max_messages_per_user, honest
-        As for `plan_density`.
-
-    Raises
-    ------
-    InfeasibleBudgetError, CapacityError
-        If there is none within the budget.
-    """
-    measured = found.measured()
-    row = plan(
-        bitsum,
-        budget,
-        users=users,
-        instances=measured.bits,
-        squared_change=measured.squared_change,
-        ball=measured.ball,
-        max_messages_per_user=None if max_messages_per_user is None else max_messages_per_user / measured.bits,
-        honest=honest,
-    )
-    rmse = rmse_at_one_point(found.family, found.pairs, users, row.bitsum_rmse)
-    return DensityRow(found.family, found.pairs, measured.bits, measured.squared_change, row, rmse)
+    def attempted(self) -> DensityRow | FailedPlan:
+        """Return the estimator, or the reason why there is none within the budget."""
+        found, most = self.features.measured(), self.max_messages_per_user
+        row = Setting(
+            self.bitsum,
+            self.budget,
+            self.users,
+            found.bits,
+            found.squared_change,
+            found.ball,
+            max_messages_per_user=None if most is None else most / found.bits,
+            honest=self.honest,
+        ).attempted()
+        if isinstance(row, FailedPlan):
+            return row
+        family, pairs = self.features.family, self.features.pairs
+        rmse = rmse_at_one_point(family, pairs, self.users, row.bitsum_rmse)
+        return DensityRow(family, pairs, found.bits, found.squared_change, row, rmse)
 
 
 _DROPPING = "pure"
@@ -217,13 +196,12 @@ class _Reasons:
         self._few[bitsum] = min(bits, self._few.get(bitsum, bits))
         return True
 
-    def add(self, bitsum: str, bits: int, error: InfeasibleBudgetError | CapacityError) -> None:
-        reason = error.reason if isinstance(error, CapacityError) else str(error)
+    def add(self, bits: int, failed: FailedPlan) -> None:
         # What one bit may send is asked of a plan of bits, and said to nobody who set a limit for all of them.
-        if self._most is not None and reason.startswith("max_messages_per_user="):
-            self._few[bitsum] = min(bits, self._few.get(bitsum, bits))
+        if self._most is not None and failed.error.startswith("max_messages_per_user="):
+            self._few[failed.bitsum] = min(bits, self._few.get(failed.bitsum, bits))
         else:
-            self._told[reason] = None
+            self._told[failed.error] = None
 
     def sentences(self) -> tuple[str, ...]:
         few = [
@@ -246,7 +224,7 @@ def plan_density(
     max_messages_per_user: float | None = None,
     honest: Number | None = None,
     every_rung: bool = True,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> DensityPlan:
     """Find density estimators of least error within a budget, for every number of messages.
 
@@ -300,12 +278,10 @@ def plan_density(
     kernel = check_kernel(kernel, dimension, bandwidth, budget)
     if max_messages_per_user is not None:
         check_real("max_messages_per_user", max_messages_per_user, low=0.0, low_open=True)
-    honest = honest_users(honest, users)
-    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
-    if not chosen:
-        raise ValueError("bitsums=[] must have at least one entry.")
+    followers = honest_users(honest, users)
+    chosen = some("bitsums", [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums])
     # All users' noise is as much more than that of the honest ones.
-    sigma = least_sigma(budget.epsilon, budget.delta) * math.sqrt(users / (honest or users))
+    sigma = least_sigma(budget.epsilon, budget.delta) * math.sqrt(users / (followers or users))
     rungs = [
         min(rung, key=lambda each: each.normal_rmse(users, sigma))
         for rung in ladder(kernel, dimension, float(bandwidth))
@@ -319,17 +295,9 @@ def plan_density(
                 bits = candidate.measured().bits
                 if reasons.too_few(bitsum, bits):
                     continue
-                try:
-                    row = plan_features(
-                        candidate,
-                        bitsum,
-                        budget,
-                        users=users,
-                        max_messages_per_user=max_messages_per_user,
-                        honest=honest,
-                    )
-                except (InfeasibleBudgetError, CapacityError) as error:
-                    reasons.add(bitsum, bits, error)
+                row = DensitySetting(candidate, bitsum, budget, users, max_messages_per_user, honest).attempted()
+                if isinstance(row, FailedPlan):
+                    reasons.add(bits, row)
                 else:
                     rows.append(row)
                     break
@@ -347,7 +315,7 @@ def plan_density(
         budget,
         tuple(rows),
         reasons.sentences(),
-        honest,
+        followers,
     )
 
 

@@ -15,11 +15,15 @@ from itertools import product
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, exact_number
+from dpverify.guarantee import Budget, BudgetLike, Number, exact_number
 from dpverify.planning.answers import honest_users
-from dpverify.planning.kernels.density import DensityRow, plan_features
-from dpverify.planning.kernels.least_densities import LeastDensities, LeastDensity
+from dpverify.planning.kernels.density import DensityRow, DensitySetting
+from dpverify.planning.kernels.least_densities import LeastDensities
 from dpverify.planning.kernels.rungs import Candidate, check_kernel, ladder, rmse_at_one_point
+from dpverify.planning.sweeps.comparison import some
+from dpverify.planning.sweeps.least import Search
+from dpverify.planning.sweeps.least_plans import Least
+from dpverify.planning.sweeps.setting import FailedPlan, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, ROUND_USERS, Steps
 from dpverify.search import smallest_at_level
 from protocols.validation import check_choice, check_integer, check_real
@@ -30,8 +34,6 @@ Progress = Callable[[float, int], object]
 _MANY = 10**15
 """Users whose rounding is nothing beside the features' own error."""
 _NEAR = 1e-3
-_STILL_LEFT = 0.75
-"""Of an answer, after every plan: nobody knows how many it takes, and six are usual."""
 
 
 def error_for_margin(margin: float, confidence: float = 0.9) -> float:
@@ -71,7 +73,7 @@ class _Question:
 
     steps: Steps
     error: float
-    attempt: Callable[[Candidate, str, str], DensityRow]
+    at: Callable[[Candidate, str, str], DensitySetting]
     normal: Callable[[Candidate, float], float]
     floor: Callable[[Candidate], float]
 
@@ -99,41 +101,20 @@ class _Question:
         )
         return math.inf if found is None else found
 
-    def answer(
+    def search(
         self, candidate: Candidate, bitsum: str, start: float, progress: Callable[[float], object]
-    ) -> LeastDensity | str:
-        """Return the least at which a plan meets the error, with the plan one step below; or why there is none.
-
-        `progress` is told after every plan, and before the first, which share of the way may lie behind.
-        """
-        floor, left = self.floor(candidate), 1.0
-        progress(0.0)
-
-        @cache
-        def at(index: int) -> DensityRow | str:
-            nonlocal left
-            try:
-                return self.attempt(candidate, bitsum, self.steps.value(index))
-            except (InfeasibleBudgetError, CapacityError) as error:
-                return error.reason if isinstance(error, CapacityError) else str(error)
-            finally:
-                left *= _STILL_LEFT
-                progress(1.0 - left)
-
-        def error(index: int) -> float:
-            return math.inf if isinstance(row := at(index), str) else self.reduced(row.rmse, floor)
-
-        found = self.steps.least(error, self.level(floor), start, slope=1.0)
-        if found is None:
-            last, row = self.steps.value(self.steps.most), at(self.steps.most)
-            return f"{bitsum} does not reach an error of {self.error:.6g} with {self.steps.name} up to {last}" + (
-                f": {row}" if isinstance(row, str) else "."
-            )
-        row = at(found)
-        assert isinstance(row, DensityRow)
-        if found == 1:
-            return LeastDensity(float(self.steps.value(1)), row)
-        return LeastDensity(float(self.steps.value(found)), row, float(self.steps.value(found - 1)), at(found - 1))
+    ) -> Search[DensityRow]:
+        floor = self.floor(candidate)
+        return Search(
+            partial(self.at, candidate, bitsum),
+            self.steps,
+            lambda row: self.reduced(row.rmse, floor),
+            self.level(floor),
+            start,
+            1.0,
+            f"an error of {self.error:.6g}",
+            progress,
+        )
 
 
 def _answers(
@@ -142,28 +123,26 @@ def _answers(
     bitsums: Iterable[str],
     every_rung: bool,
     progress: Progress | None,
-) -> tuple[tuple[LeastDensity, ...], tuple[str, ...]]:
+) -> tuple[tuple[Least[DensityRow], ...], tuple[str, ...]]:
     """Return the answers by messages, and why there are no others."""
-    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
-    if not chosen:
-        raise ValueError("bitsums=[] must have at least one entry.")
+    chosen = some("bitsums", [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums])
     started = [min(((question.start(each), each) for each in rung), key=lambda pair: pair[0]) for rung in rungs]
     reached = [pair for pair in started if pair[0] < math.inf]
     if not every_rung:
         reached = reached[-1:]
-    rows, reasons = list[LeastDensity](), dict[str, None]()
 
     def tell(done: int, share: float) -> None:
         if progress is not None:
             progress(done + share, len(reached) * len(chosen))
 
-    for done, ((start, candidate), bitsum) in enumerate(product(reached, chosen)):
-        found = question.answer(candidate, bitsum, start, partial(tell, done))
-        if isinstance(found, str):
-            reasons[found] = None
-        else:
-            rows.append(found)
-        tell(done, 1.0)
+    found = sweep(
+        [
+            question.search(candidate, bitsum, start, partial(tell, done))
+            for done, ((start, candidate), bitsum) in enumerate(product(reached, chosen))
+        ],
+        progress,
+    )
+    reasons = {row.error: None for row in found if isinstance(row, FailedPlan)}
     short = [candidate for start, candidate in started if start == math.inf]
     if short:
         last, floor = short[-1], question.floor(short[-1])
@@ -174,8 +153,8 @@ def _answers(
         )
         bits = last.measured().bits
         reasons[f"an error of {question.error:.6g} is not reached with {bits:,} bits a user or fewer: {why}."] = None
-    rows.sort(key=lambda row: (row.row.messages_per_user, row.least))
-    return tuple(rows), tuple(reasons)
+    rows = [row for row in found if isinstance(row, Least)]
+    return tuple(sorted(rows, key=lambda row: (row.row.messages_per_user, row.least))), tuple(reasons)
 
 
 def _asked(error: float | None, margin: float | None, confidence: float | None) -> tuple[float, float | None]:
@@ -197,6 +176,51 @@ def _spread(honest: Number | None, users: int) -> float:
         return 1.0
     share = exact_number("honest", honest)
     return 1.0 if share >= users else 1.0 / math.sqrt(share if share < 1 else share / users)
+
+
+def _least(
+    kernel: str,
+    dimension: int,
+    whole: Budget,
+    users: int | None,
+    wanted: tuple[float | None, float | None, float | None],
+    bandwidth: float,
+    bitsums: Iterable[str],
+    honest: Number | None,
+    every_rung: bool,
+    progress: Progress | None,
+) -> LeastDensities:
+    """Return the least users, or for so many users the least epsilon in place of the budget's."""
+    kernel = check_kernel(kernel, dimension, bandwidth, whole)
+    error, confidence = _asked(*wanted)
+    honest_users(honest, users or int(ROUND_USERS.value(ROUND_USERS.most)))
+
+    def at(candidate: Candidate, bitsum: str, value: str) -> DensitySetting:
+        budget = whole if users is None else Budget(value, whole.exact_delta)
+        return DensitySetting(candidate, bitsum, budget, users or int(value), None, honest)
+
+    def normal(candidate: Candidate, value: float) -> float:
+        n, epsilon = (max(1, round(value)), whole.epsilon) if users is None else (users, value)
+        return candidate.normal_rmse(n, least_sigma(epsilon, whole.delta) * _spread(honest, n))
+
+    def floor(candidate: Candidate) -> float:
+        return rmse_at_one_point(candidate.family, candidate.pairs, users or _MANY, 0.0)
+
+    question = _Question(ROUND_USERS if users is None else EPSILONS, error, at, normal, cache(floor))
+    return LeastDensities(
+        "users" if users is None else "epsilon",
+        kernel,
+        dimension,
+        None if kernel == "inner-product" else float(bandwidth),
+        whole.exact_epsilon if users is None else None,
+        whole.exact_delta,
+        users,
+        error,
+        wanted[1],
+        confidence,
+        *_answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress),
+        honest,
+    )
 
 
 def least_density_users(
@@ -250,45 +274,17 @@ def least_density_users(
     >>> row.row.rmse <= 0.05 < row.below.rmse
     True
     """
-    budget = Budget.of(budget)
-    kernel = check_kernel(kernel, dimension, bandwidth, budget)
-    wanted, sure = _asked(error, margin, confidence)
-    honest_users(honest, int(ROUND_USERS.value(ROUND_USERS.most)))
-    sigma = least_sigma(budget.epsilon, budget.delta)
-
-    def attempt(candidate: Candidate, bitsum: str, users: str) -> DensityRow:
-        try:
-            honest_users(honest, int(users))
-        except ValueError as error:
-            raise InfeasibleBudgetError(str(error)) from None
-        return plan_features(candidate, bitsum, budget, users=int(users), honest=honest)
-
-    def guess(candidate: Candidate, at: float) -> float:
-        users = max(1, round(at))
-        return candidate.normal_rmse(users, sigma * _spread(honest, users))
-
-    question = _Question(
-        ROUND_USERS,
-        wanted,
-        attempt,
-        guess,
-        cache(lambda candidate: rmse_at_one_point(candidate.family, candidate.pairs, _MANY, 0.0)),
-    )
-    rows, reasons = _answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress)
-    return LeastDensities(
-        "users",
+    return _least(
         kernel,
         dimension,
-        None if kernel == "inner-product" else float(bandwidth),
-        budget.exact_epsilon,
-        budget.exact_delta,
+        Budget.of(budget),
         None,
-        wanted,
-        margin,
-        sure,
-        rows,
-        reasons,
+        (error, margin, confidence),
+        bandwidth,
+        bitsums,
         honest,
+        every_rung,
+        progress,
     )
 
 
@@ -339,35 +335,15 @@ def least_density_epsilon(
     >>> row.row.rmse <= 0.05 < row.below.rmse
     True
     """
-    whole, users = Budget(1, delta), check_integer("users", users, low=1)
-    kernel = check_kernel(kernel, dimension, bandwidth, whole)
-    wanted, sure = _asked(error, margin, confidence)
-    honest_users(honest, users)
-    spread = _spread(honest, users)
-
-    def attempt(candidate: Candidate, bitsum: str, epsilon: str) -> DensityRow:
-        return plan_features(candidate, bitsum, Budget(epsilon, delta), users=users, honest=honest)
-
-    question = _Question(
-        EPSILONS,
-        wanted,
-        attempt,
-        lambda candidate, at: candidate.normal_rmse(users, spread * least_sigma(at, whole.delta)),
-        cache(lambda candidate: rmse_at_one_point(candidate.family, candidate.pairs, users, 0.0)),
-    )
-    rows, reasons = _answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress)
-    return LeastDensities(
-        "epsilon",
+    return _least(
         kernel,
         dimension,
-        None if kernel == "inner-product" else float(bandwidth),
-        None,
-        whole.exact_delta,
-        users,
-        wanted,
-        margin,
-        sure,
-        rows,
-        reasons,
+        Budget(1, delta),
+        check_integer("users", users, low=1),
+        (error, margin, confidence),
+        bandwidth,
+        bitsums,
         honest,
+        every_rung,
+        progress,
     )

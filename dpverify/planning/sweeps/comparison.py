@@ -1,54 +1,26 @@
-"""Plans side by side: every bitsum with every method, and the reason where there is no plan."""
+"""Plans side by side: every bitsum with every method, at one budget or over lists, and why where there is no plan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
-from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
-from dpverify.planning.answers import change_of
-from dpverify.planning.plan import METHODS, PlanRow, plan
+from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel, exact_number
+from dpverify.planning.answers import honest_users
+from dpverify.planning.plan import METHODS, PlanRow
+from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, sweep
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
-__all__ = ["BITSUMS", "Comparison", "FailedPlan", "attempted", "compare"]
+__all__ = ["BITSUMS", "Comparison", "PlanGrid", "compare", "plan_grid", "some"]
 
 BITSUMS = tuple(BITSUM_CLAIMS)
 """The short names of all bitsum protocols."""
-
-
-@dataclass(frozen=True)
-class FailedPlan:
-    """A bitsum and method without a plan: an ordinary outcome, with its reason.
-
-    Parameters
-    ----------
-    bitsum, method : str
-        What was asked of `dpverify.planning.plan.plan`.
-    composition : str or None
-        As asked; None where the method's own default was meant.
-    error : str
-        Why there is no plan, in one sentence.
-    """
-
-    bitsum: str
-    method: str
-    composition: str | None
-    error: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "bitsum": self.bitsum,
-            "method": self.method,
-            "composition": self.composition,
-            "error": self.error,
-        }
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -67,7 +39,7 @@ class Comparison(Drawn):
         One per bitsum and method, in the order asked.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.tables:plan_table"
+    table_by: ClassVar[str] = "dpverify.report.plans.comparisons:plan_table"
     figure_by: ClassVar[str] = "dpverify.report.plots:plan_errors"
 
     budget: Budget
@@ -97,24 +69,66 @@ class Comparison(Drawn):
         }
 
 
-def attempted(bitsum: str, budget: BudgetLike, *, method: str = "exact", **options: Any) -> PlanRow | FailedPlan:
-    """Return a plan, or the reason why there is none: what no parameter meets, or what is too large to compute.
+@dataclass(frozen=True)
+class PlanGrid(Drawn):
+    """What several budgets buy, for several numbers of users and of instances.
 
     Parameters
     ----------
-    bitsum, budget, method, **options
-        As for `dpverify.planning.plan.plan`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    comparisons : tuple of Comparison
+        One for each budget, number of users and number of instances; the last of them changes first.
     """
-    try:
-        return plan(bitsum, budget, method=method, **options)
-    except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
-        reason = error.reason if isinstance(error, CapacityError) else str(error)
-        return FailedPlan(bitsum, method, options.get("composition"), reason)
+
+    table_by: ClassVar[str] = "dpverify.report.plans.comparisons:plan_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.comparisons:grid_errors"
+
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """The budgets, each once."""
+        return tuple(dict.fromkeys(one.budget for one in self.comparisons))
+
+    @property
+    def users(self) -> tuple[int, ...]:
+        """The numbers of users, each once."""
+        return tuple(dict.fromkeys(one.users for one in self.comparisons))
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """The numbers of instances, each once."""
+        return tuple(dict.fromkeys(one.instances for one in self.comparisons))
+
+    @property
+    def rows(self) -> Iterator[tuple[Comparison, PlanRow | FailedPlan]]:
+        """Every row, behind the comparison that it is of."""
+        return ((one, row) for one in self.comparisons for row in one.rows)
+
+    @property
+    def plans(self) -> tuple[PlanRow, ...]:
+        """The rows that are plans."""
+        return tuple(row for one in self.comparisons for row in one.plans)
+
+    @property
+    def failures(self) -> tuple[FailedPlan, ...]:
+        """The rows that are not."""
+        return tuple(row for one in self.comparisons for row in one.failures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{"budgets", "users", "instances", "rows"}`, all of them lists.
+
+        A row is that of a `Comparison`, behind its own "budget", "users" and "instances"; one without a plan has the
+        key "error".
+        """
+        return {
+            "budgets": [budget.to_dict() for budget in self.budgets],
+            "users": list(self.users),
+            "instances": list(self.instances),
+            "rows": [
+                {"budget": one.budget.to_dict(), "users": one.users, "instances": one.instances, **row.to_dict()}
+                for one, row in self.rows
+            ],
+        }
 
 
 def compare(
@@ -132,7 +146,7 @@ def compare(
     error_margin: float | None = None,
     threat_model: ThreatModel | str | None = None,
     honest: Number | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Plan every bitsum with every method.
 
@@ -168,28 +182,111 @@ def compare(
     rr: 481.4
     3nb: 15.9
     """
-    budget = Budget.of(budget)
-    users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
-    asked = list(product(bitsums, methods))
+    (found,) = plan_grid(
+        [budget],
+        users=[users],
+        instances=[instances],
+        bitsums=bitsums,
+        methods=methods,
+        squared_change=squared_change,
+        ball=ball,
+        composition=composition,
+        sparsity=sparsity,
+        max_messages_per_user=max_messages_per_user,
+        error_margin=error_margin,
+        threat_model=threat_model,
+        honest=honest,
+        progress=progress,
+    ).comparisons
+    return found
 
-    rows: list[PlanRow | FailedPlan] = []
-    for bitsum, method in asked:
-        row = attempted(
-            bitsum,
-            budget,
-            users=users,
-            instances=instances,
-            method=method,
-            squared_change=squared_change,
-            ball=ball,
-            composition=composition,
-            sparsity=sparsity,
-            max_messages_per_user=max_messages_per_user,
-            error_margin=error_margin,
-            threat_model=threat_model,
-            honest=honest,
+
+def plan_grid(
+    budgets: Iterable[BudgetLike],
+    *,
+    users: int | Iterable[int],
+    instances: int | Iterable[int],
+    bitsums: Iterable[str] = BITSUMS,
+    methods: Iterable[str] = METHODS,
+    squared_change: Number | None = None,
+    ball: bool = False,
+    composition: str | None = None,
+    sparsity: int = 1,
+    max_messages_per_user: float | None = None,
+    error_margin: float | None = None,
+    threat_model: ThreatModel | str | None = None,
+    honest: Number | None = None,
+    progress: Progress | None = None,
+) -> PlanGrid:
+    """Plan every bitsum with every method, for every budget, number of users and number of instances.
+
+    Each row is what `dpverify.planning.plan.plan` returns for it alone.
+
+    Parameters
+    ----------
+    budgets : iterable of Budget or (epsilon, delta)
+        The budgets of the whole composition.
+    users, instances : int or iterable of int
+        n and I, at least 1.
+    bitsums, methods : iterable of str
+        What to combine; everything by default.
+    squared_change, ball, composition, sparsity, max_messages_per_user, error_margin, threat_model, honest
+        As in `dpverify.planning.plan.plan`, the same for all.
+    progress : callable, optional
+        `progress(done, total)` in rows, after every row.
+
+    Returns
+    -------
+    PlanGrid
+        `comparisons`, one for each budget, users and instances, and `plans`, all rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range, before anything is planned. What cannot be planned is a row instead, with its
+        reason.
+
+    Examples
+    --------
+    >>> found = plan_grid([("1", "1e-6"), ("2", "1e-6")], users=[1000, 2000], instances=4, bitsums=["poisson"])
+    >>> len(found.comparisons), len(found.plans)
+    (4, 4)
+    >>> errors = [row.bitsum_rmse for row in found.plans]
+    >>> errors[0] > errors[2]  # more epsilon, less error
+    True
+    """
+    budgets = dict.fromkeys(Budget.of(budget) for budget in some("budgets", budgets))
+    sizes, counts = _integers("users", users), _integers("instances", instances)
+    honest_users(honest, min(sizes))
+    if squared_change is not None and exact_number("squared_change", squared_change) > min(counts) * sparsity:
+        least = f"{min(counts)}{', the least of them' if len(counts) > 1 else ''}"
+        raise ValueError(
+            f"squared_change={squared_change!r} must be at most instances={least}: no bit changes by more than 1."
         )
-        rows.append(row)
-        if progress is not None:
-            progress(len(rows), len(asked))
-    return Comparison(budget, users, instances, change_of(instances * sparsity, squared_change, ball), tuple(rows))
+    common = Setting(
+        "", Budget(1, 0), 1, 1, squared_change, ball, sparsity, threat_model, honest,
+        composition=composition, max_messages_per_user=max_messages_per_user, error_margin=error_margin,
+    )  # fmt: skip
+    settings = [replace(common, budget=b, users=n, instances=i) for b, n, i in product(budgets, sizes, counts)]
+    asked = list(product(bitsums, methods))
+    rows = iter(
+        sweep([replace(one, bitsum=bitsum, method=method) for one in settings for bitsum, method in asked], progress)
+    )
+    return PlanGrid(
+        tuple(
+            Comparison(Budget.of(one.budget), one.users, one.instances, one.change, tuple(islice(rows, len(asked))))
+            for one in settings
+        )
+    )
+
+
+def some(name: str, values: Iterable[_Value]) -> list[_Value]:
+    """Return the values of a list that must not be empty."""
+    if not (found := list(values)):
+        raise ValueError(f"{name}={values!r} must have at least one entry.")
+    return found
+
+
+def _integers(name: str, values: int | Iterable[int]) -> list[int]:
+    each = some(name, values) if isinstance(values, Iterable) else [values]
+    return list(dict.fromkeys(check_integer(name, value, low=1) for value in each))

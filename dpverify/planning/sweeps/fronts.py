@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, ThreatModel
-from dpverify.planning.answers import change_of
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import FailedPlan, attempted
+from dpverify.planning.sweeps.comparison import some
+from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, sweep
 from dpverify.shown import Drawn
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["MARGINS", "SHUFFLED", "Front", "Knee", "front", "knee", "undominated"]
+__all__ = ["MARGINS", "SHUFFLED", "Front", "Fronted", "Knee", "front", "knee", "undominated"]
 
 _Row = TypeVar("_Row")
 _Measure = Callable[[_Row], float]
@@ -89,8 +90,59 @@ def knee(
     return Knee(row, f"knee: {more:.1%} more {what} than the best row, {share:.3g} of its messages")
 
 
+class Fronted:
+    """A result whose rows have messages and an error, with a front of both."""
+
+    rows: tuple[Any, ...]
+    within: float = WITHIN
+    """How much more error than the least the recommended row may have."""
+    names: ClassVar[tuple[str, str, str]]
+    """Where in a row its bitsum, its messages and its error are."""
+
+    @property
+    def judged(self) -> str:
+        """What is called the error."""
+        return "error"
+
+    @property
+    def considered(self) -> tuple[Any, ...]:
+        """The rows that may be on the front."""
+        return self.rows
+
+    def point(self, row: Any) -> tuple[str, float, float]:
+        """Return a row's bitsum, messages and error."""
+        found: tuple[str, float, float] = attrgetter(*self.names)(row)
+        return found
+
+    def _messages(self, row: Any) -> float:
+        return self.point(row)[1]
+
+    def _error(self, row: Any) -> float:
+        return self.point(row)[2]
+
+    @property
+    def front(self) -> tuple[Any, ...]:
+        """The rows that no other with as few messages or fewer has as little error as."""
+        return undominated(self.considered, self._messages, self._error)
+
+    @property
+    def best(self) -> Any:
+        """The row of least error."""
+        return min(self.rows, key=self._error)
+
+    @property
+    def recommended(self) -> Knee:
+        """The row of fewest messages among those that err little more than the best one, and the reason."""
+        return knee(self.front, self._messages, self._error, self.within, what=self.judged)
+
+    def marked(self) -> list[dict[str, Any]]:
+        """Return the rows as plain JSON values; each says whether it is on the front and recommended."""
+        front, chosen = set(map(id, self.front)), self.recommended.row if self.rows else None
+        return [{**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen} for row in self.rows]
+
+
 @dataclass(frozen=True)
-class Front(Drawn):
+class Front(Fronted, Drawn):
     """What one budget buys, by error and by messages.
 
     Parameters
@@ -111,6 +163,7 @@ class Front(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.fronts:front_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.fronts:front_figure"
+    names: ClassVar[tuple[str, str, str]] = ("bitsum", "messages_per_user", "bitsum_rmse")
 
     budget: Budget
     users: int
@@ -120,48 +173,22 @@ class Front(Drawn):
     failures: tuple[FailedPlan, ...]
     within: float
 
-    @property
-    def front(self) -> tuple[PlanRow, ...]:
-        """The rows that no other with as few messages or fewer has as little error as."""
-        return undominated(self.rows, _messages, _error)
-
-    @property
-    def best(self) -> PlanRow:
-        """The row of least error."""
-        return self.front[-1]
-
-    @property
-    def recommended(self) -> Knee:
-        """The row of fewest messages among those within the share of the least error, and the reason."""
-        return knee(self.front, _messages, _error, self.within)
-
     def fewest(self, rmse: float) -> PlanRow | None:
         """Return the row of fewest messages whose error, in users, is at most this; None if there is none."""
         return next((row for row in self.rows if row.bitsum_rmse <= rmse), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
-        front, chosen = set(map(id, self.front)), self.recommended
         return {
             "budget": self.budget.to_dict(),
             "users": self.users,
             "instances": self.instances,
             "change": self.change.to_dict(),
             "within": self.within,
-            "reason": chosen.reason,
-            "rows": [
-                {**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen.row} for row in self.rows
-            ],
+            "reason": self.recommended.reason,
+            "rows": self.marked(),
             "failures": [row.to_dict() for row in self.failures],
         }
-
-
-def _messages(row: PlanRow) -> float:
-    return row.messages_per_user
-
-
-def _error(row: PlanRow) -> float:
-    return row.bitsum_rmse
 
 
 def front(
@@ -177,7 +204,7 @@ def front(
     sparsity: int = 1,
     threat_model: ThreatModel | str | None = None,
     honest: Number | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Front:
     """Plan for the Pareto front of error against messages, and recommend one of its rows.
 
@@ -225,34 +252,20 @@ def front(
     """
     budget = Budget.of(budget)
     users, instances = check_integer("users", users, low=1), check_integer("instances", instances, low=1)
-    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
-    if not chosen:
-        raise ValueError("bitsums=[] must have at least one entry.")
+    chosen = some("bitsums", [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums])
     check_real("within", within, low=0.0)
+    common = Setting("", budget, users, instances, squared_change, ball, sparsity, threat_model, honest)
+    margins = [check_real("margins", each, low=0.0, high=1.0, low_open=True) for each in margins]
     # By margin first: what protocols share of a search is remembered for a few of them.
-    asked = list(product([check_real("margins", each, low=0.0, high=1.0, low_open=True) for each in margins], chosen))
+    asked = [replace(common, bitsum=bitsum, error_margin=margin) for margin, bitsum in product(margins, chosen)]
     rows: dict[tuple[str, float, float], PlanRow] = {}
     failures: dict[str, FailedPlan] = {}
-    for done, (margin, bitsum) in enumerate(asked, 1):
-        row = attempted(
-            bitsum,
-            budget,
-            users=users,
-            instances=instances,
-            error_margin=margin,
-            squared_change=squared_change,
-            ball=ball,
-            sparsity=sparsity,
-            threat_model=threat_model,
-            honest=honest,
-        )
+    for row in sweep(asked, progress):
         if isinstance(row, FailedPlan):
-            failures.setdefault(bitsum, row)
+            failures.setdefault(row.bitsum, row)
         else:
             # A protocol that has nothing to trade is planned alike for every margin.
-            rows.setdefault((bitsum, row.messages_per_user, row.bitsum_rmse), row)
-        if progress is not None:
-            progress(done, len(asked))
+            rows.setdefault((row.bitsum, row.messages_per_user, row.bitsum_rmse), row)
     if not rows:
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in failures.values())))
     planned = {row.bitsum for row in rows.values()}
@@ -260,7 +273,7 @@ def front(
         budget,
         users,
         instances,
-        change_of(instances * sparsity, squared_change, ball),
+        common.change,
         tuple(sorted(rows.values(), key=lambda row: (row.messages_per_user, row.bitsum_rmse))),
         tuple(row for bitsum, row in failures.items() if bitsum not in planned),
         within,

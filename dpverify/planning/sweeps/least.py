@@ -11,55 +11,102 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel
-from dpverify.planning.answers import change_of, honest_users
-from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import FailedPlan, attempted
+from dpverify.planning.answers import honest_users
+from dpverify.planning.plan import EXACT, PlanRow
 from dpverify.planning.sweeps.fronts import MARGINS, SHUFFLED
 from dpverify.planning.sweeps.least_plans import Least, LeastPlans
+from dpverify.planning.sweeps.setting import FailedPlan, Progress, Row, Setting, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, USERS, Steps
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["least_epsilon", "least_messages", "least_users"]
+__all__ = ["Search", "least_epsilon", "least_messages", "least_users"]
 
-Progress = Callable[[int, int], object]
+_Row = TypeVar("_Row", bound=Row)
 _DEFAULT_MARGIN = 0.01
 _ATTEMPTS = 3
+_STILL_LEFT = 0.75
+"""Of an answer, after every plan: nobody knows how many it takes, and six are usual."""
 
 
-def _least(
-    bitsum: str,
-    attempt: Callable[[str], PlanRow | FailedPlan],
-    error: Callable[[PlanRow], float],
-    level: float,
-    steps: Steps,
-    start: float,
-) -> Least | FailedPlan:
-    """Return the least value at which a plan errs no more than a level, with the plan one step below."""
-    rows: dict[int, PlanRow | FailedPlan] = {}
+@dataclass(frozen=True)
+class Search(Generic[_Row]):
+    """One field of a setting, and how much its plan may err: what is asked for is the least value that reaches that.
 
-    def at(index: int) -> PlanRow | FailedPlan:
-        if index not in rows:
-            rows[index] = attempt(steps.value(index))
-        return rows[index]
+    Parameters
+    ----------
+    at : callable
+        Returns the setting where the field has a value, which is a decimal.
+    steps : Steps
+        The values.
+    error : callable
+        What a plan errs by; it falls, about.
+    level : float
+        How much it may.
+    start : float
+        The value at which to begin.
+    slope : float, optional
+        As for `Steps.least`.
+    wanted : str
+        How the level is called where it is not reached.
+    progress : callable, optional
+        Told before the first plan and after every one which share of the way may lie behind.
+    """
 
-    def value(index: int) -> float:
-        return math.inf if isinstance(row := at(index), FailedPlan) else error(row)
+    at: Callable[[str], Any]
+    steps: Steps
+    error: Callable[[_Row], float]
+    level: float
+    start: float
+    slope: float | None = None
+    wanted: str = "this"
+    progress: Callable[[float], object] = lambda share: None
 
-    found = steps.least(value, level, start)
-    if found is None:
-        reason, last = at(steps.most), steps.value(steps.most)
-        why = f": {reason.error}" if isinstance(reason, FailedPlan) else "."
-        return FailedPlan(bitsum, "exact", None, f"{bitsum} does not reach this with {steps.name} up to {last}{why}")
-    row = at(found)
-    assert isinstance(row, PlanRow)
-    if found == 1:
-        return Least(float(steps.value(1)), row)
-    return Least(float(steps.value(found)), row, float(steps.value(found - 1)), at(found - 1))
+    def attempted(self) -> Least[_Row] | FailedPlan:
+        """Return the least value, with the plan one step below, or why there is none."""
+        left, steps = 1.0, self.steps
+        self.progress(0.0)
+
+        @cache
+        def row(index: int) -> _Row | FailedPlan:
+            nonlocal left
+            found: _Row | FailedPlan = _honestly(self.at(steps.value(index)))
+            left *= _STILL_LEFT
+            self.progress(1.0 - left)
+            return found
+
+        def error(index: int) -> float:
+            return math.inf if isinstance(one := row(index), FailedPlan) else self.error(one)
+
+        found = steps.least(error, self.level, self.start, slope=self.slope)
+        if found is None:
+            last, bitsum = steps.value(steps.most), self.at(steps.value(steps.most)).bitsum
+            why = f": {one.error}" if isinstance(one := row(steps.most), FailedPlan) else "."
+            return _none(bitsum, f"{bitsum} does not reach {self.wanted} with {steps.name} up to {last}{why}")
+        one = row(found)
+        assert not isinstance(one, FailedPlan)
+        if found == 1:
+            return Least(float(steps.value(1)), one)
+        return Least(float(steps.value(found)), one, float(steps.value(found - 1)), row(found - 1))
+
+
+def _none(bitsum: str, why: str) -> FailedPlan:
+    return FailedPlan(bitsum, EXACT, None, why)
+
+
+def _honestly(setting: Any) -> Any:
+    """Return a setting's plan; with fewer users than are to be honest there is none."""
+    try:
+        honest_users(setting.honest, setting.users)
+    except ValueError as error:
+        return _none(setting.bitsum, str(error))
+    return setting.attempted()
 
 
 def _start(change: Change, delta: float, product: float) -> float:
@@ -67,38 +114,12 @@ def _start(change: Change, delta: float, product: float) -> float:
     return math.sqrt(-2.0 * change.full * math.log(max(delta, 1e-12))) / product
 
 
-def _common(
-    instances: int,
-    squared_change: Number | None,
-    ball: bool,
-    sparsity: int,
-    threat_model: ThreatModel | str | None,
-    honest: Number | None,
-) -> tuple[dict[str, Any], Change]:
-    """Return what all plans have in common, by argument name, and what changes in them."""
-    instances = check_integer("instances", instances, low=1)
-    honest_users(honest, USERS.most)
-    options = {
-        "instances": instances,
-        "squared_change": squared_change,
-        "ball": ball,
-        "sparsity": sparsity,
-        "threat_model": threat_model,
-        "honest": honest,
-    }
-    return options, change_of(instances * sparsity, squared_change, ball)
-
-
-def _each(
-    bitsums: Iterable[str], progress: Progress | None, answer: Callable[[str], Least | FailedPlan]
-) -> tuple[Least | FailedPlan, ...]:
-    chosen = [check_choice("bitsum", bitsum, BITSUM_CLAIMS) for bitsum in bitsums]
-    rows = []
-    for bitsum in chosen:
-        rows.append(answer(bitsum))
-        if progress is not None:
-            progress(len(rows), len(chosen))
-    return tuple(rows)
+def _each(bitsums: Iterable[str], common: Setting) -> list[Setting]:
+    """Return the setting of every bitsum, once what they have in common is checked."""
+    check_integer("users", common.users, low=1)
+    check_integer("instances", common.instances, low=1)
+    honest_users(common.honest, common.users)
+    return [replace(common, bitsum=check_choice("bitsum", bitsum, BITSUM_CLAIMS)) for bitsum in bitsums]
 
 
 def least_users(
@@ -151,24 +172,26 @@ def least_users(
     True
     """
     budget, error = Budget.of(budget), check_real("error", error, low=0.0, high=1.0, low_open=True)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
+    common = Setting("", budget, USERS.most, instances, squared_change, ball, sparsity, threat_model, honest)
+    settings, start = _each(bitsums, common), _start(common.change, budget.delta, budget.epsilon * error)
 
-    def answer(bitsum: str) -> Least | FailedPlan:
-        def attempt(users: str) -> PlanRow | FailedPlan:
-            try:
-                honest_users(honest, int(users))
-            except ValueError as error:
-                return FailedPlan(bitsum, "exact", None, str(error))
-            return attempted(bitsum, budget, users=int(users), **options)
+    def share(row: PlanRow) -> float:
+        return row.bitsum_rmse / row.protocol.users
 
-        def share(row: PlanRow) -> float:
-            return row.bitsum_rmse / row.protocol.users
+    def search(one: Setting) -> Search[PlanRow]:
+        return Search(lambda users: replace(one, users=int(users)), USERS, share, error, start)
 
-        start = _start(change, budget.delta, budget.epsilon * error)
-        return _least(bitsum, attempt, share, error, USERS, start)
-
-    rows = _each(bitsums, progress, answer)
-    return LeastPlans("users", budget.exact_epsilon, budget.exact_delta, None, instances, change, None, error, rows)
+    return LeastPlans(
+        "users",
+        budget.exact_epsilon,
+        budget.exact_delta,
+        None,
+        instances,
+        common.change,
+        None,
+        error,
+        sweep(list(map(search, settings)), progress),
+    )
 
 
 def least_epsilon(
@@ -215,19 +238,18 @@ def least_epsilon(
     >>> row.row.bitsum_rmse <= 20 < row.below.bitsum_rmse
     True
     """
-    rmse = check_real("rmse", rmse, low=0.0, low_open=True)
-    users, exact = check_integer("users", users, low=1), Budget(1, delta)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
+    rmse, whole = check_real("rmse", rmse, low=0.0, low_open=True), Budget(1, delta)
+    common = Setting("", whole, users, instances, squared_change, ball, sparsity, threat_model, honest)
+    settings, start = _each(bitsums, common), _start(common.change, whole.delta, rmse)
 
-    def answer(bitsum: str) -> Least | FailedPlan:
-        def attempt(epsilon: str) -> PlanRow | FailedPlan:
-            return attempted(bitsum, (epsilon, delta), users=users, **options)
+    def search(one: Setting) -> Search[PlanRow]:
+        def at(epsilon: str) -> Setting:
+            return replace(one, budget=(epsilon, delta))
 
-        start = _start(change, exact.delta, rmse)
-        return _least(bitsum, attempt, lambda row: row.bitsum_rmse, rmse, EPSILONS, start)
+        return Search(at, EPSILONS, lambda row: row.bitsum_rmse, rmse, start)
 
-    rows = _each(bitsums, progress, answer)
-    return LeastPlans("epsilon", None, exact.exact_delta, users, instances, change, rmse, None, rows)
+    rows = sweep(list(map(search, settings)), progress)
+    return LeastPlans("epsilon", None, whole.exact_delta, users, instances, common.change, rmse, None, rows)
 
 
 def least_messages(
@@ -277,41 +299,44 @@ def least_messages(
     True
     """
     budget, rmse = Budget.of(budget), check_real("rmse", rmse, low=0.0, low_open=True)
-    users = check_integer("users", users, low=1)
-    options, change = _common(instances, squared_change, ball, sparsity, threat_model, honest)
-
-    def answer(bitsum: str) -> Least | FailedPlan:
-        def attempt(margin: float) -> PlanRow | FailedPlan:
-            return attempted(bitsum, budget, users=users, error_margin=margin, **options)
-
-        return _fewest(bitsum, attempt, rmse)
-
-    rows = _each(bitsums, progress, answer)
-    return LeastPlans("messages", budget.exact_epsilon, budget.exact_delta, users, instances, change, rmse, None, rows)
+    common = Setting("", budget, users, instances, squared_change, ball, sparsity, threat_model, honest)
+    rows = sweep([_Fewest(one, rmse) for one in _each(bitsums, common)], progress)
+    spent, change = (budget.exact_epsilon, budget.exact_delta), common.change
+    return LeastPlans("messages", *spent, users, instances, change, rmse, None, rows)
 
 
-def _fewest(bitsum: str, attempt: Callable[[float], PlanRow | FailedPlan], rmse: float) -> Least | FailedPlan:
-    """Return the plan of fewest messages that errs no more than this."""
-    allowed = _DEFAULT_MARGIN
-    first = attempt(allowed)
-    if isinstance(first, FailedPlan):
-        allowed = MARGINS[-1]
-        if isinstance(wider := attempt(allowed), FailedPlan):
-            return first
-        first = wider
-    found = [first]
-    margin = min(rmse * (1.0 + allowed) / first.bitsum_rmse - 1.0, MARGINS[-1])
-    for _ in range(_ATTEMPTS):
-        row = attempt(margin) if margin > 0.0 else first
-        if isinstance(row, FailedPlan):
-            break
-        found.append(row)
-        if row.bitsum_rmse <= rmse or row.bitsum_rmse == first.bitsum_rmse:
-            break  # met, or nothing is traded here
-        margin = rmse * (1.0 + margin) / row.bitsum_rmse * (1.0 - 1e-6) - 1.0
-    meeting = [row for row in found if row.bitsum_rmse <= rmse]
-    if not meeting:
-        least = min(row.bitsum_rmse for row in found)
-        return FailedPlan(bitsum, "exact", None, f"{bitsum} errs by at least {least:.4g} users within this budget.")
-    row = min(meeting, key=lambda row: row.messages_per_user)
-    return Least(row.messages_per_user, row)
+@dataclass(frozen=True)
+class _Fewest:
+    """A setting, and how much its plan may err: what is asked for is the plan of fewest messages."""
+
+    setting: Setting
+    rmse: float
+
+    def _at(self, margin: float) -> PlanRow | FailedPlan:
+        return replace(self.setting, error_margin=margin).attempted()
+
+    def attempted(self) -> Least[PlanRow] | FailedPlan:
+        """Return it, or why there is none."""
+        bitsum, rmse, allowed = self.setting.bitsum, self.rmse, _DEFAULT_MARGIN
+        first = self._at(allowed)
+        if isinstance(first, FailedPlan):
+            allowed = MARGINS[-1]
+            if isinstance(wider := self._at(allowed), FailedPlan):
+                return first
+            first = wider
+        found = [first]
+        margin = min(rmse * (1.0 + allowed) / first.bitsum_rmse - 1.0, MARGINS[-1])
+        for _ in range(_ATTEMPTS):
+            row = self._at(margin) if margin > 0.0 else first
+            if isinstance(row, FailedPlan):
+                break
+            found.append(row)
+            if row.bitsum_rmse <= rmse or row.bitsum_rmse == first.bitsum_rmse:
+                break  # met, or nothing is traded here
+            margin = rmse * (1.0 + margin) / row.bitsum_rmse * (1.0 - 1e-6) - 1.0
+        meeting = [row for row in found if row.bitsum_rmse <= rmse]
+        if not meeting:
+            least = min(row.bitsum_rmse for row in found)
+            return _none(bitsum, f"{bitsum} errs by at least {least:.4g} users within this budget.")
+        row = min(meeting, key=lambda row: row.messages_per_user)
+        return Least(row.messages_per_user, row)

@@ -3,50 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from dpverify.changes import Change
 from dpverify.guarantee import Number, exact_number
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import FailedPlan
+from dpverify.planning.sweeps.setting import FailedPlan, Row
 from dpverify.shown import Drawn
 
 __all__ = ["Least", "LeastPlans"]
 
+_Row = TypeVar("_Row", bound=Row)
+
 
 @dataclass(frozen=True)
-class Least:
-    """One protocol's answer.
+class Least(Generic[_Row]):
+    """The answer for one protocol, or for one density estimator.
 
     Parameters
     ----------
     least : float
         The least number of users, epsilon or messages.
-    row : PlanRow
+    row : PlanRow or DensityRow
         The plan that meets what is asked with so much.
     less : float or None
         One step less; None where the answer is the least that is looked for, and for messages, which have no steps.
-    below : PlanRow, FailedPlan or None
+    below : PlanRow, DensityRow, FailedPlan or None
         What is planned with that, which does not meet what is asked.
     """
 
     least: float
-    row: PlanRow
+    row: _Row
     less: float | None = None
-    below: PlanRow | FailedPlan | None = None
+    below: _Row | FailedPlan | None = None
 
     @property
     def bitsum(self) -> str:
         """The protocol's name."""
-        return self.row.bitsum
+        return self.plan.bitsum
+
+    @property
+    def plan(self) -> PlanRow:
+        """The bitsum's plan, which is the row or a part of it."""
+        return self.row if isinstance(self.row, PlanRow) else self.row.bitsum  # type: ignore[attr-defined]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan's fields as plain JSON values, behind "least" and "one_less"."""
         below: dict[str, Any] | None = None
-        if isinstance(self.below, PlanRow):
-            below = {"value": self.less, "bitsum_rmse": self.below.bitsum_rmse}
-        elif self.below is not None:
-            below = {"value": self.less, "error": self.below.error}
+        if self.below is not None:
+            name = "error" if isinstance(self.below, FailedPlan) else self.below.measure
+            below = {"value": self.less, name: getattr(self.below, name)}
         return {"least": self.least, "one_less": below, **self.row.to_dict()}
 
 
@@ -83,10 +89,10 @@ class LeastPlans(Drawn):
     change: Change
     rmse: float | None
     error: float | None
-    rows: tuple[Least | FailedPlan, ...]
+    rows: tuple[Least[PlanRow] | FailedPlan, ...]
 
     @property
-    def found(self) -> tuple[Least, ...]:
+    def found(self) -> tuple[Least[PlanRow], ...]:
         """The rows that are answers."""
         return tuple(row for row in self.rows if isinstance(row, Least))
 
@@ -96,7 +102,7 @@ class LeastPlans(Drawn):
         return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
     @property
-    def best(self) -> Least:
+    def best(self) -> Least[PlanRow]:
         """The answer of the protocol that needs least."""
         return min(self.found, key=lambda row: row.least)
 

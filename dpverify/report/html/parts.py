@@ -14,7 +14,8 @@ from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
 from dpverify.papers.theorem import Verdict as Found
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import Comparison, FailedPlan
+from dpverify.planning.sweeps.comparison import Comparison
+from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.report.html.words import GLOSSARY, promises
 from dpverify.report.tables import epsilon_of, number
 from dpverify.statistics.family import Verdict

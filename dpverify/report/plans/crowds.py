@@ -38,7 +38,7 @@ def crowd_table(crowd: Crowd) -> RenderableType:
     crowd : Crowd
         As `dpverify.planning.crowds.crowd` returns it.
     """
-    from dpverify.planning.sweeps.comparison import FailedPlan  # here, as the table needs no engine
+    from dpverify.planning.sweeps.setting import FailedPlan  # here, as the table needs no engine
 
     numbers = ("RMSE", *(unrounded(fraction) for fraction in crowd.fractions))
     table, reasons = Rows(("bitsum", *numbers), numbers), []

@@ -96,11 +96,8 @@ def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    chosen = found.recommended.row
     return draw_front(
-        [(row.bitsum.bitsum, row.messages_per_user, row.rmse) for row in found.rows],
-        [(row.messages_per_user, row.rmse) for row in found.front],
-        (chosen.messages_per_user, chosen.rmse),
+        found,
         x="messages per user, over all bits",
         y="RMSE of a density",
         title=f"{found.kernel} kernel, d = {found.dimension:,}, {found.budget}, n = {found.users:,}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -27,7 +26,7 @@ from dpverify.report.tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpverify.planning.sweeps.fronts import Front
+    from dpverify.planning.sweeps.fronts import Front, Fronted
 
 __all__ = ["draw_front", "front_figure", "front_table", "mark"]
 
@@ -86,12 +85,8 @@ def front_figure(found: Front, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
-    points = [(row.bitsum, row.messages_per_user, row.bitsum_rmse) for row in found.rows]
-    chosen = found.recommended.row
     return draw_front(
-        points,
-        [(row.messages_per_user, row.bitsum_rmse) for row in found.front],
-        (chosen.messages_per_user, chosen.bitsum_rmse),
+        found,
         x="messages per user and instance",
         y="RMSE of one bitsum, in users",
         title=f"{found.budget}, n = {found.users:,}, I = {found.instances:,}",
@@ -99,26 +94,13 @@ def front_figure(found: Front, axes: Axes | None = None) -> Axes:
     )
 
 
-def draw_front(
-    points: Sequence[tuple[str, float, float]],
-    front: Sequence[tuple[float, float]],
-    chosen: tuple[float, float],
-    *,
-    x: str,
-    y: str,
-    title: str,
-    axes: Axes | None,
-) -> Axes:
-    """Draw named points, a front below them, and a ring around one of them.
+def draw_front(found: Fronted, *, x: str, y: str, title: str, axes: Axes | None) -> Axes:
+    """Draw rows by messages and error, the front below them, and a ring around the recommended one.
 
     Parameters
     ----------
-    points : sequence of (str, float, float)
-        What a point is of, its messages and its error.
-    front : sequence of (float, float)
-        Messages and errors of the front, by messages.
-    chosen : (float, float)
-        The recommended point.
+    found : Fronted
+        What has the rows.
     x, y, title : str
         The axes' labels, and what stands above.
     axes : Axes, optional
@@ -128,13 +110,21 @@ def draw_front(
     from dpverify.report.plots import STYLES, axes_for
 
     drawn = axes_for(axes)
-    messages, errors = zip(*front, strict=True)
+    points = [found.point(row) for row in found.rows]
+    _, messages, errors = zip(*map(found.point, found.front), strict=True)
     drawn.plot(messages, errors, color="0.6", drawstyle="steps-post", label="front")
     for place, name in enumerate(dict.fromkeys(point[0] for point in points)):
         colour, _, marker = STYLES[place % len(STYLES)]
         own = [point for point in points if point[0] == name]
         drawn.plot([p[1] for p in own], [p[2] for p in own], marker, color=colour, markersize=5, label=name)
-    drawn.plot(*chosen, "o", color="black", markersize=12, fillstyle="none", label="recommended")
+    drawn.plot(
+        *found.point(found.recommended.row)[1:],
+        "o",
+        color="black",
+        markersize=12,
+        fillstyle="none",
+        label="recommended",
+    )
     spread = {"x": [point[1] for point in points], "y": [point[2] for point in points]}
     log = "".join(axis for axis, values in spread.items() if max(values) > _WIDE * min(values))
     finished(drawn, x, y, title, log)

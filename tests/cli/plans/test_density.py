@@ -13,6 +13,7 @@ from dpverify import cli
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.kernels import density
 from dpverify.planning.plan import plan
+from dpverify.planning.sweeps import setting
 from dpverify.planning.sweeps.comparison import BITSUMS
 
 WORDS = ["plan", "--epsilon", "2", "--delta", "1e-4", "--users", "200"]
@@ -26,7 +27,7 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         assert more["honest"] == (None if honest is None else 100)
         return plan("central-gaussian", budget, users=users, instances=1)
 
-    monkeypatch.setattr(density, "plan", quick)
+    monkeypatch.setattr(setting, "plan", quick)
     words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--bandwidth", "0.5", "--max-messages", "640"]
     assert cli.main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -51,7 +52,7 @@ def test_lists_make_one_table(
             raise InfeasibleBudgetError("too few users.")
         return plan("central-gaussian", budget, users=users, instances=1)
 
-    monkeypatch.setattr(density, "plan", quick)
+    monkeypatch.setattr(setting, "plan", quick)
     words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200,300", "--max-messages", "64"]
     words += ["--kernel", "laplacian", "--dimension", "3", "--csv", str(tmp_path / "x.csv")]
     assert cli.main(words) == 0
@@ -77,7 +78,7 @@ def test_all_bitsums_are_planned_for_a_kernel(
     def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
         return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
 
-    monkeypatch.setattr(density, "plan", quick)
+    monkeypatch.setattr(setting, "plan", quick)
     words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--json"]
     assert cli.main([*words, "--bitsum", "all"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -119,7 +120,7 @@ def test_a_density_is_accounted(
 
 def test_plans_of_densities_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     row = plan("central-gaussian", ("1", "1e-6"), users=100, instances=4)
-    monkeypatch.setattr(density, "plan", lambda *words, **options: row)
+    monkeypatch.setattr(setting, "plan", lambda *words, **options: row)
     heard: list[tuple[int, int]] = []
     density.plan_density(
         "gaussian", 2, ("1", "1e-6"), users=100, progress=lambda done, total: heard.append((done, total))

@@ -11,9 +11,9 @@ import pytest
 
 from dpverify import cli
 from dpverify.guarantee import Budget
-from dpverify.planning.kernels import density
 from dpverify.planning.kernels.least_density import error_for_margin, least_density_users
 from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps import setting
 from dpverify.planning.sweeps.fronts import front
 from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
 from tests.cli.words import Run
@@ -47,7 +47,7 @@ def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, mo
         row = plan("central-gaussian", budget, users=users, instances=1)
         return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * squared_change**0.5)
 
-    monkeypatch.setattr(density, "plan", quick)
+    monkeypatch.setattr(setting, "plan", quick)
     kernel = ["--kernel", "inner-product", "--dimension", "8", "--delta", "1e-4", "--csv", str(tmp_path / "x.csv")]
     found = run("least", "users", "--epsilon", "2", *kernel, "--error", "0.05", "--json")
     assert found == least_density_users("inner-product", 8, (2, "1e-4"), error=0.05).to_dict()

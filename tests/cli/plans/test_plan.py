@@ -13,7 +13,7 @@ import pytest
 from dpverify import cli
 from dpverify.guarantee import Budget
 from dpverify.planning.plan import plan
-from dpverify.planning.sweeps import comparison
+from dpverify.planning.sweeps import comparison, setting
 from tests.cli.words import PLAN, Run, replaced
 
 
@@ -156,7 +156,7 @@ def test_rows_are_written_to_csv_and_drawn(run: Run, tmp_path: Path) -> None:
 def test_files_that_cannot_be_written_are_told_before_the_work(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison, "plan", None)
+    monkeypatch.setattr(setting, "plan", None)
     for words, said in (
         (["--csv", str(tmp_path / "none" / "a.csv")], "must be in a folder that exists"),
         (["--plot", str(tmp_path / "a.txt")], "must end in one of"),

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.kernels import density
 from dpverify.planning.kernels.densities import plan_densities
 from dpverify.planning.kernels.density import plan_density
 from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps import setting
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         row = plan("central-gaussian", budget, users=users, instances=1)
         return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * squared_change**0.5)
 
-    monkeypatch.setattr(density, "plan", planned)
+    monkeypatch.setattr(setting, "plan", planned)
 
 
 def test_each_entry_is_the_plan_for_it_alone() -> None:
@@ -56,7 +56,7 @@ def test_why_a_plan_has_no_row_of_some_size_is_said_of_it(monkeypatch: pytest.Mo
             raise InfeasibleBudgetError("too many bits.")
         return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
 
-    monkeypatch.setattr(density, "plan", few)
+    monkeypatch.setattr(setting, "plan", few)
     found = plan_densities("gaussian", 3, [("1", "1e-4")], users=[100, 200])
     assert found.plans[0].failures == ("too many bits.",)
     reasons = [row for row in found.to_dict()["rows"] if "error" in row]

@@ -13,9 +13,9 @@ from dpverify.changes import L2Ball
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.account import account
-from dpverify.planning.kernels import density
 from dpverify.planning.kernels.density import plan_density, rmse_at_one_point
 from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps import setting
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import Identity, LinearMap
 
@@ -51,7 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         row = plan("central-gaussian", budget, users=users, instances=1)
         return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * math.sqrt(squared_change))
 
-    monkeypatch.setattr(density, "plan", planned)
+    monkeypatch.setattr(setting, "plan", planned)
 
 
 @pytest.mark.usefixtures("quick")
@@ -110,14 +110,14 @@ def test_each_bitsum_has_a_row_at_the_recommended_number_of_bits(monkeypatch: py
     ]
     assert {row.rmse for row in found.rows} == {whole.recommended.row.rmse}
     assert heard == [(1, 2), (2, 2)]
-    planned = density.plan
+    planned = setting.plan
 
     def few(bitsum: str, budget: Budget, *, instances: int, **more: object) -> PlanRow:
         if bitsum == "nb" and instances > 100:
             raise InfeasibleBudgetError("too many bits.")
         return planned(bitsum, budget, instances=instances, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(density, "plan", few)
+    monkeypatch.setattr(setting, "plan", few)
     found = plan_density("laplacian", 5, ("2", "1e-4"), users=300, bitsums=["rr", "nb"], every_rung=False)
     assert [(row.bitsum.bitsum, row.bits) for row in found.rows] == [("nb", 64), ("rr", 2048)]
 

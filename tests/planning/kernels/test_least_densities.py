@@ -6,16 +6,19 @@ import dataclasses
 import json
 
 from dpverify.planning.kernels.density import DensityRow
-from dpverify.planning.kernels.least_densities import LeastDensities, LeastDensity
+from dpverify.planning.kernels.least_densities import LeastDensities
 from dpverify.planning.plan import plan
+from dpverify.planning.sweeps.least_plans import Least
+from dpverify.planning.sweeps.setting import FailedPlan
 from protocols.lsq import FourierPairs
 
 
 def test_the_recommended_answer_saves_messages_for_little_more() -> None:
     row = plan("central-gaussian", ("3", "1e-4"), users=200, instances=1)
+    few = FailedPlan("central-gaussian", "exact", None, "too few.")
     rows = [
-        LeastDensity(least, DensityRow(FourierPairs(2), bits // 2, bits, bits / 2, row, 0.05), least - 1, below)
-        for bits, least, below in ((32, 300.0, "too few."), (64, 102.0, None), (128, 100.0, None))
+        Least(least, DensityRow(FourierPairs(2), bits // 2, bits, bits / 2, row, 0.05), least - 1, below)
+        for bits, least, below in ((32, 300.0, few), (64, 102.0, None), (128, 100.0, None))
     ]
     rows[2] = dataclasses.replace(rows[2], below=dataclasses.replace(rows[2].row, rmse=0.051))
     found = LeastDensities("users", "gaussian", 2, 1.0, "3", "1e-4", None, 0.05, None, None, tuple(rows))

@@ -8,10 +8,10 @@ import math
 import pytest
 
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.kernels import density
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.kernels.least_density import error_for_margin, least_density_epsilon, least_density_users
 from dpverify.planning.plan import PlanRow, plan
+from dpverify.planning.sweeps import setting
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         row = plan("central-gaussian", budget, users=users, instances=1)
         return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=1.2 * row.bitsum_rmse * math.sqrt(squared_change))
 
-    monkeypatch.setattr(density, "plan", planned)
+    monkeypatch.setattr(setting, "plan", planned)
     return asked
 
 

@@ -1,4 +1,4 @@
-"""A row that cannot be computed is a row with its reason; a bug still raises."""
+"""Each row is what is planned for it alone, or the reason why it cannot be; a bug still raises."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 from dpverify.claims.bitsum import three_nb
 from dpverify.claims.shared import divisible_noise
 from dpverify.guarantee import Budget, CapacityError, Side
-from dpverify.planning.sweeps import comparison
-from dpverify.planning.sweeps.comparison import FailedPlan, compare
+from dpverify.planning.plan import plan
+from dpverify.planning.sweeps import setting
+from dpverify.planning.sweeps.comparison import PlanGrid, compare, plan_grid
+from dpverify.planning.sweeps.setting import FailedPlan
 
 
 def test_what_is_too_large_costs_its_own_row_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +31,7 @@ def test_a_bug_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: object, **kwargs: object) -> None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr(comparison, "plan", broken)
+    monkeypatch.setattr(setting, "plan", broken)
     with pytest.raises(ValueError, match="a bug"):
         compare(Budget("1", "1e-6"), users=100, instances=1)
 
@@ -72,3 +74,73 @@ def test_a_delta_that_next_to_no_law_can_be_listed_for_is_a_reason_in_a_row() ->
     sides = {row.bitsum: row.guarantee.side for row in found.plans}
     assert sides.pop("3nb") is Side.UPPER_BOUND
     assert all(side is Side.ESTIMATE for side in sides.values())
+
+
+BUDGETS = [("0.5", "1e-6"), (2, "1e-6")]
+
+
+def small(**options: object) -> PlanGrid:
+    chosen: dict[str, object] = {"users": [100, 200], "instances": 2, "bitsums": ["poisson", "local-rr"]}
+    return plan_grid(BUDGETS, methods=["exact"], **(chosen | options))  # type: ignore[arg-type]
+
+
+def test_each_row_is_what_is_planned_for_it_alone() -> None:
+    found = small()
+    alone = [
+        plan(bitsum, budget, users=users, instances=2)
+        for budget in BUDGETS
+        for users in (100, 200)
+        for bitsum in ("poisson", "local-rr")
+    ]
+    assert list(found.plans) == alone
+    rows = found.to_dict()["rows"]
+    assert [(row["budget"]["epsilon"], row["users"], row["instances"]) for row in rows[::2]] == [
+        (0.5, 100, 2),
+        (0.5, 200, 2),
+        (2.0, 100, 2),
+        (2.0, 200, 2),
+    ]
+    assert [row["bitsum_rmse"] for row in rows] == [row.bitsum_rmse for row in alone]
+
+
+def test_values_that_are_the_same_count_once() -> None:
+    found = plan_grid([(2, "1e-6"), ("2.0", 1e-6), ("2", "1e-6")], users=[100, 100], instances=2, bitsums=["local-rr"])
+    assert len(found.comparisons) == 2  # the float nearest to 1e-6 is another number
+    assert found.users == (100,)
+
+
+def test_a_row_that_fails_is_a_row_with_its_reason() -> None:
+    found = plan_grid([(2, 0), (2, "1e-6")], users=100, instances=2, bitsums=["poisson"], methods=["exact"])
+    (failed,), (planned,) = found.failures, found.plans
+    assert isinstance(failed, FailedPlan)
+    assert "delta=0 cannot be met" in failed.error
+    assert [("error" in row) for row in found.to_dict()["rows"]] == [True, False]
+    assert planned.guarantee.epsilon <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"users": []}, r"users=\[\] must have at least one entry"),
+        ({"users": [100, 0]}, "users=0 must be"),
+        ({"squared_change": 3, "instances": [8, 2]}, "squared_change=3 must be at most instances=2"),
+        ({"honest": "0.005"}, "honest='0.005' must be at least 1/100"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_planned(
+    options: dict[str, object], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(*args: object, **kwargs: object) -> None:
+        raise AssertionError("planned before the arguments were checked")
+
+    monkeypatch.setattr(setting, "plan", planned)
+    with pytest.raises(ValueError, match=said):
+        small(**options)
+    with pytest.raises(ValueError, match="budgets"):
+        plan_grid([], users=1, instances=1)
+
+
+def test_progress_is_told_after_every_row() -> None:
+    heard: list[tuple[int, int]] = []
+    small(progress=lambda done, total: heard.append((done, total)))
+    assert heard == [(done, 8) for done in range(1, 9)]

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps.comparison import FailedPlan
 from dpverify.planning.sweeps.fronts import front
 from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
+from dpverify.planning.sweeps.setting import FailedPlan
 
 
 @pytest.mark.parametrize("bitsum", ["poisson", "nb", "local-rr", "central-gaussian"])

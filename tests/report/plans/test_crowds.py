@@ -6,7 +6,7 @@ from fractions import Fraction
 from dpverify.guarantee import Budget, Interval
 from dpverify.planning.crowds import Crowd, CrowdRow
 from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps.comparison import FailedPlan
+from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.report.plans.crowds import crowd_curves, crowd_figure, crowd_table
 from dpverify.report.tables import as_text
 

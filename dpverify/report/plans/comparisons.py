@@ -1,14 +1,15 @@
-"""Plans over lists: one table, and the error of every plan against what was listed."""
+"""Plans side by side, at one budget or over lists: a table, and the error of every plan against what was listed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import unrounded
+from dpverify.digits import counted, rounded_down, unrounded
+from dpverify.guarantee import Side, ThreatModel
 from dpverify.report.layout import Rows
 from dpverify.report.tables import (
     Notes,
@@ -20,16 +21,21 @@ from dpverify.report.tables import (
     number,
     plan_notes,
     reading,
+    set_parameters,
+    shell,
     title,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpverify.planning.sweeps.comparison import Comparison
-    from dpverify.planning.sweeps.grid import PlanGrid
+    from dpverify.planning.plan import PlanRow
+    from dpverify.planning.sweeps.comparison import Comparison, PlanGrid
 
-__all__ = ["grid_errors", "grid_table"]
+__all__ = ["grid_errors", "plan_table"]
+
+_FEW = 4
+"""Plans whose commands are all printed; of more the table would be off the screen."""
 
 _AXES: dict[str, tuple[str, Callable[[Comparison], Any], Callable[[Any], str]]] = {
     "epsilon": (r"budget $\varepsilon$ (nats)", lambda one: one.budget.exact_epsilon, unrounded),
@@ -58,44 +64,84 @@ def _headline(grid: PlanGrid) -> str:
     )
 
 
-def grid_table(grid: PlanGrid) -> RenderableType:
+def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], common: ThreatModel) -> list[Text]:
+    """Return the commands that check a few plans, or of many those that no other beats."""
+    from dpverify.planning.sweeps.fronts import undominated
+
+    if len(checks) <= _FEW:
+        return [Text("\nTo check a row, with its parameters in full:"), *shell(*(check for _, check in checks))]
+    alike = [row for row in plans if row.guarantee.threat_model is common and row.guarantee.side is Side.UPPER_BOUND]
+    best = undominated(alike, lambda row: row.messages_per_user, lambda row: row.bitsum_rmse)
+    names = ", ".join(f"{row.bitsum} {row.method}" for row in best)
+    commands = {id(row): check for row, check in checks}
+    return [
+        Text(f"\nIn the {common.value} threat model no row beats these in both error and messages: {names}."),
+        Text("To check them, with their parameters in full (of the other rows: --json):"),
+        *shell(*(commands[id(row)] for row in best if id(row) in commands)),
+    ]
+
+
+def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, str]] = ()) -> RenderableType:
     """Return one row per plan, behind the values that were listed, and the reason of every plan that failed.
 
     Parameters
     ----------
-    grid : PlanGrid
-        As `dpverify.planning.sweeps.grid.plan_grid` returns it.
+    found : Comparison or PlanGrid
+        As `dpverify.planning.sweeps.comparison` returns it.
+    checks : sequence of (PlanRow, str)
+        Commands that check the plans of one budget, with all their parameters; without them, the parameters are listed.
     """
-    from dpverify.planning.sweeps.comparison import FailedPlan
+    # Here, as the other tables need no engine.
+    from dpverify.planning.sweeps.comparison import Comparison, PlanGrid
+    from dpverify.planning.sweeps.setting import FailedPlan
 
-    notes, listed = Notes(), _listed(grid)
-    headers = {"epsilon": "budget epsilon", "delta": "budget delta"}
-    leading = [headers.get(name, name) for name in listed]
-    numbers = ("RMSE", "messages", "epsilon")
+    alone, notes = isinstance(found, Comparison), Notes()
+    grid = found if isinstance(found, PlanGrid) else PlanGrid((found,))
+    one, listed = grid.comparisons[0], _listed(grid)
+    leading = [{"epsilon": "budget epsilon", "delta": "budget delta"}.get(name, name) for name in listed]
+    numbers = ("RMSE", "messages", *(("epsilon0", "delta0") if alone else ()), "epsilon")
     table = Rows((*leading, "bitsum", "method", *numbers), (*leading, *numbers))
     guarantees = [row.guarantee for row in grid.plans]
     common = common_model(guarantees)
     for one, row in grid.rows:
-        start = [_AXES[name][2](_AXES[name][1](one)) for name in listed]
+        start = [*(_AXES[name][2](_AXES[name][1](one)) for name in listed), name_lines(row.bitsum)]
         if isinstance(row, FailedPlan):
-            mark = notes.mark(f"no plan: {row.error}")
-            table.add_row(*start, name_lines(row.bitsum), Text(row.method + mark), *["-"] * len(numbers))
+            table.add_row(*start, Text(row.method + notes.mark(f"no plan: {row.error}")), *["-"] * len(numbers))
             continue
+        each = ["-" if row.epsilon0 is None else rounded_down(row.epsilon0, 4)] if alone else []
+        each += ["-" if row.delta0 is None else rounded_down(row.delta0, 3)] if alone else []
+        # Parameters that are words, where numbers alone are listed below: checks name what concerns privacy only.
+        marks = plan_notes(row, common, words=bool(checks) or not alone)
         table.add_row(
             *start,
-            name_lines(row.bitsum),
-            Text(row.method + notes.mark(*plan_notes(row, common))),
+            Text(row.method + notes.mark(*marks)),
             number(row.bitsum_rmse),
             number(row.messages_per_user),
+            *each,
             epsilon_of(row.guarantee, one.budget.exact_epsilon),
         )
-    lines = ["RMSE: of one bitsum, in users. messages: expected per user and instance. epsilon: of the whole."]
+    # Below the table: their names and number differ from protocol to protocol.
+    details = [Text(f"{row.bitsum}, {row.method}: {set_parameters(row)}") for row in grid.plans if alone]
+    if checks:
+        details = _checked(grid.plans, checks, common)
+    whose, whole, every = "one bitsum", "the whole", "Every row"
+    if alone:
+        whose, whole = "root mean squared error of one binary sum", "the whole, in nats"
+        every = f"At delta = {unrounded(one.budget.exact_delta)}"
+    lines = [
+        f"RMSE: {'' if alone else 'of '}{whose}, in users. messages: expected per user and instance. "
+        f"{'epsilon0, delta0: of one instance, rounded down. ' if alone else ''}epsilon: of {whole}."
+    ]
     if grid.plans:
-        lines.append(f"Every row: {reading(guarantees)}.")
-    lines += {
-        enough(row.honest, one.users): None for one in grid.comparisons for row in one.plans if row.honest is not None
-    }
-    return Group(title(_headline(grid)), table, *map(Text, lines), *notes.lines())
+        lines.append(f"{every}: {reading(guarantees)}.")
+    lines += dict.fromkeys(
+        enough(row.honest, one.users) for one in grid.comparisons for row in one.plans if row.honest is not None
+    )
+    headline = _headline(grid)
+    if alone:
+        shown = changed(f"I = {one.instances:,} instances", one.change)
+        headline = f"Budget {one.budget}, n = {counted(one.users, 'user')}, {shown}"
+    return Group(title(headline), table, *map(Text, lines), *notes.lines(), *details)
 
 
 def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
@@ -104,7 +150,7 @@ def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     grid : PlanGrid
-        As `dpverify.planning.sweeps.grid.plan_grid` returns it.
+        As `dpverify.planning.sweeps.comparison.plan_grid` returns it.
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """

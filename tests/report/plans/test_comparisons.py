@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.planning.sweeps.grid import plan_grid
+from dpverify.planning.sweeps.comparison import plan_grid
 
 
 def test_the_table_names_what_was_listed_and_nothing_else() -> None:
