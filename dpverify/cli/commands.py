@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
-__all__ = ["made_by"]
+__all__ = ["made_by", "taking"]
 
 
 def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[..., None]:
@@ -20,25 +19,44 @@ def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[
     run : callable
         `run(protocol, **options)`, whose further parameters are annotated likewise.
     """
-    own = inspect.signature(protocol).parameters
-
-    @functools.wraps(protocol)
-    def command(**options: Any) -> None:
-        parameters = {name: options.pop(name) for name in own}
-        run(protocol(**parameters), **options)
-
-    every = [*own.values(), *list(inspect.signature(run).parameters.values())[1:]]
-    required = [parameter for parameter in every if parameter.default is parameter.empty]
-    optional = [parameter for parameter in every if parameter.default is not parameter.empty]
-    hints = {**_hints(protocol), **_hints(run)}
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-            for parameter in required + optional
-        ]
-    )
-    command.__annotations__ = {parameter.name: hints[parameter.name] for parameter in every}
+    command = taking(protocol, last=True)(run)
+    command.__name__, command.__doc__ = getattr(protocol, "__name__", ""), protocol.__doc__
     return command
+
+
+def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what turns a function into a command that has the options of others, too.
+
+    Parameters
+    ----------
+    *makers : callable
+        What each makes of its options is one of the function's first arguments.
+    last : bool
+        Whether the function's own options stand behind those of the others.
+    """
+
+    def commanding(run: Callable[..., None]) -> Callable[..., None]:
+        owns = [inspect.signature(maker).parameters for maker in makers]
+
+        def command(**options: Any) -> None:
+            made = [maker(**{name: options.pop(name) for name in own}) for maker, own in zip(makers, owns, strict=True)]
+            run(*made, **options)
+
+        command.__name__, command.__doc__ = run.__name__, run.__doc__
+        mine = list(inspect.signature(run).parameters.values())[len(makers) :]
+        theirs = [parameter for own in owns for parameter in own.values()]
+        ordered = theirs + mine if last else mine + theirs
+        hints = {name: hint for one in (*makers, run) for name, hint in _hints(one).items()}
+        command.__annotations__ = {parameter.name: hints[parameter.name] for parameter in ordered}
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+                for parameter in sorted(ordered, key=lambda each: each.default is not each.empty)
+            ]
+        )
+        return command
+
+    return commanding
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

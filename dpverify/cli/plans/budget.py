@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact, integer
+from dpverify.cli.options import choice, integer
 from dpverify.cli.output import Instances, print_result
+from dpverify.cli.plans.shared import Delta, Epsilon, Sparsity
 
 __all__ = ["register"]
 
@@ -25,14 +26,10 @@ def _bitsums() -> tuple[str, ...]:
 
 
 def budget(
-    epsilon: Annotated[
-        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
-    ],
-    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    epsilon: Epsilon,
+    delta: Delta,
     instances: Instances,
-    sparsity: Annotated[
-        int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
-    ] = 1,
+    sparsity: Sparsity = 1,
     bitsum: Annotated[
         str | None,
         choice(known=_bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(BITSUMS)}."),

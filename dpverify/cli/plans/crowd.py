@@ -8,14 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.options import choice, exact, integer
 from dpverify.cli.output import Honest, Users, print_result, write_figure
-from dpverify.cli.plans.density import check_kernel, kernels
+from dpverify.cli.plans.shared import (
+    ALL,
+    Bandwidth,
+    Dimension,
+    Epsilon,
+    bitsums,
+    check_kernel,
+    chosen,
+    given,
+    kernels,
+)
 from dpverify.cli.progress import told
 
 __all__ = ["register"]
-
-_ALL = "all"
 
 
 def register(app: typer.Typer) -> None:
@@ -23,16 +31,8 @@ def register(app: typer.Typer) -> None:
     app.command()(crowd)
 
 
-def _bitsums() -> tuple[str, ...]:
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return (*BITSUMS, _ALL)
-
-
 def crowd(
-    epsilon: Annotated[
-        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
-    ],
+    epsilon: Epsilon,
     delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
     instances: Annotated[
@@ -40,7 +40,7 @@ def crowd(
         integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; not with --kernel."),
     ] = None,
     bitsum: Annotated[
-        Any, choice(known=_bitsums, several=True, help=f"{', '.join(BITSUMS)}, or all, the default.")
+        Any, choice(known=bitsums, several=True, help=f"{', '.join(BITSUMS)}, or all, the default.")
     ] = None,
     honest: Honest = None,
     malicious: Annotated[
@@ -49,10 +49,8 @@ def crowd(
     kernel: Annotated[
         str | None, choice(known=kernels, help="Of a density estimator for this kernel: that of least error.")
     ] = None,
-    dimension: Annotated[int | None, integer(within="[1, inf)", help="d, of a kernel's points.")] = None,
-    bandwidth: Annotated[
-        float | None, number(within="(0, inf)", help="Of a kernel, in the units of its points.")
-    ] = None,
+    dimension: Dimension = None,
+    bandwidth: Bandwidth = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
 ) -> None:
     """Show epsilon against the share of honest users. They follow the protocol, which is planned for all users."""
@@ -64,21 +62,22 @@ def crowd(
     from dpverify.planning import crowds
     from dpverify.report.plans.crowds import crowd_figure
 
-    alone = {"--dimension": dimension is not None, "--bandwidth": bandwidth is not None}
-    check_kernel(kernel, dimension, alone=alone, chosen={"--instances": instances is not None})
+    alone, asked = given(dimension=dimension, bandwidth=bandwidth), given(instances=instances)
+    check_kernel(kernel, alone=alone, chosen=asked)
     shares = [share for share in crowds.FRACTIONS if float(share) * users >= 1]
     common: dict[str, Any] = {"users": users, "fractions": shares, "honest": honest}
     common["malicious"], budget = malicious, Budget(epsilon, delta)
     if kernel is not None and dimension is not None:
         if bitsum is not None and len(bitsum) > 1:
             raise ValueError(f"--bitsum={','.join(bitsum)!r} must be one with --kernel.")
-        width, chosen = 1.0 if bandwidth is None else bandwidth, "rr" if bitsum in {None, (_ALL,)} else bitsum[0]
-        found = crowds.crowd_density(kernel, dimension, budget, bandwidth=width, bitsum=chosen, **common)
+        width, name = bandwidth or 1.0, "rr" if bitsum in {None, (ALL,)} else bitsum[0]
+        found = crowds.crowd_density(kernel, dimension, budget, bandwidth=width, bitsum=name, **common)
     else:
         assert instances is not None
-        bitsums = _bitsums()[:-1] if bitsum is None or _ALL in bitsum else bitsum
         with told("plans and accounts") as progress:
-            found = crowds.crowd(budget, instances=instances, bitsums=bitsums, progress=progress, **common)
+            found = crowds.crowd(
+                budget, instances=instances, bitsums=chosen(bitsum or (ALL,)), progress=progress, **common
+            )
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
     print_result(found)

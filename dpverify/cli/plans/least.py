@@ -2,64 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.commands import taking
 from dpverify.cli.groups import Listed
 from dpverify.cli.names import BITSUMS
-from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import (
-    Ball,
-    Honest,
-    Instances,
-    Plot,
-    SquaredChange,
-    Table,
-    Users,
-    check_files,
-    console,
-    print_result,
-    threat_model,
-    write_files,
+from dpverify.cli.options import choice, integer, number
+from dpverify.cli.output import Instances, Users, print_result
+from dpverify.cli.plans.shared import (
+    ALL,
+    Bandwidth,
+    Delta,
+    Dimension,
+    Epsilon,
+    Kernel,
+    Written,
+    bitsums,
+    changed,
+    check,
+    check_kernel,
+    chosen,
+    given,
+    none_found,
+    written,
 )
-from dpverify.cli.plans.density import Bandwidth, Dimension, KernelOrNone, check_kernel, least_kernel
 from dpverify.cli.progress import told
-from dpverify.guarantee import ThreatModel
-
-if TYPE_CHECKING:
-    from dpverify.planning.sweeps.least_plans import LeastPlans
 
 __all__ = ["register"]
 
-_ALL = "all"
 _OF_DENSITIES = (
     "Of users and epsilon also for a density estimator, with --kernel: for an error of a density, or for a margin "
     "between the densities of two classes. plan --kernel has its error against messages."
 )
 
 
-def _bitsums() -> tuple[str, ...]:
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return (*BITSUMS, _ALL)
-
-
-def _chosen(bitsum: Sequence[str] | None) -> Sequence[str]:
-    from dpverify.planning.sweeps.fronts import SHUFFLED
-
-    if bitsum is None:
-        return SHUFFLED
-    return _bitsums()[:-1] if _ALL in bitsum else bitsum
-
-
-Epsilon = Annotated[
-    str, exact("--epsilon", within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
-]
-Delta = Annotated[
-    str, exact("--delta", within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")
-]
 Rmse = Annotated[
     float, number("--rmse", within="(0, inf)", help="The root mean squared error of one bitsum in users, at most.")
 ]
@@ -98,18 +77,11 @@ Bitsum = Annotated[
     Any,
     choice(
         "--bitsum",
-        known=_bitsums,
+        known=bitsums,
         several=True,
         help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler, "
         "and with --kernel rr.",
     ),
-]
-Sparsity = Annotated[
-    int, integer("--sparsity", within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
-]
-Adversary = Annotated[
-    ThreatModel | None,
-    threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
 ]
 
 
@@ -123,56 +95,42 @@ def register(app: typer.Typer) -> None:
     app.command(name="front")(_front)
 
 
-def _of_density(
-    option: str,
-    error: float | None,
-    bitsum: Sequence[str] | None,
-    *,
-    kernel: str | None,
-    dimension: int | None,
-    bandwidth: float | None,
-    margin: float | None,
-    confidence: float | None,
-    chosen: dict[str, bool],
-) -> dict[str, Any] | None:
-    """Return the options of a search for a density estimator, once all are found to fit; None without a kernel."""
-    alone = {"--dimension": dimension, "--bandwidth": bandwidth, "--margin": margin, "--confidence": confidence}
-    given = {name: value is not None for name, value in alone.items()}
-    check_kernel(kernel, dimension, alone=given, chosen=chosen)
-    if (error is not None) is (kernel is not None and margin is not None):
+def _featured(
+    kernel: Kernel = None,
+    dimension: Dimension = None,
+    bandwidth: Bandwidth = None,
+    margin: Margin = None,
+    confidence: Confidence = None,
+) -> dict[str, Any]:
+    return {
+        "kernel": kernel, "dimension": dimension, "bandwidth": bandwidth, "margin": margin, "confidence": confidence,
+    }  # fmt: skip
+
+
+def _is_density(
+    option: str, error: float | None, instances: int | None, changes: dict[str, Any], features: dict[str, Any]
+) -> bool:
+    """Return whether a density estimator is asked for, once all options are found to fit."""
+    kernel = features["kernel"]
+    alone, asked = given(**features), given(instances=instances, **changes)
+    del alone["--kernel"], asked["--honest"]
+    check_kernel(kernel, alone=alone, chosen=asked)
+    if (error is not None) is (kernel is not None and alone["--margin"]):
         raise ValueError(
             f"{option} must be given."
             if kernel is None
             else f"exactly one of the options '{option}' and '--margin' must be given with --kernel."
         )
-    if confidence is not None and margin is None:
+    if alone["--confidence"] and not alone["--margin"]:
         raise ValueError("--confidence must be omitted without --margin, which it belongs to.")
-    if kernel is None:
-        return None
-    return {
-        "error": error,
-        "margin": margin,
-        "confidence": confidence,
-        "bandwidth": 1.0 if bandwidth is None else bandwidth,
-        "bitsums": _chosen(bitsum or ("rr",)),
-        "every_rung": bitsum != (_ALL,),
-    }
+    return kernel is not None
 
 
-def _of_bitsums(
-    instances: int | None, squared_change: Any, ball: bool, sparsity: int, adversary: ThreatModel | None
-) -> dict[str, bool]:
-    """Return which options are there that a kernel chooses."""
-    return {
-        "--instances": instances is not None,
-        "--squared-change": squared_change is not None,
-        "--ball": ball,
-        "--sparsity": sparsity != 1,
-        "--threat-model": adversary is not None,
-    }
-
-
+@taking(changed, _featured, written)
 def _users(
+    changes: dict[str, Any],
+    features: dict[str, Any],
+    write: Written,
     epsilon: Epsilon,
     delta: Delta,
     error: Annotated[
@@ -185,200 +143,111 @@ def _users(
     ] = None,
     instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
-    squared_change: SquaredChange = None,
-    ball: Ball = False,
-    sparsity: Sparsity = 1,
-    adversary: Adversary = None,
-    honest: Honest = None,
-    kernel: KernelOrNone = None,
-    dimension: Dimension = None,
-    bandwidth: Bandwidth = None,
-    margin: Margin = None,
-    confidence: Confidence = None,
-    plot: Plot = None,
-    as_csv: Table = None,
 ) -> None:
     """Find the least number of users with whom a share of them is estimated this well.
 
     The plan for it is shown to reach the error, and the plan for one user fewer not to; with --kernel, for
     one less in the fourth digit.
     """
-    check_files(plot, as_csv)
-    density = _of_density(
-        "--error",
-        error,
-        bitsum,
-        kernel=kernel,
-        dimension=dimension,
-        bandwidth=bandwidth,
-        margin=margin,
-        confidence=confidence,
-        chosen=_of_bitsums(instances, squared_change, ball, sparsity, adversary),
-    )
-    if density is not None:
+    budget = (epsilon, delta)
+    if _is_density("--error", error, instances, changes, features):
         from dpverify.planning.kernels.least_density import least_density_users
 
-        least_kernel(
-            least_density_users,
-            kernel,
-            dimension,
-            (epsilon, delta),
-            honest=honest,
-            plot=plot,
-            as_csv=as_csv,
-            **density,
-        )
-        return
-    assert error is not None
-    assert instances is not None
-    from dpverify.planning.sweeps.least import least_users
+        _print_densities(least_density_users, budget, features, bitsum, write, error=error, honest=changes["honest"])
+    else:
+        from dpverify.planning.sweeps.least import least_users
 
-    with told("protocols") as progress:
-        found = least_users(
-            (epsilon, delta),
-            error=error,
-            instances=instances,
-            bitsums=_chosen(bitsum),
-            squared_change=squared_change,
-            ball=ball,
-            sparsity=sparsity,
-            threat_model=adversary,
-            honest=honest,
-            progress=progress,
-        )
-    _print(found, plot, as_csv)
+        _print(least_users, budget, bitsum, write, error=error, instances=instances, **changes)
 
 
+@taking(changed, _featured, written)
 def _epsilon(
+    changes: dict[str, Any],
+    features: dict[str, Any],
+    write: Written,
     delta: Delta,
     users: Users,
     rmse: RmseOrNone = None,
     instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
-    squared_change: SquaredChange = None,
-    ball: Ball = False,
-    sparsity: Sparsity = 1,
-    adversary: Adversary = None,
-    honest: Honest = None,
-    kernel: KernelOrNone = None,
-    dimension: Dimension = None,
-    bandwidth: Bandwidth = None,
-    margin: Margin = None,
-    confidence: Confidence = None,
-    plot: Plot = None,
-    as_csv: Table = None,
 ) -> None:
     """Find the least epsilon, to four digits, at which a bitsum is estimated this well.
 
     The plan for it is shown to reach the error, and the plan for one less in the fourth digit not to.
     """
-    check_files(plot, as_csv)
-    density = _of_density(
-        "--rmse",
-        rmse,
-        bitsum,
-        kernel=kernel,
-        dimension=dimension,
-        bandwidth=bandwidth,
-        margin=margin,
-        confidence=confidence,
-        chosen=_of_bitsums(instances, squared_change, ball, sparsity, adversary),
-    )
-    if density is not None:
+    if _is_density("--rmse", rmse, instances, changes, features):
         if rmse is not None and rmse > 1.0:
             raise ValueError(f"--rmse={rmse} must be in (0, 1] with --kernel: it is the error of a density.")
         from dpverify.planning.kernels.least_density import least_density_epsilon
 
-        least_kernel(
-            least_density_epsilon,
-            kernel,
-            dimension,
-            delta,
-            users=users,
-            honest=honest,
-            plot=plot,
-            as_csv=as_csv,
-            **density,
-        )
-        return
-    assert rmse is not None
-    assert instances is not None
-    from dpverify.planning.sweeps.least import least_epsilon
+        own = {"users": users, "error": rmse, "honest": changes["honest"]}
+        _print_densities(least_density_epsilon, delta, features, bitsum, write, **own)
+    else:
+        from dpverify.planning.sweeps.least import least_epsilon
 
-    with told("protocols") as progress:
-        found = least_epsilon(
-            delta,
-            rmse=rmse,
-            users=users,
-            instances=instances,
-            bitsums=_chosen(bitsum),
-            squared_change=squared_change,
-            ball=ball,
-            sparsity=sparsity,
-            threat_model=adversary,
-            honest=honest,
-            progress=progress,
-        )
-    _print(found, plot, as_csv)
+        _print(least_epsilon, delta, bitsum, write, rmse=rmse, users=users, instances=instances, **changes)
 
 
+@taking(changed, written)
 def _messages(
+    changes: dict[str, Any],
+    write: Written,
     epsilon: Epsilon,
     delta: Delta,
     rmse: Rmse,
     users: Users,
     instances: Instances,
     bitsum: Bitsum = None,
-    squared_change: SquaredChange = None,
-    ball: Ball = False,
-    sparsity: Sparsity = 1,
-    adversary: Adversary = None,
-    honest: Honest = None,
-    plot: Plot = None,
-    as_csv: Table = None,
 ) -> None:
     """Find the fewest messages per user and instance at which a bitsum is estimated this well; see front."""
-    check_files(plot, as_csv)
     from dpverify.planning.sweeps.least import least_messages
 
-    with told("protocols") as progress:
-        found = least_messages(
-            (epsilon, delta),
-            rmse=rmse,
-            users=users,
-            instances=instances,
-            bitsums=_chosen(bitsum),
-            squared_change=squared_change,
-            ball=ball,
-            sparsity=sparsity,
-            threat_model=adversary,
-            honest=honest,
-            progress=progress,
-        )
-    _print(found, plot, as_csv)
+    _print(least_messages, (epsilon, delta), bitsum, write, rmse=rmse, users=users, instances=instances, **changes)
 
 
-def _print(found: LeastPlans, plot: Any, as_csv: Any) -> None:
-    from dpverify.cli.audits.checks import account_command
-    from dpverify.cli.examples import folded
+def _of_sums(bitsum: tuple[str, ...] | None) -> Any:
+    from dpverify.planning.sweeps.fronts import SHUFFLED
+
+    return SHUFFLED if bitsum is None else chosen(bitsum)
+
+
+def _print(find: Callable[..., Any], spent: Any, bitsum: Any, write: Written, **options: Any) -> None:
+    """Print the least of something for an error of a bitsum."""
     from dpverify.planning.sweeps.least_plans import Least
     from dpverify.report.plans.least import least_table
-    from dpverify.report.tables import WIDTH
 
-    result, checks = found.to_dict(), []
-    for row, entry in zip(found.rows, result["rows"], strict=True):
-        check = account_command(row.row, row.row.guarantee.delta) if isinstance(row, Least) else None
-        if check is not None:
-            entry["check"] = check
-            checks.append(folded(check, min(WIDTH, console().width)))
+    with told("protocols") as progress:
+        found = find(spent, bitsums=_of_sums(bitsum), progress=progress, **options)
     if not found.found:
-        print_result(result)
-        raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
-    print_result(result, least_table(found, checks=checks))
-    write_files(plot, as_csv, found)
+        raise none_found(found, [row.error for row in found.failures])
+    plain = found.to_dict()
+    rows = zip(found.rows, plain["rows"], strict=True)
+    checks = [check(row.row, row.row.guarantee.delta, entry) for row, entry in rows if isinstance(row, Least)]
+    print_result(plain, least_table(found, checks=list(filter(None, checks))))
+    write(found)
 
 
+def _print_densities(
+    find: Callable[..., Any], spent: Any, features: dict[str, Any], bitsum: Any, write: Written, **options: Any
+) -> None:
+    """Print the least of something for an error of a density."""
+    kernel, dimension = features.pop("kernel"), features.pop("dimension")
+    features["bandwidth"] = features["bandwidth"] or 1.0
+    rungs, options = bitsum != (ALL,), options | features
+    with told("answers") as progress:
+        found = find(
+            kernel, dimension, spent, bitsums=chosen(bitsum or ("rr",)), every_rung=rungs, progress=progress, **options
+        )
+    if not found.rows:
+        raise none_found(found, found.failures)
+    print_result(found)
+    write(found)
+
+
+@taking(changed, written)
 def _front(
+    changes: dict[str, Any],
+    write: Written,
     epsilon: Epsilon,
     delta: Delta,
     users: Users,
@@ -391,41 +260,18 @@ def _front(
             help="Recommended is the row of fewest messages whose error is at most this share above the least, in {}.",
         ),
     ] = 0.05,
-    squared_change: SquaredChange = None,
-    ball: Ball = False,
-    sparsity: Sparsity = 1,
-    adversary: Adversary = None,
-    honest: Honest = None,
-    plot: Plot = None,
-    as_csv: Table = None,
 ) -> None:
     """Show error against messages, and recommend a plan. Marked are those that no other beats in both.
 
     Plans of a density estimator are shown so by plan --kernel.
     """
-    check_files(plot, as_csv)
-    from dpverify.cli.audits.checks import account_command
-    from dpverify.cli.examples import folded
     from dpverify.planning.sweeps.fronts import front
     from dpverify.report.plans.fronts import front_table
-    from dpverify.report.tables import WIDTH
 
+    own = {"users": users, "instances": instances, "within": within}
     with told("plans") as progress:
-        found = front(
-            (epsilon, delta),
-            users=users,
-            instances=instances,
-            bitsums=_chosen(bitsum),
-            within=within,
-            squared_change=squared_change,
-            ball=ball,
-            sparsity=sparsity,
-            threat_model=adversary,
-            honest=honest,
-            progress=progress,
-        )
-    result, check = found.to_dict(), account_command(found.recommended.row, found.budget.exact_delta)
-    if check is not None:
-        result["check"] = check
-    print_result(result, front_table(found, check=folded(check or "", min(WIDTH, console().width))))
-    write_files(plot, as_csv, found)
+        found = front((epsilon, delta), bitsums=_of_sums(bitsum), progress=progress, **own, **changes)  # type: ignore[arg-type]
+    plain = found.to_dict()
+    command = check(found.recommended.row, found.budget.exact_delta, plain)
+    print_result(plain, front_table(found, check=command))
+    write(found)

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.formats import wanted
-from dpverify.cli.options import exact, integer
+from dpverify.cli.options import integer
 from dpverify.cli.output import Users, print_result
+from dpverify.cli.plans.shared import Delta, Epsilon
 
 __all__ = ["register"]
 
@@ -19,10 +20,8 @@ def register(app: typer.Typer) -> None:
 
 
 def means(
-    epsilon: Annotated[
-        str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
-    ],
-    delta: Annotated[str, exact(within="[0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
+    epsilon: Epsilon,
+    delta: Delta,
     users: Users,
     instances: Annotated[
         int, integer(within="[1, inf)", help="I, the means that each user takes part in, with a value for each.")

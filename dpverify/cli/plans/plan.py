@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.commands import taking
 from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import (
-    Ball,
-    Honest,
-    Plot,
-    SquaredChange,
-    Table,
-    check_files,
-    console,
-    print_result,
-    threat_model,
-    write_files,
+from dpverify.cli.output import print_result
+from dpverify.cli.plans.shared import (
+    ALL,
+    Bandwidth,
+    Dimension,
+    Kernel,
+    Written,
+    bitsums,
+    changed,
+    check,
+    check_kernel,
+    chosen,
+    given,
+    none_found,
+    written,
 )
-from dpverify.cli.plans.density import Bandwidth, Dimension, KernelOrNone, check_kernel, plan_kernel
 from dpverify.cli.progress import told
-from dpverify.guarantee import Budget, ThreatModel
-
-if TYPE_CHECKING:
-    from dpverify.planning.sweeps.comparison import Comparison, PlanGrid
+from dpverify.guarantee import Budget
 
 __all__ = ["register"]
 
-_ALL = "all"
 _EXACT = "exact"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(plan)
-
-
-def _bitsums() -> tuple[str, ...]:
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return BITSUMS
 
 
 def _methods() -> tuple[str, ...]:
@@ -58,11 +51,15 @@ def _compositions() -> tuple[str, ...]:
     return (*CompositionTheorem, EXACT)
 
 
-def _chosen(names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    return known if _ALL in names else names
+def _featured(kernel: Kernel = None, dimension: Dimension = None, bandwidth: Bandwidth = None) -> dict[str, Any]:
+    return {"kernel": kernel, "dimension": dimension, "bandwidth": bandwidth}
 
 
+@taking(changed, _featured, written)
 def plan(
+    changes: dict[str, Any],
+    features: dict[str, Any],
+    write: Written,
     epsilon: Annotated[
         Any,
         exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.", several=True),
@@ -79,18 +76,16 @@ def plan(
             several=True,
         ),
     ] = None,
-    squared_change: SquaredChange = None,
-    ball: Ball = False,
     bitsum: Annotated[
         Any,
         choice(
-            known=lambda: (*_bitsums(), _ALL),
+            known=bitsums,
             several=True,
             help=f"{', '.join(BITSUMS)}, or all, the default; with --kernel the default is rr, which sends the fewest "
             "messages, and all is a row for each.",
         ),
     ] = None,
-    method: Annotated[str, choice(known=lambda: (*_methods(), _ALL), help="published, exact or all.")] = _ALL,
+    method: Annotated[str, choice(known=lambda: (*_methods(), ALL), help="published, exact or all.")] = ALL,
     composition: Annotated[
         str | None,
         choice(
@@ -98,9 +93,6 @@ def plan(
             help="basic, advanced, optimal or exact; by default advanced if published, exact if exact.",
         ),
     ] = None,
-    sparsity: Annotated[
-        int, integer(within="[1, inf)", help="S, the bitsums per instance that replacing one user costs.")
-    ] = 1,
     max_messages: Annotated[
         float | None,
         number(
@@ -116,89 +108,63 @@ def plan(
             "default 0.01. For --method exact, without --max-messages; see front.",
         ),
     ] = None,
-    adversary: Annotated[
-        ThreatModel | None,
-        threat_model("By default communication (central and local for those baselines); model for pure's sum alone."),
-    ] = None,
-    honest: Honest = None,
-    kernel: KernelOrNone = None,
-    dimension: Dimension = None,
-    bandwidth: Bandwidth = None,
-    plot: Plot = None,
-    as_csv: Table = None,
 ) -> None:
     """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
     Several values of --epsilon, --delta, --users, --instances and --bitsum, with commas between them, make one table,
     as they do with --kernel.
     """
-    check_files(plot, as_csv)
-    check_kernel(
-        kernel,
-        dimension,
-        alone={"--dimension": dimension is not None, "--bandwidth": bandwidth is not None},
-        chosen={
-            "--instances": instances is not None,
-            "--squared-change": squared_change is not None,
-            "--ball": ball,
-            "--error-margin": error_margin is not None,
-            "--method": method not in {_ALL, _EXACT},
-            "--composition": composition not in {None, _EXACT},
-            "--sparsity": sparsity != 1,
-            "--threat-model": adversary is not None,
-        },
-    )
-    if kernel is not None and dimension is not None:
-        plan_kernel(
-            kernel,
-            dimension,
-            [Budget(e, d) for e in epsilon for d in delta],
-            users=users,
-            bandwidth=1.0 if bandwidth is None else bandwidth,
-            bitsums=_chosen(bitsum or ("rr",), _bitsums()),
-            max_messages=max_messages,
-            honest=honest,
-            every_rung=bitsum != (_ALL,),
-            plot=plot,
-            as_csv=as_csv,
-        )
+    asked = given(instances=instances, error_margin=error_margin, **changes)
+    asked |= {"--method": method not in {ALL, _EXACT}, "--composition": composition not in {None, _EXACT}}
+    del asked["--honest"]
+    kernel = features.pop("kernel")
+    budgets, told_by = [Budget(e, d) for e in epsilon for d in delta], told("plans")
+    if check_kernel(kernel, alone=given(**features), chosen=asked):
+        from dpverify.planning.kernels.densities import plan_densities
+
+        with told_by as progress:
+            densities = plan_densities(
+                kernel,
+                features["dimension"],
+                budgets,
+                users=users,
+                bandwidth=features["bandwidth"] or 1.0,
+                bitsums=chosen(bitsum or ("rr",)),
+                max_messages_per_user=max_messages,
+                honest=changes["honest"],
+                every_rung=bitsum != (ALL,),
+                progress=progress,
+            )
+        if not densities.plans:
+            raise none_found(densities, [one.error for one in densities.failures])
+        result = densities.plans[0] if len(densities.entries) == 1 else densities
+        print_result(result)
+        write(result)
         return
-    from dpverify.cli.audits.checks import account_command
-    from dpverify.cli.examples import folded
     from dpverify.planning.sweeps.comparison import plan_grid
     from dpverify.planning.sweeps.setting import FailedPlan
     from dpverify.report.plans.comparisons import plan_table
-    from dpverify.report.tables import WIDTH
 
-    with told("plans") as progress:
+    with told_by as progress:
         grid = plan_grid(
-            [(e, d) for e in epsilon for d in delta],
+            budgets,
             users=users,
             instances=instances,
-            bitsums=_chosen(bitsum or (_ALL,), _bitsums()),
-            methods=_chosen((method,), _methods()),
-            squared_change=squared_change,
-            ball=ball,
+            bitsums=chosen(bitsum or (ALL,)),
+            methods=chosen((method,), _methods()),
             composition=composition,
-            sparsity=sparsity,
             max_messages_per_user=max_messages,
             error_margin=error_margin,
-            threat_model=adversary,
-            honest=honest,
             progress=progress,
+            **changes,
         )
     alone = max(map(len, (epsilon, delta, users, instances))) == 1
-    found: Comparison | PlanGrid = grid.comparisons[0] if alone else grid
-    result, checks = found.to_dict(), []
+    found = grid.comparisons[0] if alone else grid
     if not found.plans:
-        print_result(result)  # readers of JSON find the reasons where those of other rows are
-        raise ValueError("\n".join(dict.fromkeys(failure.error for failure in found.failures)))
-    for (one, row), entry in zip(grid.rows, result["rows"], strict=True):
-        if isinstance(row, FailedPlan):
-            continue
-        check = account_command(row, one.budget.exact_delta)
-        if check is not None:
-            entry["check"] = check
-            checks.append((row, folded(check, min(WIDTH, console().width))))
-    print_result(result, plan_table(found, checks=checks if alone else ()))
-    write_files(plot, as_csv, found)
+        raise none_found(found, [failure.error for failure in found.failures])
+    plain, checks = found.to_dict(), []
+    for (one, row), entry in zip(grid.rows, plain["rows"], strict=True):
+        if not isinstance(row, FailedPlan) and (command := check(row, one.budget.exact_delta, entry)):
+            checks.append((row, command))
+    print_result(plain, plan_table(found, checks=checks if alone else ()))
+    write(found)
