@@ -11,7 +11,7 @@ import typer
 
 from dpverify import cli
 from dpverify.claims.shared.buckets import under_estimating
-from dpverify.cli.commands import made_by
+from dpverify.cli.commands import made_by, taking
 from dpverify.planning.account import account
 from protocols.histogram import Histogram
 from protocols.selection import Selection
@@ -36,6 +36,26 @@ def test_required_options_come_first_and_the_protocol_gets_its_own() -> None:
     assert command.__doc__ == "Help."
     command(size=3, twice=True, name="x", level=0.1)
     assert done == [((3, "x"), True, 0.1)]
+
+
+def test_a_command_takes_the_options_of_several_makers_behind_its_own() -> None:
+    done: list[Any] = []
+
+    def first(size: int = 1) -> int:
+        return size + 1
+
+    def second(name: str, level: float = 0.5) -> tuple[str, float]:
+        return name, level
+
+    def run(size: int, named: tuple[str, float], times: int, twice: bool = False) -> None:
+        """Run."""
+        done.append((size, named, times, twice))
+
+    command = taking(first, second)(run)
+    assert list(inspect.signature(command).parameters) == ["times", "name", "twice", "size", "level"]
+    assert command.__doc__ == "Run."
+    command(times=3, name="x", twice=True, size=4, level=0.1)
+    assert done == [(5, ("x", 0.1), 3, True)]
 
 
 @pytest.mark.parametrize(

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
 from dpverify import cli
-from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.kernels import density
-from dpverify.planning.plan import plan
-from dpverify.planning.sweeps import setting
+from dpverify.guarantee import Budget
 from dpverify.planning.sweeps.comparison import BITSUMS
+from tests.planning.normal import normal_noise
 
 WORDS = ["plan", "--epsilon", "2", "--delta", "1e-4", "--users", "200"]
 
 
 def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked, honest = [], None
-
-    def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
-        asked.append((bitsum, more["max_messages_per_user"]))
-        assert more["honest"] == (None if honest is None else 100)
-        return plan("central-gaussian", budget, users=users, instances=1)
-
-    monkeypatch.setattr(setting, "plan", quick)
+    asked = normal_noise(monkeypatch)
     words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--bandwidth", "0.5", "--max-messages", "640"]
     assert cli.main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["kernel"], told["dimension"], told["bandwidth"]) == ("gaussian", 3, 0.5)
     assert [row["bits"] for row in told["rows"]][:2] == [32, 64]
-    assert asked[:2] == [("rr", 20.0), ("rr", 10.0)]
+    assert [(one["bitsum"], one["max_messages_per_user"]) for one in asked[:2]] == [("rr", 20.0), ("rr", 10.0)]
     assert cli.main([*words, "--bitsum", "poisson"]) == 0
     assert "gaussian kernel, d = 3, bandwidth 0.5" in capsys.readouterr().out
-    assert asked[-1][0] == "poisson"
-    honest = "0.5"
-    assert cli.main([*words, "--honest", honest]) == 0
+    assert asked[-1]["bitsum"] == "poisson"
+    assert cli.main([*words, "--honest", "0.5"]) == 0
+    assert asked[-1]["honest"] == "0.5"
     assert "Planned for 100 honest users." in capsys.readouterr().out
     assert cli.main([*words, "--honest", "1e-3"]) == 2
     assert capsys.readouterr().err.startswith("--honest='1e-3' must be at least 1/200")
@@ -47,12 +37,10 @@ def test_a_kernel_is_planned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def test_lists_make_one_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def quick(bitsum: str, budget: Budget, *, users: int, **more: object) -> object:
-        if budget.epsilon == 0.5 and users == 300:
-            raise InfeasibleBudgetError("too few users.")
-        return plan("central-gaussian", budget, users=users, instances=1)
+    def few(budget: Budget, users: int, **more: object) -> str | None:
+        return "too few users." if budget.epsilon == 0.5 and users == 300 else None
 
-    monkeypatch.setattr(setting, "plan", quick)
+    normal_noise(monkeypatch, refuse=few)
     words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200,300", "--max-messages", "64"]
     words += ["--kernel", "laplacian", "--dimension", "3", "--csv", str(tmp_path / "x.csv")]
     assert cli.main(words) == 0
@@ -75,10 +63,7 @@ def test_lists_make_one_table(
 def test_all_bitsums_are_planned_for_a_kernel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def quick(bitsum: str, budget: object, *, users: int, **more: object) -> object:
-        return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
-
-    monkeypatch.setattr(setting, "plan", quick)
+    normal_noise(monkeypatch)
     words = [*WORDS, "--kernel", "gaussian", "--dimension", "3", "--json"]
     assert cli.main([*words, "--bitsum", "all"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -116,13 +101,3 @@ def test_a_density_is_accounted(
     assert 0.0 < told["epsilon"]["lower"] <= told["epsilon"]["upper"] < 10.0
     assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--instances", "2"]) == 0
     assert "2 runs" in capsys.readouterr().out
-
-
-def test_plans_of_densities_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = plan("central-gaussian", ("1", "1e-6"), users=100, instances=4)
-    monkeypatch.setattr(setting, "plan", lambda *words, **options: row)
-    heard: list[tuple[int, int]] = []
-    density.plan_density(
-        "gaussian", 2, ("1", "1e-6"), users=100, progress=lambda done, total: heard.append((done, total))
-    )
-    assert heard == [(done, 7) for done in range(1, 8)]

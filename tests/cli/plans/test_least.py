@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import shlex
 from pathlib import Path
 
 import pytest
 
 from dpverify import cli
-from dpverify.guarantee import Budget
 from dpverify.planning.kernels.least_density import error_for_margin, least_density_users
-from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps import setting
 from dpverify.planning.sweeps.fronts import front
 from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
 from tests.cli.words import Run
+from tests.planning.normal import normal_noise
 
 DELTA = ["--delta", "1e-6", "--instances", "2", "--bitsum", "poisson"]
 USERS = ["least", "users", "--epsilon", "1", *DELTA, "--error", "0.02"]
@@ -43,11 +40,7 @@ def test_they_print_what_the_library_returns(run: Run) -> None:
 
 
 def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def quick(bitsum: str, budget: Budget, *, users: int, squared_change: float, **more: object) -> PlanRow:
-        row = plan("central-gaussian", budget, users=users, instances=1)
-        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * squared_change**0.5)
-
-    monkeypatch.setattr(setting, "plan", quick)
+    normal_noise(monkeypatch)
     kernel = ["--kernel", "inner-product", "--dimension", "8", "--delta", "1e-4", "--csv", str(tmp_path / "x.csv")]
     found = run("least", "users", "--epsilon", "2", *kernel, "--error", "0.05", "--json")
     assert found == least_density_users("inner-product", 8, (2, "1e-4"), error=0.05).to_dict()

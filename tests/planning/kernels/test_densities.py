@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.kernels.densities import plan_densities
 from dpverify.planning.kernels.density import plan_density
-from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps import setting
+from tests.planning.normal import normal_noise
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Normal noise in place of every bitsum's plan, and none at all for few users."""
 
-    def planned(bitsum: str, budget: Budget, *, users: int, squared_change: float, **more: object) -> PlanRow:
-        if users < 10:
-            raise InfeasibleBudgetError("too few users.")
-        row = plan("central-gaussian", budget, users=users, instances=1)
-        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * squared_change**0.5)
-
-    monkeypatch.setattr(setting, "plan", planned)
+    normal_noise(monkeypatch, refuse=lambda users, **more: "too few users." if users < 10 else None)
 
 
 def test_each_entry_is_the_plan_for_it_alone() -> None:
@@ -51,12 +41,10 @@ def test_what_cannot_be_planned_is_an_entry_with_the_reason() -> None:
 
 
 def test_why_a_plan_has_no_row_of_some_size_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def few(bitsum: str, budget: Budget, *, users: int, instances: int, **more: object) -> PlanRow:
-        if users == 100 and instances > 500:
-            raise InfeasibleBudgetError("too many bits.")
-        return dataclasses.replace(plan("central-gaussian", budget, users=users, instances=1), bitsum=bitsum)
+    def few(users: int, instances: int, **more: object) -> str | None:
+        return "too many bits." if users == 100 and instances > 500 else None
 
-    monkeypatch.setattr(setting, "plan", few)
+    normal_noise(monkeypatch, refuse=few)
     found = plan_densities("gaussian", 3, [("1", "1e-4")], users=[100, 200])
     assert found.plans[0].failures == ("too many bits.",)
     reasons = [row for row in found.to_dict()["rows"] if "error" in row]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 
 import numpy as np
 import pytest
 
 from dpverify.changes import L2Ball
 from dpverify.claims.registry import claims_of
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.kernels.density import plan_density, rmse_at_one_point
-from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps import setting
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import Identity, LinearMap
+from tests.planning.normal import normal_noise
 
 
 def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
@@ -47,11 +44,7 @@ def test_what_is_planned_meets_the_budget_as_a_protocol() -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Normal noise in place of every bitsum's plan, which the choice of features does not depend on."""
 
-    def planned(bitsum: str, budget: Budget, *, users: int, squared_change: float, **more: object) -> PlanRow:
-        row = plan("central-gaussian", budget, users=users, instances=1)
-        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=row.bitsum_rmse * math.sqrt(squared_change))
-
-    monkeypatch.setattr(setting, "plan", planned)
+    normal_noise(monkeypatch)
 
 
 @pytest.mark.usefixtures("quick")
@@ -110,14 +103,11 @@ def test_each_bitsum_has_a_row_at_the_recommended_number_of_bits(monkeypatch: py
     ]
     assert {row.rmse for row in found.rows} == {whole.recommended.row.rmse}
     assert heard == [(1, 2), (2, 2)]
-    planned = setting.plan
 
-    def few(bitsum: str, budget: Budget, *, instances: int, **more: object) -> PlanRow:
-        if bitsum == "nb" and instances > 100:
-            raise InfeasibleBudgetError("too many bits.")
-        return planned(bitsum, budget, instances=instances, **more)  # type: ignore[arg-type]
+    def few(bitsum: str, instances: int, **more: object) -> str | None:
+        return "too many bits." if bitsum == "nb" and instances > 100 else None
 
-    monkeypatch.setattr(setting, "plan", few)
+    normal_noise(monkeypatch, refuse=few)
     found = plan_density("laplacian", 5, ("2", "1e-4"), users=300, bitsums=["rr", "nb"], every_rung=False)
     assert [(row.bitsum.bitsum, row.bits) for row in found.rows] == [("nb", 64), ("rr", 2048)]
 

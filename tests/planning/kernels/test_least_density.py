@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-
 import pytest
 
-from dpverify.guarantee import Budget, InfeasibleBudgetError
+from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.kernels.least_density import error_for_margin, least_density_epsilon, least_density_users
-from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps import setting
+from tests.planning.normal import normal_noise
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Normal noise, off its prediction by a fifth, in place of every bitsum's plan; returns the users asked for."""
-    asked: list[int] = []
-
-    def planned(bitsum: str, budget: Budget, *, users: int, squared_change: float, **more: object) -> PlanRow:
-        if users < 20:
-            raise InfeasibleBudgetError("too few users.")
-        asked.append(users)
-        row = plan("central-gaussian", budget, users=users, instances=1)
-        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=1.2 * row.bitsum_rmse * math.sqrt(squared_change))
-
-    monkeypatch.setattr(setting, "plan", planned)
-    return asked
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    """Normal noise, off its prediction by a fifth, in place of every bitsum's plan; returns what is asked."""
+    return normal_noise(monkeypatch, factor=1.2, refuse=lambda users, **more: "too few users." if users < 20 else None)
 
 
 def test_proved_plans_reach_the_error_and_one_step_less_does_not() -> None:
@@ -58,7 +44,7 @@ def test_more_bits_need_no_more_users(kernel: str) -> None:
         assert 0.0 < answer.least - answer.less <= max(1.0, 1e-3 * answer.least)
 
 
-def test_few_plans_are_made(quick: list[int]) -> None:
+def test_few_plans_are_made(quick: list[dict[str, object]]) -> None:
     found = least_density_users("gaussian", 3, ("1", "1e-6"), error=0.05)
     assert len(quick) <= 7 * len(found.rows)
 
