@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 ALL = "all"
-Written = Callable[["Drawn"], None]
+Written = Callable[[Any], None]
 Epsilon = Annotated[
     str, exact("--epsilon", within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
 ]

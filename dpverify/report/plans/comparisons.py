@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -32,36 +32,39 @@ if TYPE_CHECKING:
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.sweeps.comparison import Comparison, PlanGrid
 
-__all__ = ["grid_errors", "plan_table"]
+__all__ = ["AXES", "grid_errors", "listed", "plan_table", "shown"]
 
 _FEW = 4
 """Plans whose commands are all printed; of more the table would be off the screen."""
 
-_AXES: dict[str, tuple[str, Callable[[Comparison], Any], Callable[[Any], str]]] = {
-    "epsilon": (r"budget $\varepsilon$ (nats)", lambda one: one.budget.exact_epsilon, unrounded),
-    "delta": (r"budget $\delta$", lambda one: one.budget.exact_delta, unrounded),
+AXES: dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
+    "budget epsilon": (r"budget $\varepsilon$ (nats)", lambda one: one.budget.exact_epsilon, unrounded),
+    "budget delta": (r"budget $\delta$", lambda one: one.budget.exact_delta, unrounded),
     "n": ("users n", lambda one: one.users, lambda value: f"{value:,}"),
     "I": ("instances I", lambda one: one.instances, lambda value: f"{value:,}"),
 }
-"""What may be listed: the label of its axis, its value, and how that is written."""
+"""What may be listed of a comparison, or but for I of a plan of a density: axis, value, and how that is written."""
+
+
+def shown(one: Any, name: str) -> str:
+    """Return one of these values of what is in a list, as it is written."""
+    _, value, write = AXES[name]
+    return write(value(one))
+
+
+def listed(ones: Sequence[Any], names: Iterable[str] = AXES) -> list[str]:
+    """Return which of these names have several values."""
+    return [name for name in names if len({AXES[name][1](one) for one in ones}) > 1]
 
 
 def _values(grid: PlanGrid, name: str) -> list[Any]:
-    return list(dict.fromkeys(_AXES[name][1](one) for one in grid.comparisons))
-
-
-def _listed(grid: PlanGrid) -> list[str]:
-    """Return which of the axes have several values."""
-    return [name for name in _AXES if len(_values(grid, name)) > 1]
+    return list(dict.fromkeys(AXES[name][1](one) for one in grid.comparisons))
 
 
 def _headline(grid: PlanGrid) -> str:
-    written = {name: ", ".join(map(_AXES[name][2], _values(grid, name))) for name in _AXES}
+    epsilon, delta, n, count = (", ".join(map(write, _values(grid, name))) for name, (_, _, write) in AXES.items())
     squares = changed("", grid.comparisons[0].change)
-    return (
-        f"Budgets: epsilon = {written['epsilon']}; delta = {written['delta']}; users: n = {written['n']}; "
-        f"instances: I = {written['I']}{squares}"
-    )
+    return f"Budgets: epsilon = {epsilon}; delta = {delta}; users: n = {n}; instances: I = {count}{squares}"
 
 
 def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], common: ThreatModel) -> list[Text]:
@@ -97,14 +100,13 @@ def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, 
 
     alone, notes = isinstance(found, Comparison), Notes()
     grid = found if isinstance(found, PlanGrid) else PlanGrid((found,))
-    one, listed = grid.comparisons[0], _listed(grid)
-    leading = [{"epsilon": "budget epsilon", "delta": "budget delta"}.get(name, name) for name in listed]
+    one, leading = grid.comparisons[0], listed(grid.comparisons)
     numbers = ("RMSE", "messages", *(("epsilon0", "delta0") if alone else ()), "epsilon")
     table = Rows((*leading, "bitsum", "method", *numbers), (*leading, *numbers))
     guarantees = [row.guarantee for row in grid.plans]
     common = common_model(guarantees)
     for one, row in grid.rows:
-        start = [*(_AXES[name][2](_AXES[name][1](one)) for name in listed), name_lines(row.bitsum)]
+        start = [*(shown(one, name) for name in leading), name_lines(row.bitsum)]
         if isinstance(row, FailedPlan):
             table.add_row(*start, Text(row.method + notes.mark(f"no plan: {row.error}")), *["-"] * len(numbers))
             continue
@@ -139,8 +141,8 @@ def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, 
     )
     headline = _headline(grid)
     if alone:
-        shown = changed(f"I = {one.instances:,} instances", one.change)
-        headline = f"Budget {one.budget}, n = {counted(one.users, 'user')}, {shown}"
+        sizes = changed(f"I = {one.instances:,} instances", one.change)
+        headline = f"Budget {one.budget}, n = {counted(one.users, 'user')}, {sizes}"
     return Group(title(headline), table, *map(Text, lines), *notes.lines(), *details)
 
 
@@ -158,21 +160,21 @@ def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
     from dpverify.report.plots import figure_of
 
     drawn = figure_of(7.4, 4.4)[1][0] if axes is None else axes
-    listed = _listed(grid)
-    across = max(listed or ["epsilon"], key=lambda name: len(_values(grid, name)))
-    others = [name for name in listed if name != across]
+    several = listed(grid.comparisons)
+    across = max(several or ["budget epsilon"], key=lambda name: len(_values(grid, name)))
+    others = [name for name in several if name != across]
     lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for one in grid.comparisons:
         for row in one.plans:
-            at = float(_AXES[across][1](one))
-            key = (row.bitsum, row.method, *(_AXES[name][2](_AXES[name][1](one)) for name in others))
+            at = float(AXES[across][1](one))
+            key = (row.bitsum, row.method, *(shown(one, name) for name in others))
             lines.setdefault(key, []).append((at, row.bitsum_rmse))
     bitsums = list(dict.fromkeys(key[0] for key in lines))
     kinds = list(dict.fromkeys(key[1:] for key in lines))
     methods = len({key[1] for key in lines})
     for key, points in lines.items():
-        shown = [str(key[0])] + ([str(key[1])] if methods > 1 else [])
-        shown += [f"{name} = {value}" for name, value in zip(others, key[2:], strict=True)]
+        said = [str(key[0])] + ([str(key[1])] if methods > 1 else [])
+        said += [f"{_short(name)} = {value}" for name, value in zip(others, key[2:], strict=True)]
         kind = kinds.index(key[1:])
         drawn.plot(
             *zip(*sorted(points), strict=True),
@@ -180,15 +182,20 @@ def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
             linestyle=_DASHES[kind % len(_DASHES)],
             marker=_MARKERS[kind % len(_MARKERS)],
             markersize=4,
-            label=", ".join(shown),
+            label=", ".join(said),
         )
-    fixed = [f"{name} = {_AXES[name][2](_values(grid, name)[0])}" for name in _AXES if name not in listed]
+    one = grid.comparisons[0]
+    fixed = [f"{_short(name)} = {shown(one, name)}" for name in AXES if name not in several]
     # At delta = 0, which is a value like others, no axis is logarithmic.
     log = "xy" if min(_values(grid, across)) > 0 else "y"
-    finished(drawn, _AXES[across][0], "RMSE of one bitsum, in users", ", ".join(fixed), log)
+    finished(drawn, AXES[across][0], "RMSE of one bitsum, in users", ", ".join(fixed), log)
     if lines:  # beside the lines, of which there may be many
         drawn.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return drawn
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("budget ")
 
 
 # Told apart in print and by the colour-blind (Okabe and Ito).

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
-from dpverify.digits import counted, rounded_up, unrounded
+from dpverify.digits import counted, rounded_up
 from dpverify.report.layout import Rows
+from dpverify.report.plans.comparisons import listed, shown
 from dpverify.report.plans.fronts import draw_front, mark
 from dpverify.report.tables import Notes, common_model, name_lines, plan_notes, reading
 
@@ -65,13 +65,13 @@ def density_table(found: DensityPlan) -> RenderableType:
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
     sizes = f"n = {counted(found.users, 'user')}, {found.kernel} kernel, d = {found.dimension:,}"
     title = f"Budget {found.budget}, {sizes}{width}"
-    shown = [_cells(row, found) for row in found.rows]
-    alike = _alike(shown)
+    every = [_cells(row, found) for row in found.rows]
+    alike = _alike(every)
     columns, numbers = ([name for name in names if name not in alike] for names in (_COLUMNS, _NUMBERS))
     table, notes = Rows(columns, numbers), Notes()
     guarantees = [row.bitsum.guarantee for row in found.rows]
     common = common_model(guarantees)
-    for row, cells in zip(found.rows, shown, strict=True):
+    for row, cells in zip(found.rows, every, strict=True):
         cells["bitsum"] = name_lines(cells["bitsum"]) + notes.mark(*plan_notes(row.bitsum, common, words=False))
         table.add_row(*(cells[name] for name in columns))
     lines = [f"Of every row: {', '.join(f'{name} {value}' for name, value in alike.items())}."] if alike else []
@@ -105,16 +105,7 @@ def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:
     )
 
 
-_ASKED: dict[str, Callable[[DensityPlan], str]] = {
-    "budget epsilon": lambda one: unrounded(one.budget.exact_epsilon),
-    "budget delta": lambda one: unrounded(one.budget.exact_delta),
-    "n": lambda one: f"{one.users:,}",
-}
-
-
-def _listed(grid: DensityGrid) -> list[str]:
-    """Return which of them differ from plan to plan."""
-    return [name for name, value in _ASKED.items() if len(set(map(value, grid.plans))) > 1]
+_ASKED = ("budget epsilon", "budget delta", "n")
 
 
 def densities_table(grid: DensityGrid) -> RenderableType:
@@ -127,17 +118,17 @@ def densities_table(grid: DensityGrid) -> RenderableType:
     grid : DensityGrid
         As `dpverify.planning.kernels.densities.plan_densities` returns it.
     """
-    listed = _listed(grid)
+    several = listed(grid.plans, _ASKED)
     bitsum = ["bitsum"] if len({row.bitsum.bitsum for _, row in grid.rows}) > 1 else []
     numbers = ("bits", "messages", "RMSE", "front")
-    table = Rows((*listed, "features", *bitsum, *numbers), (*listed, *numbers))
+    table = Rows((*several, "features", *bitsum, *numbers), (*several, *numbers))
     for one, row in grid.rows:
         cells = _cells(row, one)
         table.add_row(
-            *(_ASKED[name](one) for name in listed), *(cells[name] for name in ("features", *bitsum, *numbers))
+            *(shown(one, name) for name in several), *(cells[name] for name in ("features", *bitsum, *numbers))
         )
     width = "" if grid.bandwidth is None else f", bandwidth {grid.bandwidth:g}"
-    fixed = [f"{name} = {_ASKED[name](one)}" for one in grid.plans[:1] for name in _ASKED if name not in listed]
+    fixed = [f"{name} = {shown(one, name)}" for one in grid.plans[:1] for name in _ASKED if name not in several]
     title = ", ".join([f"{grid.kernel} kernel, d = {grid.dimension:,}{width}", *fixed])
     lines = [
         _MEANING,
@@ -165,12 +156,13 @@ def densities_errors(grid: DensityGrid, axes: Axes | None = None) -> Axes:
     from dpverify.report.plots import figure_of
 
     drawn = figure_of(7.4, 4.4)[1][0] if axes is None else axes
+    several = listed(grid.plans, _ASKED)
     for one in grid.plans:
         at = [(row.messages_per_user, row.rmse) for row in one.front]
-        said = ", ".join(f"{name} = {_ASKED[name](one)}" for name in _listed(grid))
+        said = ", ".join(f"{name} = {shown(one, name)}" for name in several)
         drawn.plot(*zip(*at, strict=True), marker="o", markersize=4, label=said)
     title = f"{grid.kernel} kernel, d = {grid.dimension:,}"
     finished(drawn, "messages per user, over all bits", "RMSE of a density", title, "xy")
-    if _listed(grid):
+    if several:
         drawn.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return drawn

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import inspect
+from dataclasses import fields, replace
 
 from dpverify.planning.plan import plan
 from dpverify.planning.sweeps.setting import FailedPlan, Setting, sweep
@@ -22,3 +23,7 @@ def test_a_sweep_is_of_one_plan_for_each_setting() -> None:
     }  # fmt: skip
     assert none.error.startswith("delta=0 cannot be met")
     assert heard == [(1, 2), (2, 2)]
+
+
+def test_a_setting_has_the_names_of_a_plans_arguments() -> None:
+    assert {field.name for field in fields(Setting)} <= set(inspect.signature(plan).parameters)
