@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["ELSEWHERE", "Limits", "Look"]
@@ -49,12 +49,6 @@ class Limits:
     tested: Sequence[Look] = field(default=())
     not_tested: Sequence[str] = field(default=())
 
-    def __add__(self, other: Limits) -> Limits:
-        return Limits((*self.tested, *other.tested), tuple(dict.fromkeys((*self.not_tested, *other.not_tested))))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {
-            "tested": [{"aspect": look.aspect, "where": look.where, "fault": look.fault} for look in self.tested],
-            "not_tested": list(self.not_tested),
-        }
+        return {"tested": [asdict(look) for look in self.tested], "not_tested": list(self.not_tested)}

@@ -12,7 +12,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.dependence import pairs_at
-from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck
 from dpverify.statistics.power import least_share
 
 __all__ = ["forgetful_users", "quiet_users"]
@@ -92,7 +92,7 @@ def forgetful_users(pieces: ArrayLike) -> StructureCheck:
     runs, users = sent.shape
     near, far = sent[: runs // 2], sent[runs // 2 :]
     pairs = len(far) // 2
-    best, found, comparisons = 1.0, "users' pieces are alike as often in near runs as in others", 0
+    least, comparisons = Least("memory of users", "users' pieces are alike as often in near runs as in others"), 0
     for lag, shift in itertools.product(range(1, min(_LAGS, len(near) // 2) + 1), _SHIFTS[: 2 if users > 1 else 1]):
         alike_far = np.count_nonzero(far[:pairs] == np.roll(far[pairs : 2 * pairs], shift, axis=1), axis=0)
         for offset in (0, lag):
@@ -102,10 +102,7 @@ def forgetful_users(pieces: ArrayLike) -> StructureCheck:
             comparisons += users
             user = int(np.argmax(np.abs(alike / max(1, size) - alike_far / max(1, pairs))))
             p_value = fisher(int(alike[user]), size, int(alike[user] + alike_far[user]), size + pairs)
-            if p_value < best:
-                best = p_value
-                found = (
-                    f"of {size} pairs of runs {lag} apart user {user} sends what {'the next user' if shift else 'she'} "
-                    f"sends later in {alike[user]}, of {pairs} far apart in {alike_far[user]}"
-                )
-    return StructureCheck("memory of users", min(1.0, best * max(1, comparisons)), found)
+            who = "the next user" if shift else "she"
+            shown = f"of {size} pairs of runs {lag} apart user {user} sends what {who} sends later in {alike[user]}"
+            least.see(p_value, f"{shown}, of {pairs} far apart in {alike_far[user]}")
+    return least.of(comparisons)

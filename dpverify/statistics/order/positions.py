@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck
 
 __all__ = ["PositionCounts"]
 
@@ -60,11 +60,10 @@ class PositionCounts:
 
     def check(self) -> StructureCheck:
         """Return the least p-value over all positions, times their number."""
-        best, found, looked_at = 1.0, "every position holds each symbol as often as chance", 0
-        for name, counts in (("position {} from the start", self._start), ("position {} from the end", self._end)):
-            best, found, looked_at = self._better(counts, name, best, found, looked_at)
-        best, found, looked_at = self._better(self._stretches, f"stretch {{}} of {_STRETCHES}", best, found, looked_at)
-        return StructureCheck("message positions", min(1.0, best * max(1, looked_at)), found)
+        least = Least("message positions", "every position holds each symbol as often as chance")
+        counts = self._start, self._end, self._stretches
+        names = "position {} from the start", "position {} from the end", f"stretch {{}} of {_STRETCHES}"
+        return least.of(sum(self._look(least, *each) for each in zip(counts, names, strict=True)))
 
     def smallest_shift(self, level: float, power: float) -> float:
         """Return by how much more often than chance a position must hold a symbol to be seen with some power.
@@ -86,22 +85,16 @@ class PositionCounts:
         spread = math.sqrt(max(mean * (1.0 - mean), 1.0 / number) / number)
         return min(1.0, spread * (math.sqrt(2.0 * math.log(2.0 * looked_at / level)) + float(stats.norm.ppf(power))))
 
-    def _better(
-        self, counts: NDArray[np.float64], name: str, best: float, found: str, looked_at: int
-    ) -> tuple[float, str, int]:
-        used = counts[:, 0] > 0
-        number, seen, expected = counts[used].T
+    def _look(self, least: Least, counts: NDArray[np.float64], name: str) -> int:
+        """Look at each of some positions; return how many there are."""
+        number, seen, expected = counts[counts[:, 0] > 0].T
         if not number.size:
-            return best, found, looked_at
+            return 0
         share, mean = seen / number, np.clip(expected / number, 0.0, 1.0)
         divergence = special.rel_entr(share, mean) + special.rel_entr(1.0 - share, 1.0 - mean)
         # The sums of shares are rounded: 1e-9 of the number is far above that.
         p_values = np.minimum(1.0, 2.0 * np.exp(-np.maximum(0.0, number * divergence - 1e-9 * number)))
         at = int(np.argmin(p_values))
-        if p_values[at] < best:
-            best = float(p_values[at])
-            found = (
-                f"{name.format(at + 1)} holds {self._symbol:+d} {seen[at]:.0f} times; {expected[at]:.5g} expected "
-                f"over {self.runs} runs"
-            )
-        return best, found, looked_at + int(number.size)
+        held = f"{name.format(at + 1)} holds {self._symbol:+d} {seen[at]:.0f} times"
+        least.see(float(p_values[at]), f"{held}; {expected[at]:.5g} expected over {self.runs} runs")
+        return int(number.size)

@@ -20,7 +20,7 @@ from dpverify.search import bisected
 from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.bounds.intervals import upper_limit
 from dpverify.statistics.order.dependence import compact, lags_up_to, pairs_at
-from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck
 
 __all__ = ["alike_runs", "repeats", "smallest_deviation", "smallest_repeated_share"]
 
@@ -43,7 +43,7 @@ def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
     codes : ndarray of int64, shape (trials,)
         One for each output, in the order of the runs; equal for equal outputs. Several: of other things to be equal in.
     """
-    best, found, comparisons = 1.0, "near runs are equal no more often than others", 0
+    least, comparisons = Least("repeated runs", "near runs are equal no more often than others"), 0
     for entry in map(compact, codes):
         near, far = entry[: len(entry) // 2], entry[len(entry) // 2 :]
         pairs = len(far) // 2
@@ -56,10 +56,9 @@ def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
         comparisons += len(near)  # every lag that the gaps might have named, with both offsets
         for equal, size, lag in _furthest(compared, equal_far, pairs, more=True):
             p_value = fisher(equal, size, equal + equal_far, size + pairs, more=True)
-            if p_value < best:
-                best = p_value
-                found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
-    return StructureCheck("repeated runs", min(1.0, best * max(1, comparisons)), found)
+            found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
+            least.see(p_value, found)
+    return least.of(comparisons)
 
 
 def _furthest(
@@ -99,7 +98,7 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
     near, far = np.ascontiguousarray(sides[:half].T), np.ascontiguousarray(sides[half:].T)
     pairs = far.shape[1] // 2
     stretches = list(_stretches(half))
-    best, found, comparisons = 1.0, "near runs are alike as often as others", 0
+    least, comparisons = Least("dependence of near runs", "near runs are alike as often as others"), 0
     for i, j in _compared(names):
         alike_far = int(np.count_nonzero(far[i, :pairs] == far[j, pairs : 2 * pairs]))
         compared = [
@@ -111,14 +110,12 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
         comparisons += len(compared)
         for alike, size, lag in _furthest(compared, alike_far, pairs, more=False):
             p_value = fisher(alike, size, alike + alike_far, size + pairs)
-            if p_value < best:
-                best = p_value
-                other = names[i] if i == j else f"{names[i]}, and {names[j]}"
-                found = (
-                    f"of {size} pairs of runs {lag} apart {alike} are alike in {other}, of {pairs} far apart "
-                    f"{alike_far}"
-                )
-    return StructureCheck("dependence of near runs", min(1.0, best * max(1, comparisons)), found)
+            other = names[i] if i == j else f"{names[i]}, and {names[j]}"
+            found = (
+                f"of {size} pairs of runs {lag} apart {alike} are alike in {other}, of {pairs} far apart {alike_far}"
+            )
+            least.see(p_value, found)
+    return least.of(comparisons)
 
 
 def _compared(names: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.statistics.bounds.fisher import fisher
-from dpverify.statistics.order.structure import StructureCheck, grid_exponents
+from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
 
 __all__ = ["smallest_unsteadiness", "steady_runs"]
 
@@ -52,7 +52,7 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
     seed : int
         Of the lots.
     """
-    name, steady = "steadiness of runs", "outputs are as frequent at any time"
+    least = Least("steadiness of runs", "outputs are as frequent at any time")
     lots = np.random.default_rng(seed).random(len(rows)) < 0.5
     partitions = list(_times(len(rows)))
     sizes = [np.bincount(times[lots], minlength=cells) for _, times, cells in partitions]
@@ -75,18 +75,15 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
                     chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
         waves = sorted([*waves, *_waves(happened, lots, share, what)], key=lambda one: -one.off)[:_WAVES]
     chosen += waves
-    best, found, tested = 1.0, steady, ~lots
+    tested = ~lots
     runs = int(np.count_nonzero(tested))
     for odd in chosen:
         then, having = odd.at() & tested, odd.happened & tested
         inside, all_hits, both = (int(np.count_nonzero(x)) for x in (then, having, then & having))
         p_value = fisher(both, inside, all_hits, runs)
-        if p_value < best:
-            best = p_value
-            found = (
-                f"of {inside} runs {odd.when} {both} have {odd.what}; {inside * all_hits / max(1, runs):.4g} expected"
-            )
-    return StructureCheck(name, min(1.0, best * max(1, len(chosen))), found)
+        expected = inside * all_hits / max(1, runs)
+        least.see(p_value, f"of {inside} runs {odd.when} {both} have {odd.what}; {expected:.4g} expected")
+    return least.of(len(chosen))
 
 
 def _within(times: NDArray[np.int32], period: int, at: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -18,6 +18,7 @@ from scipy import stats
 from protocols.validation import check_integer, check_probability
 
 __all__ = [
+    "Least",
     "StructureCheck",
     "common_randomness",
     "grid_exponents",
@@ -50,6 +51,30 @@ class StructureCheck:
     name: str
     p_value: float
     evidence: str
+
+
+class Least:
+    """The least of several p-values, which share the level by a union bound.
+
+    Parameters
+    ----------
+    name : str
+        The check's.
+    found : str
+        What is said where none of them is below 1.
+    """
+
+    def __init__(self, name: str, found: str) -> None:
+        self._name, self._found, self._p_value = name, found, 1.0
+
+    def see(self, p_value: float, found: str) -> None:
+        """Look at one more, and at what it is of."""
+        if p_value < self._p_value:
+            self._p_value, self._found = p_value, found
+
+    def of(self, comparisons: int) -> StructureCheck:
+        """Return the check, of so many comparisons."""
+        return StructureCheck(self._name, min(1.0, self._p_value * max(1, comparisons)), self._found)
 
 
 def _permutation_p_value(

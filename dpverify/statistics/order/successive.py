@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.statistics.bounds.fisher import fisher
-from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck
 from dpverify.statistics.outputs.aspects import Aspect
 from dpverify.statistics.outputs.learned import table_score
 
@@ -66,7 +66,7 @@ def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
     StructureCheck
         The p-value is the least one, times the number of codes.
     """
-    best, found, looked_at = 1.0, "runs in a row are like runs far apart", 0
+    least, looked_at = Least("dependence of runs in a row", "runs in a row are like runs far apart"), 0
 
     @functools.lru_cache(maxsize=len(_LENGTHS) + 1)  # sights of one column come one after another
     def windows_of(columns: tuple[int, ...], length: int) -> tuple[Windows, Windows]:
@@ -85,13 +85,9 @@ def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
         hits, others = (int(np.count_nonzero(table(windows[half:]) > 0)) for windows in (near, far))
         size = len(near) - half
         p_value = fisher(hits, size, hits + others, 2 * size)
-        if p_value < best:
-            best = p_value
-            found = (
-                f"{sight.name} is of a kind that {hits} of {size} times {sight.length} runs in a row have, and "
-                f"{others} of as many far apart"
-            )
-    return StructureCheck("dependence of runs in a row", min(1.0, best * max(1, looked_at)), found)
+        shown = f"{sight.name} is of a kind that {hits} of {size} times {sight.length} runs in a row have"
+        least.see(p_value, f"{shown}, and {others} of as many far apart")
+    return least.of(looked_at)
 
 
 def smallest_pattern(trials: int, level: float, *, power: float = 0.95) -> float:
