@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
-from dpverify.guarantee import Budget, BudgetLike, Interval, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, Interval, Number, ThreatModel
 from dpverify.planning.answers import within_limits
 from dpverify.planning.schedules.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
 from dpverify.search import largest_integer
@@ -164,7 +164,7 @@ class PrivacyLedger:
         """Return what was spent."""
         return self._spent(Lines.read(self.path))
 
-    def spend(self, protocol: Any, instances: int = 1, *, honest: int | None = None, label: str = "") -> Spent:
+    def spend(self, protocol: Any, instances: int = 1, *, honest: Number | None = None, label: str = "") -> Spent:
         """Write runs of one protocol down; see `spend_all`.
 
         Parameters
@@ -173,8 +173,8 @@ class PrivacyLedger:
             The protocol, as for `account`.
         instances : int
             How many runs of it, at least 1.
-        honest : int, optional
-            How many of its users follow the protocol, at least, as for `account`; all when omitted.
+        honest : number, optional
+            How many of its users, or below 1 which share, follow the protocol, at least, as for `account`.
         label : str
             What they are, for who reads the ledger.
         """
