@@ -2,7 +2,7 @@
 
 From a budget to parameters
 ---------------------------
-`plan` finds the parameters of least error that meet a budget, `compare` puts all protocols side by side, and
+`plan` finds the parameters of least error that meet a budget, `plan_bitsums` puts all protocols side by side, and
 `per_instance_budget` says what each of many mechanisms may spend:
 
 >>> import dpverify
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
-    from dpverify.planning.sweeps.comparison import compare, plan_grid
+    from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
@@ -161,7 +161,6 @@ __all__ = [
     "audit_one_run",
     "audit_protocol",
     "bandwidth_from_gamma",
-    "compare",
     "compose",
     "crowd",
     "front",
@@ -177,6 +176,7 @@ __all__ = [
     "manipulation",
     "per_instance_budget",
     "plan",
+    "plan_bitsums",
     "plan_grid",
     "plan_means",
     "plan_rappor",
@@ -216,7 +216,7 @@ _HOMES = {
     "dpverify.learning.density": ("PrivateDensity",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.planning.budgets": ("split_budget",),
-    "dpverify.planning.sweeps.comparison": ("compare", "plan_grid"),
+    "dpverify.planning.sweeps.comparison": ("plan_bitsums", "plan_grid"),
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),

@@ -34,7 +34,7 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import METHODS, PlanRow, plan
-from dpverify.planning.sweeps.comparison import Comparison, compare
+from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.shown import Drawn
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
@@ -370,4 +370,4 @@ def run(*, seed: int = 0, repeats: int = 3, instances: int = INSTANCES, progress
 
 def many_users() -> Comparison:
     """Return the plans for wagner2025's scale, 30,000 users and 768 instances, at (2, 1e-6)."""
-    return compare(Budget("2", "1e-6"), users=30_000, instances=768, bitsums=_BITSUMS)
+    return plan_bitsums(Budget("2", "1e-6"), users=30_000, instances=768, bitsums=_BITSUMS)

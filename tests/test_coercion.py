@@ -18,7 +18,7 @@ from dpverify.composition.theorems import CompositionTheorem, compose
 from dpverify.guarantee import Budget, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 from protocols.bitsum import Pure, RandomizedResponse
 from tests.refusals import refused
 
@@ -47,8 +47,8 @@ def test_plans_take_pairs_and_scalars_and_give_plain_json() -> None:
     users: Any = np.int64(50)
     row = plan("Local-RR", PAIR, users=users, instances=np.int64(3), threat_model="Local")  # type: ignore[arg-type]
     assert row == plan("local-rr", BUDGET, users=50, instances=3)
-    rows = compare(PAIR, users=users, instances=np.int64(3), bitsums=["3NB"], methods=["Published"])  # type: ignore[arg-type]
-    assert rows == compare(BUDGET, users=50, instances=3, bitsums=["3nb"], methods=["published"])
+    rows = plan_bitsums(PAIR, users=users, instances=np.int64(3), bitsums=["3NB"], methods=["Published"])  # type: ignore[arg-type]
+    assert rows == plan_bitsums(BUDGET, users=50, instances=3, bitsums=["3nb"], methods=["published"])
     assert json.loads(json.dumps(rows.to_dict()))["users"] == 50
 
 

@@ -58,5 +58,5 @@ def test_help_shows_the_three_uses() -> None:
     first_screens = text[: text.index("PACKAGE CONTENTS")]
     for use in ("From a budget to parameters", "keeps its promise", "For readers"):
         assert use in first_screens
-    for name in ("plan", "account", "compare", "audit_protocol", "theorems", "hockey_stick", "Budget"):
+    for name in ("plan", "account", "plan_bitsums", "audit_protocol", "theorems", "hockey_stick", "Budget"):
         assert name in first_screens

@@ -53,7 +53,7 @@ def test_the_engine_needs_four_packages() -> None:
     budget, users = '("1", "1e-3")', "users=100, instances=2"
     found = answers(
         f"dpverify.plan('rr', {budget}, {users}).guarantee.epsilon <= 1",
-        f"len(dpverify.compare({budget}, {users}, bitsums=['rr', '3nb'], methods=['exact']).plans)",
+        f"len(dpverify.plan_bitsums({budget}, {users}, bitsums=['rr', '3nb'], methods=['exact']).plans)",
         "dpverify.account(dpverify.RandomizedResponse(100, 0.25), delta=1e-3).epsilon.upper < 0.3",
         "dpverify.account([(dpverify.RandomizedResponse(100, 0.25), 3)], delta=1e-3).epsilon.upper < 1",
         "dpverify.compose('basic', 0.125, 0.0, 16)",

@@ -70,7 +70,7 @@ def reproduction() -> Reproduction:
 
 
 def demonstration() -> DemoResult:
-    (found,) = dpverify.compare(BUDGET, **FEW, bitsums=["central-gaussian"], methods=["exact"]).plans
+    (found,) = dpverify.plan_bitsums(BUDGET, **FEW, bitsums=["central-gaussian"], methods=["exact"]).plans
     rows = (
         DemoRow("without privacy", None, (0.9, 0.8)),
         DemoRow("central", "exact", (0.7,), 3.0, 4.0, found.guarantee, Interval(0.9, 1.0), ("a note",)),
@@ -84,7 +84,7 @@ def guessed(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float
 
 
 def dossier() -> Dossier:
-    plans = dpverify.compare(BUDGET, **FEW, bitsums=["poisson", "central-gaussian"])
+    plans = dpverify.plan_bitsums(BUDGET, **FEW, bitsums=["poisson", "central-gaussian"])
     reason, none = "It is the only one.", Curves()
     return Dossier("A title", plans, None, plans.plans[0], reason, none, none, none, none, none, None, None, ())
 
@@ -121,7 +121,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     ),
     "one run": lambda: dpverify.audit_one_run(guessed, (1, 0), canaries=100),
     "budgets": lambda: dpverify.split_budget(BUDGET, 10),
-    "compare": lambda: dpverify.compare(BUDGET, **FEW, bitsums=["poisson", "central-gaussian"]),
+    "plan_bitsums": lambda: dpverify.plan_bitsums(BUDGET, **FEW, bitsums=["poisson", "central-gaussian"]),
     "crowd": lambda: dpverify.crowd(BUDGET, **FEW, bitsums=["poisson"], fractions=["0.5", "1"]),
     "decoded": decoded,
     "demo": demonstration,

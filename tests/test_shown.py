@@ -16,7 +16,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.budgets import split_budget
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 from dpverify.shown import Shown, flat
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, RandomizedResponse, ThreeNB
@@ -52,7 +52,7 @@ def test_html_is_escaped_and_small() -> None:
 
 def test_plans_budgets_and_audits_have_texts() -> None:
     bitsums, methods = ["central-gaussian", "local-rr"], ["published", "exact"]
-    plans = compare((2, "1e-6"), users=100, instances=2, bitsums=bitsums, methods=methods)
+    plans = plan_bitsums((2, "1e-6"), users=100, instances=2, bitsums=bitsums, methods=methods)
     assert str(plans).startswith("Budget (2, 1e-06), n = 100 users, I = 2 instances")
     row = plans.plans[1]
     assert str(row).startswith("central-gaussian, exact, n = 100 users\nsigma=")
@@ -98,14 +98,14 @@ def test_a_figure_may_be_drawn_on_given_axes() -> None:
     axes = Figure().add_subplot()
     assert isinstance(axes, Axes)
     assert account(CentralGaussian(9, 7.0), delta=1e-3).plot(axes) is axes
-    plans = compare(Budget(2, "1e-6"), users=100, instances=2, bitsums=["local-rr", "central-gaussian"])
+    plans = plan_bitsums(Budget(2, "1e-6"), users=100, instances=2, bitsums=["local-rr", "central-gaussian"])
     assert plans.plot(Figure().add_subplot()).get_yticklabels()[1].get_text() == "central-gaussian"
     drawn = sorted(x for line in plans.plot().lines for x in line.get_xdata())
     assert drawn == sorted(row.bitsum_rmse for row in plans.plans)
 
 
 def test_rows_become_a_data_frame() -> None:
-    plans = compare((2, "1e-6"), users=100, instances=2, bitsums=["poisson"])
+    plans = plan_bitsums((2, "1e-6"), users=100, instances=2, bitsums=["poisson"])
     frame = plans.to_dataframe()
     assert frame["bitsum_rmse"].tolist()[1] == plans.plans[0].bitsum_rmse
     assert frame["budget.epsilon"].tolist() == [2.0, 2.0]

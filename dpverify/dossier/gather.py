@@ -32,7 +32,7 @@ from dpverify.papers.theorem import Theorem
 from dpverify.planning.answers import change_of
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
-from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, compare
+from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.statistics.family import Verdict
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -180,7 +180,7 @@ def full_report(
     left_out: dict[str, str] = {}
     told, rows = steps.within("plans"), []
     for name in BITSUMS:
-        rows.append(compare(budget, users=users, instances=instances, bitsums=[name], methods=METHODS))
+        rows.append(plan_bitsums(budget, users=users, instances=instances, bitsums=[name], methods=METHODS))
         told()
     plans = Comparison(budget, users, instances, Full(instances), tuple(row for part in rows for row in part.rows))
     chosen, reason = recommended(plans, bitsum)
@@ -188,7 +188,7 @@ def full_report(
     if squared_change is not None:
         with steps.step("joint changes"):
             names = list(dict.fromkeys((chosen.bitsum, _CURATOR)))
-            joint = compare(
+            joint = plan_bitsums(
                 budget,
                 users=users,
                 instances=instances,

@@ -13,7 +13,7 @@ from dpverify.planning.answers import share_of_users
 from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, compare
+from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.shown import Drawn
 from protocols.kde import KernelDensityProtocol
@@ -163,7 +163,7 @@ def crowd(
     """
     fractions = tuple(fractions)
     budget = _checked(budget, users, fractions, malicious)[0]
-    plans = compare(
+    plans = plan_bitsums(
         budget,
         users=users,
         instances=instances,

@@ -185,7 +185,7 @@ def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     comparison : Comparison
-        As `dpverify.planning.sweeps.comparison.compare` returns it.
+        As `dpverify.planning.sweeps.comparison.plan_bitsums` returns it.
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """

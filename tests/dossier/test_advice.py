@@ -12,11 +12,11 @@ from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Int
 from dpverify.planning.account import account
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 
 
 def test_the_fewest_messages_among_the_best_are_recommended() -> None:
-    plans = compare(("1", "1e-4"), users=60, instances=2, methods=["exact"])
+    plans = plan_bitsums(("1", "1e-4"), users=60, instances=2, methods=["exact"])
     row, reason = recommended(plans)
     shuffled = [each for each in plans.plans if each.guarantee.threat_model.value == "communication"]
     least = min(each.bitsum_rmse for each in shuffled)
@@ -29,11 +29,11 @@ def test_the_fewest_messages_among_the_best_are_recommended() -> None:
     central = replace(plans, rows=tuple(each for each in plans.plans if each.bitsum == "local-rr"))
     assert recommended(central)[0].bitsum == "local-rr"
     with pytest.raises(InfeasibleBudgetError, match="No source of this project"):
-        recommended(compare(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
+        recommended(plan_bitsums(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
 
 
 def test_a_protocol_that_half_of_the_users_break_is_not_recommended_beside_one_that_they_do_not() -> None:
-    plans = compare(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb", "poisson", "rr"], methods=["exact"])
+    plans = plan_bitsums(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb", "poisson", "rr"], methods=["exact"])
     row, reason = recommended(plans)
     assert row.bitsum != "3nb"
     left = {
@@ -49,7 +49,7 @@ def test_a_protocol_that_half_of_the_users_break_is_not_recommended_beside_one_t
 
 
 def test_what_keeps_far_more_of_the_guarantee_is_named() -> None:
-    plans = compare(("0.1", "1e-9"), users=1000, instances=8, bitsums=["3nb", "rr"], methods=["exact"])
+    plans = plan_bitsums(("0.1", "1e-9"), users=1000, instances=8, bitsums=["3nb", "rr"], methods=["exact"])
     row, reason = recommended(plans)
     assert row.bitsum == "3nb"
     own, other = (
@@ -65,7 +65,7 @@ def test_what_keeps_far_more_of_the_guarantee_is_named() -> None:
 
 
 def test_a_guarantee_that_half_of_the_users_break_is_warned_of() -> None:
-    plans = compare(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb"], methods=["exact"])
+    plans = plan_bitsums(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb"], methods=["exact"])
     assert recommended(plans)[1].endswith("None of them keeps a finite epsilon with half of the users honest.")
     warned = recommended(plans, "3nb")[1]
     assert warned == "It was asked for. It does not keep a finite epsilon with half of the users honest."
@@ -77,7 +77,7 @@ def test_what_cannot_be_computed_is_not_said_to_be_broken(monkeypatch: pytest.Mo
             raise CapacityError("A law is too large.")
         return epsilon_among(honest, protocol, row, budget, instances=instances)
 
-    plans = compare(("1", "1e-4"), users=60, instances=2, bitsums=["rr", "pure"], methods=["exact"])
+    plans = plan_bitsums(("1", "1e-4"), users=60, instances=2, bitsums=["rr", "pure"], methods=["exact"])
     assert recommended(plans)[0].bitsum == "pure"
     monkeypatch.setattr("dpverify.dossier.advice.epsilon_among", too_large)
     row, reason = recommended(plans)

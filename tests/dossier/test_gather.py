@@ -10,7 +10,7 @@ from dpverify.dossier.contents import Evidence
 from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
 from dpverify.evidence.theorems import theorems
 from dpverify.planning.plan import PlanRow, plan
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 from protocols.bitsum import Poisson
 from tests.dossier.small import audit, small
 from tests.refusals import refused
@@ -58,7 +58,7 @@ def test_curves_meet_at_the_budget() -> None:
 
 
 def test_the_claims_are_about_these_protocols_and_about_composition() -> None:
-    plans = compare(("1", "1e-4"), users=60, instances=2, bitsums=["rr"], methods=["published"])
+    plans = plan_bitsums(("1", "1e-4"), users=60, instances=2, bitsums=["rr"], methods=["published"])
     names = [theorem.name for theorem in applying(plans)]
     assert {"cheu2019-lemma-4.8", "wagner2025-theorem-3.2-composition", "wagner2025-section-4.2-rr"} <= set(names)
     assert "wagner2025-a2-three-nb" not in names

@@ -17,7 +17,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.planning.account import account
 from dpverify.planning.crowds import CrowdRow, crowd, crowd_of
 from dpverify.planning.plan import plan
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 from dpverify.planning.sweeps.setting import FailedPlan
 from protocols.bitsum import (
     BitsumProtocol,
@@ -328,7 +328,7 @@ def test_the_tables_of_the_docs_are_what_is_computed() -> None:
 
 
 def test_plans_that_are_there_are_accounted_as_they_are() -> None:
-    plans = compare(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], methods=["exact"])
+    plans = plan_bitsums(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], methods=["exact"])
     found = crowd_of(plans, fractions=["1", "0.5"])
     again = crowd(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], fractions=["1", "0.5"])
     assert found == again

@@ -15,7 +15,7 @@ from dpverify.demo import DemoResult, DemoRow
 from dpverify.evidence.theorems import theorems
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
-from dpverify.planning.sweeps.comparison import Comparison, compare
+from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.report.layout import Rows
 from dpverify.report.papers.theorems import theorems_table
 from dpverify.report.plans.comparisons import plan_table
@@ -33,7 +33,7 @@ def printed(table: RenderableType, width: int, environment: Mapping[str, str] | 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     bitsums = ["rr", "3nb", "poisson", "central-discrete-gaussian"]
-    return compare(Budget(2, "1e-6"), users=1000, instances=8, bitsums=bitsums)
+    return plan_bitsums(Budget(2, "1e-6"), users=1000, instances=8, bitsums=bitsums)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.guarantee import Budget, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.comparison import Comparison, compare
+from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.report.plans.comparisons import plan_table
 from dpverify.report.tables import account_table
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
@@ -27,7 +27,7 @@ BUDGETS = (Budget("1.2345678912", "1.23456789e-6"), Budget(1, 0))
 
 @pytest.fixture(scope="module", params=BUDGETS, ids=str)
 def comparison(request: pytest.FixtureRequest) -> Comparison:
-    return compare(request.param, users=200, instances=3)
+    return plan_bitsums(request.param, users=200, instances=3)
 
 
 def reread(row: PlanRow, text: str) -> BitsumProtocol:
@@ -102,7 +102,7 @@ def test_ends_of_an_account_are_rounded_outwards() -> None:
 def test_a_parameter_without_a_proved_direction_is_printed_in_full() -> None:
     protocol = CentralDiscreteGaussian(10, 7.123456789012345)
     assert claims_of(protocol).more_private_towards == {}
-    comparison = compare(Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-discrete-gaussian"])
+    comparison = plan_bitsums(Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-discrete-gaussian"])
     rows = tuple(replace(row, protocol=protocol, parameters={"sigma": protocol.sigma}) for row in comparison.plans)
     assert "sigma=7.123456789012345 (" in printed(plan_table(replace(comparison, rows=rows)))
 
@@ -110,7 +110,7 @@ def test_a_parameter_without_a_proved_direction_is_printed_in_full() -> None:
 @pytest.mark.parametrize("name", [name for name, claims in BITSUM_CLAIMS.items() if claims.more_private_towards])
 def test_every_parameter_gets_more_private_towards_its_limit(name: str) -> None:
     claims = BITSUM_CLAIMS[name]
-    (row,) = compare(Budget(1, "1e-4"), users=30, instances=1, bitsums=[name], methods=["exact"]).plans
+    (row,) = plan_bitsums(Budget(1, "1e-4"), users=30, instances=1, bitsums=[name], methods=["exact"]).plans
     names = {parameter for parameter, value in row.parameters.items() if not isinstance(value, str)}
     assert names <= set(claims.more_private_towards)
 
@@ -132,7 +132,9 @@ def test_every_parameter_gets_more_private_towards_its_limit(name: str) -> None:
 
 
 def test_guarantees_are_rounded_to_their_side() -> None:
-    plan = compare(Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-gaussian"], methods=["exact"]).plans[0]
+    plan = plan_bitsums(
+        Budget(1, "1e-6"), users=10, instances=1, bitsums=["central-gaussian"], methods=["exact"]
+    ).plans[0]
     upper = replace(plan.guarantee, epsilon=1.0000001, delta=1.0001e-6)
     assert str(upper).startswith("(1.00001, 1.01e-06)-DP, upper bound")
     assert str(replace(upper, side=Side.LOWER_BOUND)).startswith("(1, 1e-06)-DP, lower bound")

@@ -16,7 +16,7 @@ from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, swee
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
-__all__ = ["BITSUMS", "Comparison", "PlanGrid", "compare", "plan_grid", "some"]
+__all__ = ["BITSUMS", "Comparison", "PlanGrid", "plan_bitsums", "plan_grid", "some"]
 
 BITSUMS = tuple(BITSUM_CLAIMS)
 """The short names of all bitsum protocols."""
@@ -131,7 +131,7 @@ class PlanGrid(Drawn):
         }
 
 
-def compare(
+def plan_bitsums(
     budget: BudgetLike,
     *,
     users: int,
@@ -176,7 +176,7 @@ def compare(
 
     Examples
     --------
-    >>> found = compare(("1", "1e-6"), users=1000, instances=4, bitsums=["rr", "3nb"], methods=["published"])
+    >>> found = plan_bitsums(("1", "1e-6"), users=1000, instances=4, bitsums=["rr", "3nb"], methods=["published"])
     >>> for row in found.plans:
     ...     print(f"{row.bitsum}: {row.bitsum_rmse:.1f}")
     rr: 481.4

@@ -11,7 +11,7 @@ from dpverify import cli
 from dpverify.cli.audits.checks import account_command
 from dpverify.cli.examples import folded
 from dpverify.guarantee import Budget
-from dpverify.planning.sweeps.comparison import compare
+from dpverify.planning.sweeps.comparison import plan_bitsums
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-4"]
 WORDS = ["plan", *BUDGET, "--users", "60", "--instances", "2", "--sparsity", "2"]
@@ -71,7 +71,7 @@ def test_a_view_that_is_not_the_default_is_named(capsys: pytest.CaptureFixture[s
 def test_the_printed_lines_are_the_same_commands_in_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--bitsum", "3nb"]) == 0
     text = capsys.readouterr().out
-    comparison = compare((1, "1e-4"), users=60, instances=2, sparsity=2, bitsums=["3nb"])
+    comparison = plan_bitsums((1, "1e-4"), users=60, instances=2, sparsity=2, bitsums=["3nb"])
     expected = [shlex.split(str(account_command(row, comparison.budget.delta))) for row in comparison.plans]
     found = text[text.index("dpverify account") :].replace("\\\n", " ").splitlines()
     # Both ends of the budget are decimals here, of which one is no float: the one below it is the plan's.

@@ -27,7 +27,7 @@ def test_demo_prints_and_writes(
 ) -> None:
     monkeypatch.setattr(demo, "run", lambda **_: small_demo)
     monkeypatch.setattr(
-        demo, "many_users", lambda: demo.compare(demo.BUDGET, users=30_000, instances=768, methods=["published"])
+        demo, "many_users", lambda: demo.plan_bitsums(demo.BUDGET, users=30_000, instances=768, methods=["published"])
     )
     text = run("demo", "--output", str(tmp_path))
     figure = tmp_path / "dpverify-demo.png"
@@ -49,7 +49,9 @@ def test_a_demo_that_cannot_draw_is_told_all_the_same(
 
     monkeypatch.setattr(demo, "run", lambda **_: small_demo)
     monkeypatch.setattr(
-        demo, "many_users", lambda: demo.compare(demo.BUDGET, users=30_000, instances=768, bitsums=["3nb"], methods=[])
+        demo,
+        "many_users",
+        lambda: demo.plan_bitsums(demo.BUDGET, users=30_000, instances=768, bitsums=["3nb"], methods=[]),
     )
     monkeypatch.setattr("dpverify.report.plots.demo_figure", fail)
     assert cli.main(["demo", "--output", str(tmp_path)]) == 0

@@ -9,7 +9,7 @@ from dpverify.claims.shared import divisible_noise
 from dpverify.guarantee import Budget, CapacityError, Side
 from dpverify.planning.plan import plan
 from dpverify.planning.sweeps import setting
-from dpverify.planning.sweeps.comparison import PlanGrid, compare, plan_grid
+from dpverify.planning.sweeps.comparison import PlanGrid, plan_bitsums, plan_grid
 from dpverify.planning.sweeps.setting import FailedPlan
 
 
@@ -19,7 +19,9 @@ def test_what_is_too_large_costs_its_own_row_only(monkeypatch: pytest.MonkeyPatc
 
     for module in (divisible_noise, three_nb):  # a twin that is first loaded here would keep what is put in its place
         monkeypatch.setattr(module, "counts", too_large)
-    found = compare(Budget("1", "1e-6"), users=100, instances=2, bitsums=["3nb", "central-gaussian"], methods=["exact"])
+    found = plan_bitsums(
+        Budget("1", "1e-6"), users=100, instances=2, bitsums=["3nb", "central-gaussian"], methods=["exact"]
+    )
     failed, planned = found.rows
     assert isinstance(failed, FailedPlan)
     # Nobody typed the engine's own arguments.
@@ -33,19 +35,19 @@ def test_a_bug_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(setting, "plan", broken)
     with pytest.raises(ValueError, match="a bug"):
-        compare(Budget("1", "1e-6"), users=100, instances=1)
+        plan_bitsums(Budget("1", "1e-6"), users=100, instances=1)
 
 
 @pytest.mark.parametrize("bitsum", ["3nb", "nb", "pure"])
 @pytest.mark.parametrize("epsilon", ["1e-17", "1e-300"])
 def test_published_parameters_beyond_the_floats_cost_their_own_row_only(bitsum: str, epsilon: str) -> None:
-    (failed,) = compare((epsilon, "1e-6"), users=10, instances=1, bitsums=[bitsum], methods=["published"]).rows
+    (failed,) = plan_bitsums((epsilon, "1e-6"), users=10, instances=1, bitsums=[bitsum], methods=["published"]).rows
     assert isinstance(failed, FailedPlan)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-300", "1e-20"])
 def test_noise_that_floats_cannot_hold_is_a_reason(epsilon: str) -> None:
-    found = compare(Budget(epsilon, 0), users=100, instances=1, bitsums=["local-rr", "central-discrete-laplace"])
+    found = plan_bitsums(Budget(epsilon, 0), users=100, instances=1, bitsums=["local-rr", "central-discrete-laplace"])
     assert len(found.failures) == 4
     for row in found.failures:
         assert "too small for floats" in row.error or "beyond what floats hold" in row.error
@@ -54,20 +56,20 @@ def test_noise_that_floats_cannot_hold_is_a_reason(epsilon: str) -> None:
 def test_a_budget_beyond_all_losses_costs_no_row_its_plan() -> None:
     bitsums = ["rr", "pure", "central-discrete-laplace", "central-discrete-gaussian", "local-rr"]
     for epsilon in ("1000", "1e300"):
-        found = compare(Budget(epsilon, "1e-6"), users=100, instances=1, bitsums=bitsums, methods=["exact"])
+        found = plan_bitsums(Budget(epsilon, "1e-6"), users=100, instances=1, bitsums=bitsums, methods=["exact"])
         assert not found.failures
         assert max(row.guarantee.epsilon for row in found.plans) <= float(epsilon)
 
 
 def test_a_crowd_beyond_the_floats_costs_its_own_row_only() -> None:
-    found = compare((1, "1e-6"), users=10**18, instances=2, bitsums=["rr", "3nb"])
+    found = plan_bitsums((1, "1e-6"), users=10**18, instances=2, bitsums=["rr", "3nb"])
     (failed,) = found.failures
     assert (failed.bitsum, failed.method) == ("rr", "published")
     assert "only integers in [0, 2^53) are exact" in failed.error
 
 
 def test_a_delta_that_next_to_no_law_can_be_listed_for_is_a_reason_in_a_row() -> None:
-    found = compare(("1", "1e-300"), users=1000, instances=4, bitsums=["3nb", "nb"], methods=["published"])
+    found = plan_bitsums(("1", "1e-300"), users=1000, instances=4, bitsums=["3nb", "nb"], methods=["published"])
     assert len(found.rows) == 2
     assert all("tail=" not in row.error for row in found.failures)
     # The flood of 3NB is proved in closed form all the same.
