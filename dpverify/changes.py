@@ -18,15 +18,16 @@ full change, by joint convexity; and a bit whose probability lies between 1/2 an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
+from dpverify.shown import Plain
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Change", "Full", "FullOfPoints", "L2Ball", "L2Bounded", "Sparse"]
 
 
 @dataclass(frozen=True)
-class Full:
+class Full(Plain):
     """The user's input of every one of some instances may be replaced by any other.
 
     Parameters
@@ -40,6 +41,9 @@ class Full:
         If `instances` is below 1.
     """
 
+    kind: ClassVar[str] = "full"
+    plain_as: ClassVar[str] = "kind instances"
+
     instances: int
 
     def __post_init__(self) -> None:
@@ -50,10 +54,6 @@ class Full:
         """About how many full changes cost as much: all."""
         return float(self.instances)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, and which kind of change this is."""
-        return {"kind": "full", "instances": self.instances}
-
 
 @dataclass(frozen=True)
 class FullOfPoints(Full):
@@ -61,7 +61,7 @@ class FullOfPoints(Full):
 
 
 @dataclass(frozen=True)
-class L2Bounded:
+class L2Bounded(Plain):
     """The probabilities that her bits are 1 move by t_j each, with `sum_j t_j^2 <= squared_change`.
 
     That is what replacing one point of bounded norm does to the randomly rounded features of it; see
@@ -80,6 +80,9 @@ class L2Bounded:
         If `squared_change` or `coordinates` is out of range.
     """
 
+    kind: ClassVar[str] = "joint"
+    plain_as: ClassVar[str] = "kind squared_change coordinates"
+
     squared_change: float
     coordinates: int
 
@@ -97,10 +100,6 @@ class L2Bounded:
         """About how many full changes cost as much: T^2."""
         return self.squared_change
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, and which kind of change this is."""
-        return {"kind": "joint", "squared_change": self.squared_change, "coordinates": self.coordinates}
-
     def __str__(self) -> str:
         return f"the squared changes of the bits' probabilities add up to {self.squared_change!r} at most"
 
@@ -115,9 +114,7 @@ class L2Ball(L2Bounded):
     after uses up some of the norm, which is what this adds to `L2Bounded`.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, and which kind of change this is."""
-        return {**super().to_dict(), "kind": "ball"}
+    kind: ClassVar[str] = "ball"
 
     def __str__(self) -> str:
         return f"the squares of 2b - 1, b the probabilities of her bits, add up to {self.squared_change!r} at most"

@@ -155,19 +155,6 @@ class DemoResult(Drawn):
         """The mean number of users per class, rounded."""
         return round(self.users / self.classes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "budget": self.budget.to_dict(),
-            "label_epsilon": self.label_epsilon,
-            "users": self.users,
-            "queries": self.queries,
-            "classes": self.classes,
-            "instances": self.instances,
-            "repeats": self.repeats,
-            "rows": [row.to_dict() for row in self.rows],
-        }
-
 
 @dataclass(frozen=True)
 class _Task:

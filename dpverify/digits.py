@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
 __all__ = [
     "counted",
-    "json_plain",
     "rounded",
     "rounded_down",
     "rounded_toward",
@@ -27,15 +25,6 @@ _PLAIN = range(-4, 16)
 """Decimal exponents that are written out, as Python does."""
 _MOST_DIGITS = 17
 """What the shortest decimal of a float has at most."""
-
-
-def json_plain(value: Any) -> Any:
-    """Return a JSON value in which an infinity, which JSON lacks, is the string "inf" or "-inf"."""
-    if isinstance(value, dict):
-        return {key: json_plain(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [json_plain(entry) for entry in value]
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -9,9 +9,10 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from dpverify.digits import json_plain, rounded_down, rounded_up, typed, unrounded
+from dpverify.digits import rounded_down, rounded_up, typed, unrounded
+from dpverify.shown import Plain, plain
 from protocols.validation import check_choice
 
 __all__ = [
@@ -172,7 +173,7 @@ class Interval:
         ends = (self.lower, self.upper)
         if self.lower < self.upper:
             ends = printed_float(self.lower, -math.inf), printed_float(self.upper, math.inf)
-        return {"lower": json_plain(ends[0]), "upper": json_plain(ends[1])}
+        return {"lower": plain(ends[0]), "upper": plain(ends[1])}
 
     def __str__(self) -> str:
         if self.lower == self.upper:
@@ -242,7 +243,7 @@ def enclosing_floats(exact: Fraction) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, init=False)
-class Budget:
+class Budget(Plain):
     """A privacy budget (epsilon, delta), held exactly.
 
     Parameters
@@ -265,6 +266,8 @@ class Budget:
     >>> Budget("2", "1e-6").exact_delta
     Fraction(1, 1000000)
     """
+
+    plain_as: ClassVar[str] = "epsilon=exact_epsilon delta=exact_delta"
 
     exact_epsilon: Fraction
     exact_delta: Fraction
@@ -312,10 +315,6 @@ class Budget:
         """The largest float that does not exceed the exact delta."""
         return enclosing_floats(self.exact_delta)[0]
 
-    def to_dict(self) -> dict[str, float]:
-        """Return `{"epsilon": .., "delta": ..}` as the nearest floats, which print as what was typed."""
-        return {"epsilon": float(self.exact_epsilon), "delta": float(self.exact_delta)}
-
     def __str__(self) -> str:
         return f"({unrounded(self.exact_epsilon)}, {unrounded(self.exact_delta)})"
 
@@ -325,7 +324,7 @@ BudgetLike = Budget | tuple[Number, Number]
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Plain):
     """All that is needed to read an (epsilon, delta) statement.
 
     Parameters
@@ -376,16 +375,10 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values, infinity as the string "inf"."""
-        upper = self.side is Side.UPPER_BOUND
-        return {
-            "epsilon": json_plain(printed_float(self.epsilon, math.inf) if upper else self.epsilon),
-            "delta": float(typed(self.delta)) if upper else self.delta,  # no less
-            "adjacency": self.adjacency.value,
-            "threat_model": self.threat_model.value,
-            "side": self.side.value,
-            "method": self.method,
-            "source": self.source,
-        }
+        found = super().to_dict()
+        if self.side is Side.UPPER_BOUND:  # no less
+            found |= {"epsilon": plain(printed_float(self.epsilon, math.inf)), "delta": float(typed(self.delta))}
+        return found
 
     def __str__(self) -> str:
         rounded = rounded_down if self.side is Side.LOWER_BOUND else rounded_up

@@ -7,8 +7,13 @@ registry names twins, and it is imported when something is shown for the first t
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
 from importlib.metadata import EntryPoint
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.optional import needing
@@ -17,13 +22,50 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-__all__ = ["Drawn", "Shown", "flat", "named", "records"]
+__all__ = ["Drawn", "Plain", "Shown", "flat", "named", "plain", "records"]
 
 
 def named(where: str) -> Any:
     """Return what `module:name` stands for, imported now: for results, which stand below what draws them."""
     with needing("Showing a result"):
         return EntryPoint(where, where, "dpverify.report").load()
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain JSON values.
+
+    A result is what its `to_dict` returns, another dataclass its fields by name, a member of an enum its value, an
+    exact number the nearest float, and an infinity, which JSON lacks, the string "inf" or "-inf".
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else f"{key:g}": plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "to_dict"):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, float):
+        return str(value) if math.isinf(value) else value
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
+class Plain:
+    """A dataclass with plain values."""
+
+    plain_as: ClassVar[str] = ""
+    """What of it these are, in order and with a blank between: `name`, or `name=path.of.attributes`; empty for all
+    fields, each under its name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        names = self.plain_as.split() or [field.name for field in fields(self)]  # type: ignore[arg-type]
+        pairs = (name.partition("=") for name in names)
+        return {key: plain(attrgetter(path or key)(self)) for key, _, path in pairs}
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +104,7 @@ def records(result: Mapping[str, Any], rows: str = "rows") -> list[dict[str, Any
     return [{key: row.get(key) for key in keys} for row in found]
 
 
-class Shown:
+class Shown(Plain):
     """A result with a text, that of its table, and with plain values."""
 
     table_by: ClassVar[str]
@@ -77,10 +119,6 @@ class Shown:
     def _repr_html_(self) -> str:
         """Return the text for notebooks, escaped."""
         return f"<pre>{html.escape(str(self))}</pre>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values."""
-        raise NotImplementedError(f"{type(self).__name__} has no plain values.")
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return the rows of `to_dict` as a data frame of pandas, or its one row; nested names are joined by dots.

@@ -6,18 +6,26 @@ import html
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import dpverify
 from dpverify.audit.outcome import AuditReport
-from dpverify.guarantee import Budget
+from dpverify.guarantee import Budget, Interval
 from dpverify.planning.account import account
 from dpverify.planning.budgets import split_budget
 from dpverify.planning.sweeps.comparison import plan_bitsums
-from dpverify.shown import Shown, flat
+from dpverify.shown import Plain, Shown, flat, plain
 from dpverify.statistics.family import AuditResult
 from protocols.bitsum import CentralGaussian, LocalRandomizedResponse, RandomizedResponse, ThreeNB
 from protocols.local.labels import LabelRandomizedResponse
@@ -102,6 +110,73 @@ def test_a_figure_may_be_drawn_on_given_axes() -> None:
     assert plans.plot(Figure().add_subplot()).get_yticklabels()[1].get_text() == "central-gaussian"
     drawn = sorted(x for line in plans.plot().lines for x in line.get_xdata())
     assert drawn == sorted(row.bitsum_rmse for row in plans.plans)
+
+
+class Side(StrEnum):
+    LEFT = "left"
+
+
+@dataclass(frozen=True)
+class Named(Plain):
+    plain_as: ClassVar[str] = "number=value side end=within.upper"
+
+    value: Fraction
+    within: Interval
+    unseen: object = None
+
+    @property
+    def side(self) -> Side:
+        return Side.LEFT
+
+
+@dataclass(frozen=True)
+class Every(Plain):
+    named: tuple[Named, ...]
+    orders: dict[float, float]
+    within: Interval
+
+
+def test_a_result_is_walked_by_its_fields_or_by_what_it_names() -> None:
+    within = Interval(0.1, math.inf)
+    found = Every((Named(Fraction(1, 4), within),), {2.0: -math.inf, 1.5: 0.0}, within).to_dict()
+    assert found == {
+        "named": [{"number": 0.25, "side": "left", "end": "inf"}],
+        "orders": {"2": "-inf", "1.5": 0.0},
+        "within": within.to_dict(),
+    }
+    assert list(found) == ["named", "orders", "within"]
+    assert type(plain(Side.LEFT)) is str
+    assert plain([np.array([1, 2]), np.float64(0.5), (None, True, "a")]) == [[1, 2], 0.5, [None, True, "a"]]
+
+
+def test_an_interval_is_rounded_outwards_wherever_it_stands() -> None:
+    # The shortest decimal of the lower end is above it, that of the upper end below: neither may be what is read.
+    lower, upper = 0.3, 1.1
+    assert Fraction(repr(lower)) > Fraction(lower)
+    assert Fraction(repr(upper)) < Fraction(upper)
+    shown = Every((), {}, Interval(lower, upper)).to_dict()["within"]
+    assert Fraction(repr(shown["lower"])) <= Fraction(lower)
+    assert Fraction(repr(shown["upper"])) >= Fraction(upper)
+
+
+def test_every_name_of_a_result_is_there() -> None:
+    root = Path(dpverify.__file__).parent
+    for path in root.rglob("*.py"):
+        if "plain_as:" in path.read_text(encoding="utf-8"):
+            import_module(".".join(("dpverify", *path.relative_to(root).with_suffix("").parts)))
+    results = [(each, each.plain_as) for each in subclasses(Plain) if each.plain_as]
+    assert len(results) > 15
+    for each, names in results:
+        known = {*dir(each), *each.__dataclass_fields__}
+        for name in names.split():
+            first = (name.partition("=")[2] or name).split(".")[0]
+            assert first in known, (each, name)
+
+
+def subclasses(kind: type[Plain]) -> Iterator[type[Plain]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
 
 
 def test_rows_become_a_data_frame() -> None:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,10 @@ class AnytimeReport(AuditReport):
         Whether Ctrl-C ended it; the verdict is as valid as any other.
     """
 
+    plain_as: ClassVar[str] = f"{AuditReport.plain_as} evidence_rows interrupted"
+
     evidence_rows: tuple[Mapping[str, float], ...] = ()
     interrupted: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        rows = [dict(row) for row in self.evidence_rows]
-        return {**super().to_dict(), "evidence_rows": rows, "interrupted": self.interrupted}
 
 
 class _Conformance:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+
+from dpverify.shown import Plain
 
 __all__ = ["ELSEWHERE", "Limits", "Look"]
 
@@ -35,7 +36,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Plain):
     """What a verdict rests on, and what it says nothing about.
 
     Parameters
@@ -48,7 +49,3 @@ class Limits:
 
     tested: Sequence[Look] = field(default=())
     not_tested: Sequence[str] = field(default=())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"tested": [asdict(look) for look in self.tested], "not_tested": list(self.not_tested)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpverify.audit.limits import Limits
 from dpverify.shown import Drawn
@@ -48,6 +48,7 @@ class AuditReport(Drawn):
     table_by: ClassVar[str] = "dpverify.report.audits:audit_table"
     figure_by: ClassVar[str] = "dpverify.report.audits:audit_evidence"
     rows_by: ClassVar[str] = "results"
+    plain_as: ClassVar[str] = "subject claim verdict statement level trials seed results loss_rows limits diagnosis"
 
     subject: str
     claim: Mapping[str, float] | None
@@ -102,19 +103,3 @@ class AuditReport(Drawn):
         power = "with certainty" if least >= 1.0 else f"with probability at least {math.floor(1000 * least) / 1000:g}"
         faults = list(dict.fromkeys(result.fault for result in self.results if result.fault))
         return f"Consistent: nothing was found. What would have been found, {power}: {'; '.join(faults)}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "subject": self.subject,
-            "claim": None if self.claim is None else dict(self.claim),
-            "verdict": self.verdict.value,
-            "statement": self.statement,
-            "level": self.level,
-            "trials": self.trials,
-            "seed": self.seed,
-            "results": [result.to_dict() for result in self.results],
-            "loss_rows": [dict(row) for row in self.loss_rows],
-            "limits": self.limits.to_dict(),
-            "diagnosis": list(self.diagnosis),
-        }

@@ -10,7 +10,6 @@ import typer
 
 from dpverify.cli.formats import wanted
 from dpverify.cli.options import choice, exact, integer
-from dpverify.digits import json_plain
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -100,11 +99,11 @@ def print_result(result: Shown | dict[str, Any], table: RenderableType | None = 
         The result's own by default; plain values have none, and nothing is printed but in a format. A str is printed as
         it is.
     """
-    from dpverify.shown import Shown, named
+    from dpverify.shown import Shown, named, plain
 
     form = wanted()
     if form is not None:
-        typer.echo(form.text(json_plain(result.to_dict() if isinstance(result, Shown) else result)))
+        typer.echo(form.text(plain(result)))
     elif isinstance(table, str):
         typer.echo(table)
     elif table is not None:
@@ -171,9 +170,9 @@ def write_rows(table: Path | None, result: Shown) -> bool:
     if table is None:
         return True
     from dpverify.report import files
-    from dpverify.shown import records
+    from dpverify.shown import plain, records
 
-    text = files.csv_text(records(json_plain(result.to_dict()), result.rows_by))
+    text = files.csv_text(records(plain(result), result.rows_by))
     try:
         files.write_text(text, table)
     except OSError as error:

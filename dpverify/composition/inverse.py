@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_slack, compose, named
 from dpverify.digits import unrounded
@@ -18,6 +17,7 @@ from dpverify.formulas.contexts import arb_context, lower_float, nudged, upper_f
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, exact_number
 from dpverify.privacy_loss.losses import two_valued
 from dpverify.search import largest_float
+from dpverify.shown import Plain
 from protocols.validation import check_integer
 
 __all__ = ["PerInstanceBudget", "per_instance_budget"]
@@ -82,7 +82,7 @@ _INVERSIONS = {
 
 
 @dataclass(frozen=True)
-class PerInstanceBudget:
+class PerInstanceBudget(Plain):
     """What one mechanism may spend so that the composition of all stays within a budget.
 
     Parameters
@@ -117,18 +117,6 @@ class PerInstanceBudget:
             sparsity=self.sparsity,
             delta_slack=self.delta_slack,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "epsilon0": self.epsilon0,
-            "delta0": self.delta0,
-            "delta_slack": self.delta_slack,
-            "composition": self.composition.value,
-            "instances": self.instances,
-            "sparsity": self.sparsity,
-            "budget": self.budget.to_dict(),
-        }
 
 
 def per_instance_budget(

@@ -13,7 +13,7 @@ from dpverify.papers.theorem import Theorem
 from dpverify.planning.crowds import Crowd
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import Comparison
-from dpverify.shown import Drawn, named
+from dpverify.shown import Drawn, Plain, named
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +22,7 @@ __all__ = ["Curve", "Curves", "Dossier", "Evidence"]
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Plain):
     """One line of a plot.
 
     Parameters
@@ -42,14 +42,9 @@ class Curve:
     y: tuple[Interval | None, ...]
     steps: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        found = [None if end is None else end.to_dict() for end in self.y]
-        return {"label": self.label, "x": list(self.x), "y": found, "steps": self.steps}
-
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(Plain):
     """What one plot shows.
 
     Parameters
@@ -63,13 +58,9 @@ class Curves:
     lines: tuple[Curve, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"lines": [line.to_dict() for line in self.lines], "notes": list(self.notes)}
-
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Plain):
     """An audit, and what it was of.
 
     Parameters
@@ -82,10 +73,6 @@ class Evidence:
 
     about: str
     report: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"about": self.about, "report": dict(self.report)}
 
 
 @dataclass(frozen=True)
@@ -124,6 +111,10 @@ class Dossier(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
     figure_by: ClassVar[str] = "dpverify.report.dossiers:dossier_errors"
+    plain_as: ClassVar[str] = (
+        "title recommended=_recommended reason plans joint profile losses tail by_users "
+        "by_epsilon crowd audit theorems=_verdicts left_out"
+    )
 
     title: str
     plans: Comparison
@@ -152,22 +143,13 @@ class Dossier(Drawn):
         rows = () if self.joint is None else self.joint.plans
         return next((row for row in rows if row.bitsum == self.chosen.bitsum), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        parts: dict[str, Any] = {
-            name: None if (part := getattr(self, name)) is None else part.to_dict()
-            for name in ("plans", "joint", "profile", "losses", "tail", "by_users", "by_epsilon", "crowd", "audit")
-        }
-        chosen = {"bitsum": self.chosen.bitsum, "method": self.chosen.method}
-        theorems = [{"name": theorem.name, "verdict": theorem.verdict.value} for theorem in self.theorems]
-        return {
-            "title": self.title,
-            "recommended": chosen,
-            "reason": self.reason,
-            **parts,
-            "theorems": theorems,
-            "left_out": dict(self.left_out),
-        }
+    @property
+    def _recommended(self) -> dict[str, str]:
+        return {"bitsum": self.chosen.bitsum, "method": self.chosen.method}
+
+    @property
+    def _verdicts(self) -> list[dict[str, str]]:
+        return [{"name": theorem.name, "verdict": theorem.verdict} for theorem in self.theorems]
 
     def to_html(self) -> str:
         """Return the report: one page that needs nothing else.

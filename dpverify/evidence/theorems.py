@@ -9,12 +9,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from dpverify import papers
 from dpverify.papers.figures import Figure, recorded
 from dpverify.papers.statements import number_elsewhere
 from dpverify.papers.theorem import Evidence, Theorem
+from dpverify.shown import Plain
 
 __all__ = ["Checked", "check", "find", "rerun", "theorems"]
 
@@ -107,7 +108,7 @@ def find(name: str) -> tuple[Theorem, ...]:
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Plain):
     """One computation that was run again.
 
     Parameters
@@ -124,24 +125,25 @@ class Checked:
         How long it took.
     """
 
+    plain_as: ClassVar[str] = (
+        "check=evidence.check method=evidence.method shows=evidence.shows theorems figures "
+        "agrees trouble seconds=_hundredths"
+    )
+
     evidence: Evidence
     theorems: tuple[str, ...]
     figures: dict[str, Figure]
     trouble: str
     seconds: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "check": self.evidence.check,
-            "method": self.evidence.method.value,
-            "shows": self.evidence.shows,
-            "theorems": list(self.theorems),
-            "figures": self.figures,
-            "agrees": not self.trouble,
-            "trouble": self.trouble,
-            "seconds": round(self.seconds, 2),
-        }
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing contradicts an entry."""
+        return not self.trouble
+
+    @property
+    def _hundredths(self) -> float:
+        return round(self.seconds, 2)
 
 
 def check(

@@ -38,24 +38,20 @@ class Decoded(Drawn):
     table_by: ClassVar[str] = "dpverify.report.learning:decoded_table"
     figure_by: ClassVar[str] = "dpverify.report.learning:decoded_scores"
     rows_by: ClassVar[str] = "words"
+    plain_as: ClassVar[str] = "score vocabulary guarantee=classifier.guarantee_ words=_rows"
 
     classifier: PrivateDensityClassifier = field(repr=False)
     score: Score
     vocabulary: int
     words: Mapping[object, Sequence[Word]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "score": self.score,
-            "vocabulary": self.vocabulary,
-            "guarantee": self.classifier.guarantee_.to_dict(),
-            "words": [
-                {"class": label, "rank": rank, "word": word.word, "score": word.score, "position": word.position}
-                for label, found in self.words.items()
-                for rank, word in enumerate(found, start=1)
-            ],
-        }
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"class": label, "rank": rank, "word": word.word, "score": word.score, "position": word.position}
+            for label, found in self.words.items()
+            for rank, word in enumerate(found, start=1)
+        ]
 
 
 def _text(word: str) -> str:

@@ -43,6 +43,12 @@ class Learned(Drawn):
     table_by: ClassVar[str] = "dpverify.report.learning:learned_table"
     figure_by: ClassVar[str] = "dpverify.report.learning:learned_noise"
     rows_by: ClassVar[str] = "classes"
+    plain_as: ClassVar[str] = (
+        "users dimension=classifier.n_features_in_ kernel=classifier.kernel "
+        "bandwidth=classifier.bandwidth_ bits=classifier.protocol_.features_.coordinates "
+        "bitsum=classifier.bitsum guarantee=classifier.guarantee_ classes=_classes "
+        "empty_classes=classifier.empty_classes_ tested accuracy accuracy_interval"
+    )
 
     classifier: PrivateDensityClassifier = field(repr=False)
     users: int
@@ -62,28 +68,12 @@ class Learned(Drawn):
         lower, upper = clopper_pearson(self.right, self.tested, 1.0 - _CONFIDENCE)
         return Interval(float(lower), float(upper))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        made, interval = self.classifier, self.accuracy_interval
-        return {
-            "users": self.users,
-            "dimension": made.n_features_in_,
-            "kernel": made.kernel,
-            "bandwidth": made.bandwidth_,
-            "bits": made.protocol_.features_.coordinates,
-            "bitsum": made.bitsum,
-            "guarantee": made.guarantee_.to_dict(),
-            "classes": [
-                {"label": label, "reported_users": users, "noise": noise}
-                for label, users, noise in zip(
-                    made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist(), strict=True
-                )
-            ],
-            "empty_classes": made.empty_classes_.tolist(),
-            "tested": self.tested,
-            "accuracy": self.accuracy,
-            "accuracy_interval": None if interval is None else interval.to_dict(),
-        }
+    @property
+    def _classes(self) -> list[dict[str, Any]]:
+        made = self.classifier
+        columns = (made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist())
+        names = ("label", "reported_users", "noise")
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def learn(

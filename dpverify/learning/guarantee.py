@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from dpverify.claims.classifier import Change, classifier_guarantee
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Adjacency, Budget, Guarantee, Side, ThreatModel
+from dpverify.shown import Plain
 
 __all__ = ["LearnedGuarantee", "PrivacyWarning", "guarantee_of", "promised_by"]
 
@@ -18,7 +18,7 @@ class PrivacyWarning(UserWarning):
 
 
 @dataclass(frozen=True, repr=False)
-class LearnedGuarantee:
+class LearnedGuarantee(Plain):
     """What is guaranteed to a user whose point is replaced, and to one whose label is replaced, too.
 
     The number of users is public, and so is who takes part; what is guaranteed covers all that users send.
@@ -51,14 +51,6 @@ class LearnedGuarantee:
     def delta(self) -> float:
         """That of `whole`."""
         return self.whole.delta
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "point": self.point.to_dict(),
-            "point_and_label": None if self.point_and_label is None else self.point_and_label.to_dict(),
-            "notes": list(self.notes),
-        }
 
     def __str__(self) -> str:
         both = self.point_and_label

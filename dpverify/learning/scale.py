@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.shown import Plain
 from protocols.lsq.base import check_length
 from protocols.validation import check_choice, check_real, check_vectors
 
@@ -36,7 +37,7 @@ _OF_A_DISTANCE = 0.42
 
 
 @dataclass(frozen=True)
-class PublicScale:
+class PublicScale(Plain):
     """A public map into the unit ball.
 
     Parameters
@@ -117,10 +118,6 @@ class PublicScale:
             raise ValueError(f"public_scale has {len(low)} bounds, but must have one, or the {dimension} of X.")
         half, middle = high / 2.0 - low / 2.0, high / 2.0 + low / 2.0
         return np.asarray((np.clip(points, low, high) - middle) / (half * math.sqrt(dimension)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"kind": self.kind, "radius": self.radius, "low": list(self.low), "high": list(self.high)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PublicScale:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from dpverify.formulas import Hypothesis
 from dpverify.papers.figures import filled, recorded
 from dpverify.papers.walkthroughs import walkthroughs_of
+from dpverify.shown import Plain
 
 __all__ = ["READING", "RULE", "Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
 
@@ -93,7 +94,7 @@ EXACT = PROVING | {Method.ENUMERATION, Method.ACCOUNTING}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Plain):
     """One computation, or one written proof, that backs a verdict.
 
     Parameters
@@ -120,13 +121,9 @@ class Evidence:
         """Whether there is something to run."""
         return self.method is not Method.PROOF
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"method": self.method.value, "check": self.check, "shows": self.shows, "quick": self.quick}
-
 
 @dataclass(frozen=True)
-class Theorem:
+class Theorem(Plain):
     """One claim of a source, and what was found about it.
 
     Parameters
@@ -157,6 +154,10 @@ class Theorem:
     repair : str
         What to write, or do, instead; a template too.
     """
+
+    plain_as: ClassVar[str] = (
+        "name source kind statement hypotheses=_stated verdict finding repair concern checked_by links"
+    )
 
     name: str
     source: str
@@ -190,6 +191,10 @@ class Theorem:
         """The item of the source."""
         return self.source.partition(", ")[2]
 
+    @property
+    def _stated(self) -> list[str]:
+        return [hypothesis.statement for hypothesis in self.hypotheses]
+
     def figures(self) -> dict[str, Any]:
         """Return the figures that the checks had when they were last recorded, by name."""
         return {name: value for each in self.checked_by if each.runs for name, value in recorded(each.check).items()}
@@ -221,22 +226,6 @@ class Theorem:
         if self.verdict is Verdict.FAILS and "proof" in self.item:
             return "A step of a proof that is false is called so."
         return "" if methods & EXACT else "Samples alone back no verdict."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, hypotheses by their statement."""
-        return {
-            "name": self.name,
-            "source": self.source,
-            "kind": self.kind.value,
-            "statement": self.statement,
-            "hypotheses": [hypothesis.statement for hypothesis in self.hypotheses],
-            "verdict": self.verdict.value,
-            "finding": self.finding,
-            "repair": self.repair,
-            "concern": self.concern.value,
-            "checked_by": [each.to_dict() for each in self.checked_by],
-            "links": list(self.links),
-        }
 
     def failed_hypotheses(self, **parameters: Any) -> tuple[Hypothesis, ...]:
         """Return the hypotheses that do not hold at these parameters.

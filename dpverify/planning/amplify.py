@@ -81,6 +81,10 @@ class Amplified(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_curve"
+    plain_as: ClassVar[str] = (
+        "randomizer parameters users rounds delta=_typed epsilon shuffle_index=index published "
+        "covered adjacency threat_model"
+    )
 
     randomizer: str
     parameters: dict[str, float]
@@ -92,26 +96,17 @@ class Amplified(Drawn):
     published: dict[str, float | str]
     curve: PrivacyCurve = field(repr=False, compare=False)
 
+    adjacency: ClassVar[str] = "replace-one"
+    threat_model: ClassVar[str] = "communication"
+
     @property
     def covered(self) -> str:
         """For what the upper end holds."""
         return _COVERED[self.randomizer]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, without the curve."""
-        return {
-            "randomizer": self.randomizer,
-            "parameters": dict(self.parameters),
-            "users": self.users,
-            "rounds": self.rounds,
-            "delta": float(typed(self.delta)),
-            "epsilon": self.epsilon.to_dict(),
-            "shuffle_index": self.index.to_dict(),
-            "published": dict(self.published),
-            "covered": self.covered,
-            "adjacency": "replace-one",
-            "threat_model": "communication",
-        }
+    @property
+    def _typed(self) -> float:
+        return float(typed(self.delta))
 
 
 def _needed(name: str, value: Any, randomizer: str) -> Any:

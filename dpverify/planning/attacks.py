@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from dpverify.claims.attacks.caps import Cap, least_cap
 from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.planning.kernels.density import DensityRow
+from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.lsq import LinearMap
 
@@ -23,7 +23,7 @@ CAP_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Plain):
     """How far some users can move one estimated sum of bits.
 
     Parameters
@@ -43,15 +43,6 @@ class Attack:
     cap: Cap | None
     capped: Manipulation
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "freely": self.freely.to_dict(),
-            "cap": None if self.cap is None else dataclasses.asdict(self.cap),
-            "capped": self.capped.to_dict(),
-            "note": self.note,
-        }
 
 
 def attack(protocol: BitsumProtocol, malicious: int, budget: Budget, instances: int) -> Attack:

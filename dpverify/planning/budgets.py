@@ -96,17 +96,6 @@ class BudgetSplit(Drawn):
     users: int | None
     rows: tuple[Share, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{"budget", "instances", "sparsity", "bitsum", "users", "rows"}`; a row may have the key "error"."""
-        return {
-            "budget": self.budget.to_dict(),
-            "instances": self.instances,
-            "sparsity": self.sparsity,
-            "bitsum": self.bitsum,
-            "users": self.users,
-            "rows": [row.to_dict() for row in self.rows],
-        }
-
 
 def split_budget(
     budget: BudgetLike,

@@ -16,7 +16,7 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, Inf
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.search import smallest_at_level
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.means import LocalMean
@@ -33,7 +33,7 @@ _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class MeanPlan:
+class MeanPlan(Plain):
     """One estimator of the mean of values in [0, 1] that meets a budget.
 
     Parameters
@@ -56,6 +56,8 @@ class MeanPlan:
         What the whole gives.
     """
 
+    plain_as: ClassVar[str] = "mechanism parameters rmse statement published exact guarantee"
+
     mechanism: str
     protocol: Any = field(repr=False)
     parameters: dict[str, Any]
@@ -64,18 +66,6 @@ class MeanPlan:
     published: float | None
     exact: float
     guarantee: Guarantee
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, but `protocol`, as plain JSON values."""
-        return {
-            "mechanism": self.mechanism,
-            "parameters": dict(self.parameters),
-            "rmse": self.rmse,
-            "statement": self.statement,
-            "published": self.published,
-            "exact": self.exact,
-            "guarantee": self.guarantee.to_dict(),
-        }
 
 
 @dataclass(frozen=True)
@@ -98,6 +88,7 @@ class MeanPlans(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.means:means_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.means:means_bars"
+    plain_as: ClassVar[str] = "budget users instances least_local_rmse rows=_rows"
 
     budget: Budget
     users: int
@@ -106,17 +97,9 @@ class MeanPlans(Drawn):
     failures: dict[str, str]
     least_local_rmse: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, failures as rows with an error."""
-        rows: list[dict[str, Any]] = [each.to_dict() for each in self.plans]
-        rows += [{"mechanism": name, "error": reason} for name, reason in self.failures.items()]
-        return {
-            "budget": self.budget.to_dict(),
-            "users": self.users,
-            "instances": self.instances,
-            "least_local_rmse": self.least_local_rmse,
-            "rows": rows,
-        }
+    @property
+    def _rows(self) -> list[Any]:
+        return [*self.plans, *({"mechanism": name, "error": reason} for name, reason in self.failures.items())]
 
 
 def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPlans:

@@ -75,6 +75,10 @@ class PlanRow(Drawn):
     table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"
     figure_by: ClassVar[str] = "dpverify.report.plots:plan_profile"
     measure: ClassVar[str] = "bitsum_rmse"
+    plain_as: ClassVar[str] = (
+        "bitsum method composition epsilon0 delta0 parameters bitsum_rmse messages_per_user "
+        "bits_per_user guarantee change notes honest"
+    )
 
     bitsum: str
     method: str
@@ -90,24 +94,6 @@ class PlanRow(Drawn):
     change: Change
     notes: tuple[str, ...] = ()
     honest: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, but `protocol`, as plain JSON values."""
-        return {
-            "bitsum": self.bitsum,
-            "method": self.method,
-            "composition": self.composition,
-            "epsilon0": self.epsilon0,
-            "delta0": self.delta0,
-            "parameters": dict(self.parameters),
-            "bitsum_rmse": self.bitsum_rmse,
-            "messages_per_user": self.messages_per_user,
-            "bits_per_user": self.bits_per_user,
-            "guarantee": self.guarantee.to_dict(),
-            "change": self.change.to_dict(),
-            "notes": list(self.notes),
-            "honest": self.honest,
-        }
 
 
 def _published(

@@ -15,14 +15,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpverify.claims.rappor.decoder import deviation, least_holders
 from dpverify.claims.rappor.response import PermanentClaims, RapporClaims
 from dpverify.formulas.contexts import FLOATS, nudged
 from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import Interval, Number, ThreatModel, exact_number
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.rappor.response import PermanentResponse, Rappor
 from protocols.validation import check_integer
 
@@ -35,7 +35,7 @@ _BITS_PER_CANDIDATE = 8
 
 
 @dataclass(frozen=True)
-class RapporRow:
+class RapporRow(Plain):
     """Parameters that keep both epsilons, for one number of hash functions.
 
     Parameters
@@ -50,6 +50,8 @@ class RapporRow:
         About how many users must hold a string to have it named with probability 1/2, at level 0.05.
     """
 
+    plain_as: ClassVar[str] = "parameters=protocol epsilon_one epsilon_limit deviation least_holders"
+
     protocol: Rappor
     epsilon_one: Interval
     epsilon_limit: Interval
@@ -59,16 +61,6 @@ class RapporRow:
     def after(self, reports: int) -> Interval:
         """Return the exact largest loss of so many reports on one value."""
         return RapporClaims().pure_epsilon(dataclasses.replace(self.protocol, reports=reports), ThreatModel.LOCAL)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "parameters": dataclasses.asdict(self.protocol),
-            "epsilon_one": self.epsilon_one.to_dict(),
-            "epsilon_limit": self.epsilon_limit.to_dict(),
-            "deviation": self.deviation,
-            "least_holders": self.least_holders,
-        }
 
 
 @dataclass(frozen=True)
@@ -98,16 +90,6 @@ class RapporPlan(Drawn):
     def best(self) -> RapporRow:
         """The row of least error."""
         return min(self.rows, key=lambda row: row.deviation)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "epsilon_one": float(self.epsilon_one),
-            "epsilon_limit": float(self.epsilon_limit),
-            "users": self.users,
-            "candidates": self.candidates,
-            "rows": [row.to_dict() for row in self.rows],
-        }
 
 
 def plan_rappor(

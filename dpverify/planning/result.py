@@ -51,6 +51,7 @@ class AccountResult(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.tables:account_table"
     figure_by: ClassVar[str] = "dpverify.report.plots:account_profile"
+    plain_as: ClassVar[str] = "protocol=name users honest instances change parameters epsilon delta guarantee notes"
 
     name: str
     protocol: Any = field(repr=False)
@@ -73,21 +74,6 @@ class AccountResult(Drawn):
     def instances(self) -> int:
         """How many instances the same user takes part in."""
         return self.change.instances
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, but `protocol`, as plain JSON values."""
-        return {
-            "protocol": self.name,
-            "users": self.users,
-            "honest": self.honest,
-            "instances": self.instances,
-            "change": self.change.to_dict(),
-            "parameters": dict(self.parameters),
-            "epsilon": self.epsilon.to_dict(),
-            "delta": self.delta.to_dict(),
-            "guarantee": self.guarantee.to_dict(),
-            "notes": list(self.notes),
-        }
 
     def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
         """Return epsilon at other deltas, enclosed: the privacy profile of the same composition.

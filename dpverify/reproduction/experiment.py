@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import dpverify.reproduction as package
-from dpverify.digits import json_plain
 from dpverify.reproduction.embeddings import Embeddings
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 
 __all__ = ["Experiment", "Finding", "Panel", "Reproduction", "Setting", "experiments", "find_experiments"]
 
@@ -47,7 +46,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Plain):
     """A sentence of the source on its experiment, and whether it is so here.
 
     Parameters
@@ -67,10 +66,6 @@ class Finding:
     def __str__(self) -> str:
         said = {True: "Holds here", False: "Does not hold here", None: "Cannot be told here"}[self.holds]
         return f"{said}: {self.statement} ({self.evidence})."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"statement": self.statement, "holds": self.holds, "evidence": self.evidence}
 
 
 @dataclass(frozen=True)
@@ -123,6 +118,7 @@ class Reproduction(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.papers.reproductions:reproduction_table"
     figure_by: ClassVar[str] = "dpverify.report.papers.reproductions:reproduction_panel"
+    plain_as: ClassVar[str] = "experiment=name source what data rows findings notes"
 
     name: str
     source: str
@@ -132,21 +128,6 @@ class Reproduction(Drawn):
     findings: tuple[Finding, ...]
     panels: tuple[Panel, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the panels as plain JSON values."""
-        found: dict[str, Any] = json_plain(
-            {
-                "experiment": self.name,
-                "source": self.source,
-                "what": self.what,
-                "data": self.data,
-                "rows": [dict(row) for row in self.rows],
-                "findings": [finding.to_dict() for finding in self.findings],
-                "notes": list(self.notes),
-            }
-        )
-        return found
 
 
 @dataclass(frozen=True)

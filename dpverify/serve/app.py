@@ -21,12 +21,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dpverify.digits import json_plain
 from dpverify.serve.ahead import Move, ahead, opening
 from dpverify.serve.desk import Desk, workers
 from dpverify.serve.lines import python_lines, shell_lines
 from dpverify.serve.pieces import Piece, pieces, streamed
 from dpverify.serve.state import BadState, State, controls
+from dpverify.shown import plain
 
 __all__ = ["HOST", "Guard", "application", "listening", "run"]
 
@@ -185,7 +185,7 @@ class _Planner:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(json_plain(value), allow_nan=False).encode() + b"\n"
+    return json.dumps(plain(value), allow_nan=False).encode() + b"\n"
 
 
 def _file(path: Path, media_type: str) -> Callable[[Request], Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from dpverify.digits import json_plain, rounded_up
+from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget, CapacityError, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.answers import within_limits
@@ -14,6 +14,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.result import HonestView
 from dpverify.planning.sweeps.setting import FailedPlan, Setting
 from dpverify.serve.state import State
+from dpverify.shown import plain
 
 __all__ = [
     "DELTAS",
@@ -164,5 +165,5 @@ def shown(row: PlanRow) -> dict[str, Any]:
     """Return a plan as plain JSON values, and whether its budget is proved to be met."""
     proved = row.guarantee.side is Side.UPPER_BOUND
     text = rounded_up(row.guarantee.epsilon, 6)
-    plain: dict[str, Any] = json_plain({**row.to_dict(), "proved": proved, "text": text})
-    return plain
+    found: dict[str, Any] = plain({**row.to_dict(), "proved": proved, "text": text})
+    return found

@@ -64,6 +64,7 @@ class Spent(Drawn):
     table_by: ClassVar[str] = "dpverify.report.plans.spending:spent_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.spending:spent_bars"
     rows_by: ClassVar[str] = "days"
+    plain_as: ClassVar[str] = "budget epsilon runs at_most threat_model days=_rows head"
 
     budget: Budget
     epsilon: Interval
@@ -78,17 +79,9 @@ class Spent(Drawn):
         """How many runs there were."""
         return sum(day.instances for _, day in self.days)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "budget": self.budget.to_dict(),
-            "epsilon": self.epsilon.to_dict(),
-            "runs": self.runs,
-            "at_most": self.at_most,
-            "threat_model": None if self.threat_model is None else self.threat_model.value,
-            "days": [{"label": label, **_runs_of(day), **record_of(day.protocol)} for label, day in self.days],
-            "head": self.head,
-        }
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"label": label, **_runs_of(day), **record_of(day.protocol)} for label, day in self.days]
 
 
 class PrivacyLedger:

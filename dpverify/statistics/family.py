@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.shown import Plain
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["AuditResult", "Verdict", "decide", "holm", "overall"]
@@ -28,7 +29,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(Plain):
     """One test of one claim.
 
     Parameters
@@ -59,6 +60,8 @@ class AuditResult:
         More figures, as plain JSON values.
     """
 
+    plain_as: ClassVar[str] = "check verdict p_value trials method evidence fault power details"
+
     check: str
     p_value: float
     trials: int
@@ -79,20 +82,6 @@ class AuditResult:
         check_integer("trials", self.trials, low=0)
         if self.power is not None:
             check_probability("power", self.power)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "check": self.check,
-            "verdict": self.verdict.value,
-            "p_value": self.p_value,
-            "trials": self.trials,
-            "method": self.method,
-            "evidence": self.evidence,
-            "fault": self.fault,
-            "power": self.power,
-            "details": dict(self.details),
-        }
 
 
 def holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:

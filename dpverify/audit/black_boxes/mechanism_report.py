@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 from dpverify.audit.outcome import AuditReport
 from dpverify.digits import rounded_down, rounded_up
@@ -41,6 +41,11 @@ class MechanismReport(AuditReport):
         Of the pair of inputs that shows most: see `dpverify.statistics.bounds.tradeoff_band.TradeoffBand.rows`.
     """
 
+    plain_as: ClassVar[str] = (
+        f"{AuditReport.plain_as} delta epsilon_lower epsilon_upper_of_events_tried=epsilon_upper "
+        "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower confidence tradeoff"
+    )
+
     delta: float = 0.0
     epsilon_lower: float = 0.0
     epsilon_upper: float = math.inf
@@ -72,18 +77,3 @@ class MechanismReport(AuditReport):
             return f"Undecided: nothing is claimed; {figures}.{others}"
         # Few trials may exclude the fault on the events that count, and pass nothing: see `decisive`.
         return f"Undecided: {figures}, which is too little for a pass, with {self.trials:,} trials.{others}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; an epsilon for which there is no finite bound is the word `inf`."""
-        return {
-            **super().to_dict(),
-            "delta": self.delta,
-            "epsilon_lower": self.epsilon_lower,
-            "epsilon_upper_of_events_tried": "inf" if math.isinf(self.epsilon_upper) else self.epsilon_upper,
-            "delta_upper_of_events_tried": self.delta_upper,
-            "least_mass": self.least_mass,
-            "mu_lower": self.mu_lower,
-            "renyi_lower": {f"{order:g}": value for order, value in self.renyi_lower.items()},
-            "confidence": self.confidence,
-            "tradeoff": [dict(row) for row in self.tradeoff],
-        }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,6 +87,8 @@ class DensityReport(AuditReport):
         The bound of wagner2025, Theorem 3.2, on the RMSE at any query of the family's domain.
     """
 
+    plain_as: ClassVar[str] = f"{AuditReport.plain_as} rows worst"
+
     rows: tuple[Mapping[str, float], ...] = ()
     published: float = math.inf
 
@@ -95,10 +97,6 @@ class DensityReport(AuditReport):
         """The measured supRMSE over the queries and its band, next to the exact one and the published bound."""
         largest = {name: max(row[name] for row in self.rows) for name in ("rmse", "rmse_lower", "rmse_upper")}
         return {**largest, "rmse_exact": max(row["rmse_exact"] for row in self.rows), "rmse_published": self.published}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {**super().to_dict(), "rows": [dict(row) for row in self.rows], "worst": dict(self.worst)}
 
 
 def density_claim(

@@ -10,14 +10,13 @@ shuffler can refuse others. Where the noise has any number of messages, so has a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.attacks.caps import MOST
 from dpverify.claims.registry import claims_of
-from dpverify.digits import json_plain
+from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
@@ -28,7 +27,7 @@ __all__ = ["Manipulation", "density_manipulation", "manipulation"]
 
 
 @dataclass(frozen=True)
-class Manipulation:
+class Manipulation(Plain):
     """What some users can add to an estimate, compared with staying away; up to rounding both ends are attained.
 
     Parameters
@@ -43,10 +42,6 @@ class Manipulation:
     malicious: int
     lower: float
     upper: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, an infinity as a string."""
-        return {"malicious": self.malicious, "lower": json_plain(self.lower), "upper": json_plain(self.upper)}
 
 
 def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Manipulation:

@@ -308,6 +308,9 @@ class ScheduleResult(AccountResult):
     table_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_table"
     rows_by: ClassVar[str] = "days"
     figure_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_figure"
+    plain_as: ClassVar[str] = (
+        "days=_days runs=schedule.runs at_most=schedule.at_most instances change epsilon delta guarantee notes"
+    )
 
     schedule: Schedule = field(kw_only=True, repr=False, compare=False)
 
@@ -316,12 +319,9 @@ class ScheduleResult(AccountResult):
         """Nothing: each day has its own."""
         return None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, each protocol by name and parameters."""
-        shown = super().to_dict()
-        for name in ("protocol", "users", "honest", "parameters"):
-            del shown[name]
-        days = [
+    @property
+    def _days(self) -> list[dict[str, Any]]:
+        return [
             {
                 "protocol": claims.name,
                 "users": getattr(day.protocol, "users", None),
@@ -332,7 +332,6 @@ class ScheduleResult(AccountResult):
             for day in self.schedule.days
             for claims in [mechanism_claims_of(day.protocol)]
         ]
-        return {"days": days, "runs": self.schedule.runs, "at_most": self.schedule.at_most, **shown}
 
     def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
         """Return epsilon at other deltas, enclosed."""
