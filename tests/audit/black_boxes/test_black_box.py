@@ -15,7 +15,6 @@ from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import neighbouring_inputs
 from dpverify.audit.running.target import Target, TargetError
-from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget
 from dpverify.statistics.family import Verdict
 
@@ -146,7 +145,7 @@ def test_numbers_are_rounded_wherever_they_are_in_an_output(made: Any) -> None:
     def leaky(bit: int, rng: np.random.Generator, runs: int) -> list[Any]:
         return [made(float(x)) for x in np.rint(laplace(bit, rng, runs)) + 1e-3 * bit]
 
-    assert audited(noisy, resolution=1e-6).verdict is not Verdict.VIOLATES
+    assert audited(noisy, trials=4_000, resolution=1e-6).verdict is not Verdict.VIOLATES
     assert audited(noisy, trials=4_000).verdict is Verdict.VIOLATES
     assert audited(leaky, trials=4_000, resolution=1e-6).verdict is Verdict.VIOLATES
 
@@ -192,64 +191,6 @@ def test_calls_that_depend_on_each_other_are_found() -> None:
     assert report.violations[0].check.startswith("dependence of runs")
 
 
-@pytest.mark.parametrize("claim", [1.0, 1.1, 1.5, 3.0])
-@pytest.mark.parametrize("right", [geometric, labels, laplace], ids=lambda right: right.__name__)
-def test_more_slack_makes_no_pass_harder(right: Outputs, claim: float) -> None:
-    # At the boundary it needs more draws than with slack.
-    report = audited(right, (claim, 0), trials=60_000, resolution=1e-6)
-    assert report.verdict is Verdict.CONSISTENT
-    assert 0.9 < report.epsilon_lower <= 1.0 <= report.epsilon_upper < 1.1
-    assert f"no event tried shows more than epsilon {rounded_up(report.epsilon_upper, 4)} at" in report.statement
-    assert f"or delta {rounded_up(report.delta_upper, 3)} at epsilon {claim:g}; some shows" in report.statement
-    assert "or not tried, may show more" in report.statement
-
-
-def gaussian(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
-    return bit + rng.normal(0, 1, runs)
-
-
-@pytest.mark.parametrize(
-    ("right", "delta", "truth"),
-    # delta(1) of the Gaussian with mu = 1: Phi(-1/2) - e Phi(-3/2).
-    [(geometric, 0.0, 1.0), (labels, 0.0, 1.0), (laplace, 0.0, 1.0), (gaussian, 0.12693673750664, 1.0)],
-)
-def test_epsilon_is_bounded_within_a_tenth_at_100_000_draws(right: Outputs, delta: float, truth: float) -> None:
-    report = audited(right, None, trials=100_000, delta=delta, resolution=1e-6)
-    # With delta > 0 all events that are tried count, however hard they are to tell.
-    assert 0.9 * truth <= report.epsilon_lower <= truth <= report.epsilon_upper <= (1.1 if delta == 0 else 1.2) * truth
-    assert report.verdict is Verdict.UNDECIDED
-    assert report.statement.startswith("Undecided: nothing is claimed; no event tried shows more than epsilon")
-    if right is gaussian:
-        assert 0.9 < report.mu_lower <= 1.0
-        assert all(0.3 * order < value <= 0.5 * order for order, value in report.renyi_lower.items() if order < 3)
-
-
-def test_the_band_lies_around_the_tradeoff_of_a_gaussian() -> None:
-    from scipy.stats import norm
-
-    report = audited(gaussian, None, trials=40_000, resolution=1e-6, delta=0.1)
-    assert len(report.tradeoff) > 10
-    for row in report.tradeoff:
-        # No test of the two has both errors below the curve: the upper ends are errors that are attained.
-        at = norm.cdf(norm.isf(row["false_positive_upper"]) - 1.0)
-        assert row["false_negative_upper"] >= at - 1e-9
-        assert row["false_positive_lower"] <= row["false_positive_upper"]
-        assert row["false_negative_lower"] <= row["false_negative_upper"]
-
-
-def test_constant_outputs_show_nothing() -> None:
-    report = audited(lambda bit, rng, runs: np.zeros(runs), (0.5, 0), trials=60_000)
-    assert report.verdict is Verdict.CONSISTENT
-    assert report.epsilon_lower == 0
-    assert "Every output on an input is the same" in report.diagnosis
-
-
-def test_too_few_trials_are_undecided_and_say_so() -> None:
-    report = audited(geometric, (1, 0), trials=300)
-    assert report.verdict is Verdict.UNDECIDED
-    assert "which is too little for a pass, with 300 trials. Events rarer than 0." in report.statement
-
-
 def test_reports_say_what_was_not_tested() -> None:
     report = audited(geometric, trials=5_000, resolution=0.5)
     missing = " ".join(report.limits.not_tested)
@@ -283,14 +224,6 @@ def test_two_samplers() -> None:
     assert report.verdict is Verdict.VIOLATES
     same = audit_mechanism((letter, letter), (1, 0), trials=20_000)
     assert same.verdict is Verdict.CONSISTENT
-
-
-def test_at_the_boundary_false_alarms_are_rare() -> None:
-    # 60 audits at level .05, exactly at the claim: more than 8 alarms have probability 2e-3.
-    alarms = sum(
-        audited(geometric, (1, 0), trials=600, seed=seed, level=0.05).verdict is Verdict.VIOLATES for seed in range(60)
-    )
-    assert alarms <= 8
 
 
 def test_what_cannot_be_read_is_refused() -> None:
@@ -328,14 +261,6 @@ def total(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[An
     return np.asarray(bits.sum() + rng.integers(0, 2, runs))
 
 
-def test_what_is_right_is_drawn_to_the_end() -> None:
-    report = audited(geometric, trials=60_000, anytime=True)
-    assert report.verdict is Verdict.CONSISTENT
-    assert report.trials == 60_000
-    with pytest.raises(ValueError, match="nothing to refute"):
-        audited(geometric, None, trials=100, anytime=True)
-
-
 @pytest.mark.parametrize(
     ("leak", "draws"),
     [
@@ -351,30 +276,3 @@ def test_a_leak_is_refuted_within_twice_the_draws_of_who_knows_it(leak: Any, dra
         audit_mechanism(Target(leak, batch=True), (1.1, 0), pair, trials=draws, seed=seed).verdict for seed in range(6)
     ]
     assert found.count(Verdict.VIOLATES) >= 5
-
-
-TARGET = 2.5746570186373376  # the standard deviation of Gaussian noise that attains (1, 1e-3)
-
-
-@pytest.mark.parametrize(
-    ("sigma", "claim", "trials", "seed"),
-    [
-        # A fifth and a third below the truth: its proof was above the claim where it passed, and it passed.
-        (TARGET, (0.8, "1e-3"), 100_000, 0),
-        (TARGET, (0.75, "1e-3"), 50_000, 1),
-        # Noise 1.41 times too small, whose delta at the claimed epsilon is 78 times the claim.
-        (3.7306 / 1.41, (1, "1e-5"), 50_000, 0),
-    ],
-)
-def test_what_is_not_excluded_at_a_delta_does_not_pass(sigma: float, claim: Any, trials: int, seed: int) -> None:
-    def noisy(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
-        return np.round(bit + rng.normal(0, sigma, runs), 4)
-
-    report = audited(noisy, claim, trials=trials, seed=seed)
-    assert report.verdict is not Verdict.CONSISTENT
-    assert (report.epsilon_lower > claim[0]) == (report.verdict is Verdict.VIOLATES)
-    assert report.epsilon_upper > 1.0
-    # What is excluded in the claim's own terms is true, and stated.
-    assert report.delta_upper > 1e-3
-    if report.verdict is Verdict.UNDECIDED:
-        assert f"delta {rounded_up(report.delta_upper, 3)} at epsilon {claim[0]:g}" in report.statement
