@@ -134,7 +134,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "front": lambda: dpverify.front(BUDGET, **FEW, bitsums=["poisson", "local-rr"], margins=[0.01]),
     "grid": lambda: dpverify.plan_grid([BUDGET, (2, "1e-4")], **FEW, bitsums=["poisson", "central-gaussian"]),
     "learned": learned,
-    "least": lambda: dpverify.least_epsilon("1e-4", rmse=30, **FEW, bitsums=["poisson", "local-rr"]),
+    "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),
     "rappor": lambda: dpverify.plan_rappor(1, 2, users=1000, hashes=[1]),

@@ -39,16 +39,10 @@ _OF_DENSITIES = (
 )
 
 
-Rmse = Annotated[
-    float, number("--rmse", within="(0, inf)", help="The root mean squared error of one bitsum in users, at most.")
-]
-RmseOrNone = Annotated[
-    float | None,
-    number(
-        "--rmse",
-        within="(0, inf)",
-        help="The root mean squared error of one bitsum in users, at most; with --kernel, of a density, up to 1.",
-    ),
+_ERROR = "The root mean squared error of one bitsum divided by n, at most, in {}"
+Error = Annotated[float, number("--error", within="(0, 1]", help=f"{_ERROR}.")]
+ErrorOrNone = Annotated[
+    float | None, number("--error", within="(0, 1]", help=f"{_ERROR}; with --kernel, of a density.")
 ]
 InstancesOrNone = Annotated[
     int | None,
@@ -107,9 +101,7 @@ def _featured(
     }  # fmt: skip
 
 
-def _is_density(
-    option: str, error: float | None, instances: int | None, changes: dict[str, Any], features: dict[str, Any]
-) -> bool:
+def _is_density(error: float | None, instances: int | None, changes: dict[str, Any], features: dict[str, Any]) -> bool:
     """Return whether a density estimator is asked for, once all options are found to fit."""
     kernel = features["kernel"]
     alone, asked = given(**features), given(instances=instances, **changes)
@@ -117,9 +109,9 @@ def _is_density(
     check_kernel(kernel, alone=alone, chosen=asked)
     if (error is not None) is (kernel is not None and alone["--margin"]):
         raise ValueError(
-            f"{option} must be given."
+            "--error must be given."
             if kernel is None
-            else f"exactly one of the options '{option}' and '--margin' must be given with --kernel."
+            else "exactly one of the options '--error' and '--margin' must be given with --kernel."
         )
     if alone["--confidence"] and not alone["--margin"]:
         raise ValueError("--confidence must be omitted without --margin, which it belongs to.")
@@ -133,14 +125,7 @@ def _users(
     write: Written,
     epsilon: Epsilon,
     delta: Delta,
-    error: Annotated[
-        float | None,
-        number(
-            within="(0, 1]",
-            help="The root mean squared error of one bitsum divided by n, at most, in {}: an error in users hardly "
-            "depends on how many there are. With --kernel, of a density.",
-        ),
-    ] = None,
+    error: ErrorOrNone = None,
     instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
 ) -> None:
@@ -150,7 +135,7 @@ def _users(
     one less in the fourth digit.
     """
     budget = (epsilon, delta)
-    if _is_density("--error", error, instances, changes, features):
+    if _is_density(error, instances, changes, features):
         from dpverify.planning.kernels.least_density import least_density_users
 
         _print_densities(least_density_users, budget, features, bitsum, write, error=error, honest=changes["honest"])
@@ -167,7 +152,7 @@ def _epsilon(
     write: Written,
     delta: Delta,
     users: Users,
-    rmse: RmseOrNone = None,
+    error: ErrorOrNone = None,
     instances: InstancesOrNone = None,
     bitsum: Bitsum = None,
 ) -> None:
@@ -175,17 +160,15 @@ def _epsilon(
 
     The plan for it is shown to reach the error, and the plan for one less in the fourth digit not to.
     """
-    if _is_density("--rmse", rmse, instances, changes, features):
-        if rmse is not None and rmse > 1.0:
-            raise ValueError(f"--rmse={rmse} must be in (0, 1] with --kernel: it is the error of a density.")
+    if _is_density(error, instances, changes, features):
         from dpverify.planning.kernels.least_density import least_density_epsilon
 
-        own = {"users": users, "error": rmse, "honest": changes["honest"]}
+        own = {"users": users, "error": error, "honest": changes["honest"]}
         _print_densities(least_density_epsilon, delta, features, bitsum, write, **own)
     else:
         from dpverify.planning.sweeps.least import least_epsilon
 
-        _print(least_epsilon, delta, bitsum, write, rmse=rmse, users=users, instances=instances, **changes)
+        _print(least_epsilon, delta, bitsum, write, error=error, users=users, instances=instances, **changes)
 
 
 @taking(changed, written)
@@ -194,7 +177,7 @@ def _messages(
     write: Written,
     epsilon: Epsilon,
     delta: Delta,
-    rmse: Rmse,
+    error: Error,
     users: Users,
     instances: Instances,
     bitsum: Bitsum = None,
@@ -202,7 +185,7 @@ def _messages(
     """Find the fewest messages per user and instance at which a bitsum is estimated this well; see front."""
     from dpverify.planning.sweeps.least import least_messages
 
-    _print(least_messages, (epsilon, delta), bitsum, write, rmse=rmse, users=users, instances=instances, **changes)
+    _print(least_messages, (epsilon, delta), bitsum, write, error=error, users=users, instances=instances, **changes)
 
 
 def _of_sums(bitsum: tuple[str, ...] | None) -> Any:

@@ -109,6 +109,14 @@ def _honestly(setting: Any) -> Any:
     return setting.attempted()
 
 
+def _checked(error: float) -> float:
+    return check_real("error", error, low=0.0, high=1.0, low_open=True)
+
+
+def _share(row: PlanRow) -> float:
+    return row.bitsum_rmse / row.protocol.users
+
+
 def _start(change: Change, delta: float, product: float) -> float:
     """Return where normal noise would have an error, from epsilon times error and back."""
     return math.sqrt(-2.0 * change.full * math.log(max(delta, 1e-12))) / product
@@ -171,15 +179,12 @@ def least_users(
     >>> row.row.bitsum_rmse <= 0.01 * row.least < row.below.bitsum_rmse + 0.01
     True
     """
-    budget, error = Budget.of(budget), check_real("error", error, low=0.0, high=1.0, low_open=True)
+    budget, error = Budget.of(budget), _checked(error)
     common = Setting("", budget, USERS.most, instances, squared_change, ball, sparsity, threat_model, honest)
     settings, start = _each(bitsums, common), _start(common.change, budget.delta, budget.epsilon * error)
 
-    def share(row: PlanRow) -> float:
-        return row.bitsum_rmse / row.protocol.users
-
     def search(one: Setting) -> Search[PlanRow]:
-        return Search(lambda users: replace(one, users=int(users)), USERS, share, error, start)
+        return Search(lambda users: replace(one, users=int(users)), USERS, _share, error, start)
 
     return LeastPlans(
         "users",
@@ -188,7 +193,6 @@ def least_users(
         None,
         instances,
         common.change,
-        None,
         error,
         sweep(list(map(search, settings)), progress),
     )
@@ -197,7 +201,7 @@ def least_users(
 def least_epsilon(
     delta: Number,
     *,
-    rmse: float,
+    error: float,
     users: int,
     instances: int,
     bitsums: Iterable[str] = SHUFFLED,
@@ -214,8 +218,8 @@ def least_epsilon(
     ----------
     delta : number
         The delta of the whole composition, in [0, 1).
-    rmse : float
-        The root mean squared error of one bitsum in users, at most; positive.
+    error : float
+        As for `least_users`.
     users, instances : int
         n and I, at least 1.
     bitsums, squared_change, ball, sparsity, threat_model, honest, progress
@@ -233,29 +237,29 @@ def least_epsilon(
 
     Examples
     --------
-    >>> found = least_epsilon("1e-6", rmse=20, users=1000, instances=1, bitsums=["poisson"])
+    >>> found = least_epsilon("1e-6", error=0.02, users=1000, instances=1, bitsums=["poisson"])
     >>> (row,) = found.found
     >>> row.row.bitsum_rmse <= 20 < row.below.bitsum_rmse
     True
     """
-    rmse, whole = check_real("rmse", rmse, low=0.0, low_open=True), Budget(1, delta)
+    error, whole = _checked(error), Budget(1, delta)
     common = Setting("", whole, users, instances, squared_change, ball, sparsity, threat_model, honest)
-    settings, start = _each(bitsums, common), _start(common.change, whole.delta, rmse)
+    settings, start = _each(bitsums, common), _start(common.change, whole.delta, error * users)
 
     def search(one: Setting) -> Search[PlanRow]:
         def at(epsilon: str) -> Setting:
             return replace(one, budget=(epsilon, delta))
 
-        return Search(at, EPSILONS, lambda row: row.bitsum_rmse, rmse, start)
+        return Search(at, EPSILONS, _share, error, start)
 
     rows = sweep(list(map(search, settings)), progress)
-    return LeastPlans("epsilon", None, whole.exact_delta, users, instances, common.change, rmse, None, rows)
+    return LeastPlans("epsilon", None, whole.exact_delta, users, instances, common.change, error, rows)
 
 
 def least_messages(
     budget: BudgetLike,
     *,
-    rmse: float,
+    error: float,
     users: int,
     instances: int,
     bitsums: Iterable[str] = SHUFFLED,
@@ -275,8 +279,8 @@ def least_messages(
     ----------
     budget : Budget or (epsilon, delta)
         The budget of the whole composition.
-    rmse : float
-        The root mean squared error of one bitsum in users, at most; positive.
+    error : float
+        As for `least_users`.
     users, instances : int
         n and I, at least 1.
     bitsums, squared_change, ball, sparsity, threat_model, honest, progress
@@ -294,15 +298,15 @@ def least_messages(
 
     Examples
     --------
-    >>> found = least_messages(("1", "1e-6"), rmse=10, users=1000, instances=1, bitsums=["poisson"])
+    >>> found = least_messages(("1", "1e-6"), error=0.01, users=1000, instances=1, bitsums=["poisson"])
     >>> found.best.least == found.best.row.messages_per_user
     True
     """
-    budget, rmse = Budget.of(budget), check_real("rmse", rmse, low=0.0, low_open=True)
+    budget, error = Budget.of(budget), _checked(error)
     common = Setting("", budget, users, instances, squared_change, ball, sparsity, threat_model, honest)
-    rows = sweep([_Fewest(one, rmse) for one in _each(bitsums, common)], progress)
+    rows = sweep([_Fewest(one, error) for one in _each(bitsums, common)], progress)
     spent, change = (budget.exact_epsilon, budget.exact_delta), common.change
-    return LeastPlans("messages", *spent, users, instances, change, rmse, None, rows)
+    return LeastPlans("messages", *spent, users, instances, change, error, rows)
 
 
 @dataclass(frozen=True)
@@ -310,14 +314,14 @@ class _Fewest:
     """A setting, and how much its plan may err: what is asked for is the plan of fewest messages."""
 
     setting: Setting
-    rmse: float
+    error: float
 
     def _at(self, margin: float) -> PlanRow | FailedPlan:
         return replace(self.setting, error_margin=margin).attempted()
 
     def attempted(self) -> Least[PlanRow] | FailedPlan:
         """Return it, or why there is none."""
-        bitsum, rmse, allowed = self.setting.bitsum, self.rmse, _DEFAULT_MARGIN
+        bitsum, error, allowed = self.setting.bitsum, self.error, _DEFAULT_MARGIN
         first = self._at(allowed)
         if isinstance(first, FailedPlan):
             allowed = MARGINS[-1]
@@ -325,16 +329,16 @@ class _Fewest:
                 return first
             first = wider
         found = [first]
-        margin = min(rmse * (1.0 + allowed) / first.bitsum_rmse - 1.0, MARGINS[-1])
+        margin = min(error * (1.0 + allowed) / _share(first) - 1.0, MARGINS[-1])
         for _ in range(_ATTEMPTS):
             row = self._at(margin) if margin > 0.0 else first
             if isinstance(row, FailedPlan):
                 break
             found.append(row)
-            if row.bitsum_rmse <= rmse or row.bitsum_rmse == first.bitsum_rmse:
+            if _share(row) <= error or row.bitsum_rmse == first.bitsum_rmse:
                 break  # met, or nothing is traded here
-            margin = rmse * (1.0 + margin) / row.bitsum_rmse * (1.0 - 1e-6) - 1.0
-        meeting = [row for row in found if row.bitsum_rmse <= rmse]
+            margin = error * (1.0 + margin) / _share(row) * (1.0 - 1e-6) - 1.0
+        meeting = [row for row in found if _share(row) <= error]
         if not meeting:
             least = min(row.bitsum_rmse for row in found)
             return _none(bitsum, f"{bitsum} errs by at least {least:.4g} users within this budget.")

@@ -72,8 +72,8 @@ class LeastPlans(Drawn):
         I.
     change : Full or L2Bounded
         What one user's replacement changes.
-    rmse, error : float or None
-        The largest error of one bitsum, in users or as a share of all of them; one of the two.
+    error : float
+        The largest root mean squared error of one bitsum, as a share of the users.
     rows : tuple of Least or FailedPlan
         One per protocol, as asked.
     """
@@ -87,8 +87,7 @@ class LeastPlans(Drawn):
     users: int | None
     instances: int
     change: Change
-    rmse: float | None
-    error: float | None
+    error: float
     rows: tuple[Least[PlanRow] | FailedPlan, ...]
 
     @property
@@ -115,7 +114,6 @@ class LeastPlans(Drawn):
             "users": self.users,
             "instances": self.instances,
             "change": self.change.to_dict(),
-            "rmse": self.rmse,
-            "relative_error": self.error,
+            "error": self.error,
             "rows": [row.to_dict() for row in self.rows],
         }

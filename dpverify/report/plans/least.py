@@ -69,10 +69,8 @@ def _below(row: Least[Any], share: bool = False, digits: int = 6) -> str:
 
 
 def _limit(found: LeastPlans) -> str:
-    if found.rmse is not None:
-        return f"RMSE of at most {unrounded(found.rmse)} users"
-    assert found.error is not None
-    return f"RMSE of at most {unrounded(found.error)} n"
+    users = "" if found.users is None else f" ({found.error * found.users:.6g} users)"
+    return f"RMSE of at most {unrounded(found.error)} n{users}"
 
 
 def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableType:

@@ -215,7 +215,7 @@ def test_no_smaller_discrete_gaussian_noise_is_private(epsilon: float, delta: fl
 
 def test_the_divergence_of_discrete_gaussian_noise_rises_and_the_least_epsilon_knows() -> None:
     assert _composed(0.5, 1, 2.5) > 1.1 * _composed(0.4473, 1, 2.5)
-    found = least_epsilon("0.08", rmse=0.4, users=10, instances=1, bitsums=["central-discrete-gaussian"]).best
+    found = least_epsilon("0.08", error=0.04, users=10, instances=1, bitsums=["central-discrete-gaussian"]).best
     assert found.least < 2.5
     rmse = CentralDiscreteGaussianClaims().rmse
     allowed = [sigma for sigma in np.geomspace(0.05, 0.47, 200) if rmse(CentralDiscreteGaussian(10, sigma)) <= 0.4]

@@ -95,6 +95,6 @@ def test_delta_and_squared_change_are_as_typed(capsys: pytest.CaptureFixture[str
         found = json.loads(capsys.readouterr().out)
         check = shlex.split(found["check"] if words[0] == "front" else found["rows"][0]["check"])
         assert (check[check.index("--squared-change") + 1], check[check.index("--delta") + 1]) == ("0.3", "1e-08")
-    assert cli.main(["least", "epsilon", *budget[2:], "--rmse", "5", "--json"]) == 0
+    assert cli.main(["least", "epsilon", *budget[2:], "--error", "0.08", "--json"]) == 0
     check = shlex.split(json.loads(capsys.readouterr().out)["rows"][0]["check"])
     assert check[check.index("--delta") + 1] == "1e-08"

@@ -17,8 +17,8 @@ from tests.planning.normal import normal_noise
 
 DELTA = ["--delta", "1e-6", "--instances", "2", "--bitsum", "poisson"]
 USERS = ["least", "users", "--epsilon", "1", *DELTA, "--error", "0.02"]
-EPSILON = ["least", "epsilon", *DELTA, "--rmse", "30", "--users", "2e3"]
-MESSAGES = ["least", "messages", "--epsilon", "1", *DELTA, "--rmse", "30", "--users", "2e3"]
+EPSILON = ["least", "epsilon", *DELTA, "--error", "0.015", "--users", "2e3"]
+MESSAGES = ["least", "messages", "--epsilon", "1", *DELTA, "--error", "0.015", "--users", "2e3"]
 FRONT = ["front", "--epsilon", "1", *DELTA, "--users", "2e3"]
 
 
@@ -26,8 +26,8 @@ def test_they_print_what_the_library_returns(run: Run) -> None:
     common = {"instances": 2, "bitsums": ["poisson"]}
     for words, expected in (
         (USERS, least_users((1, "1e-6"), error=0.02, **common)),
-        (EPSILON, least_epsilon("1e-6", rmse=30, users=2000, **common)),
-        (MESSAGES, least_messages((1, "1e-6"), rmse=30, users=2000, **common)),
+        (EPSILON, least_epsilon("1e-6", error=0.015, users=2000, **common)),
+        (MESSAGES, least_messages((1, "1e-6"), error=0.015, users=2000, **common)),
     ):
         found = run(*words, "--json")
         check = found["rows"][0].pop("check")
@@ -53,7 +53,7 @@ def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, mo
 
 
 def test_nothing_found_is_a_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*MESSAGES[:-3], "0.5", "--users", "2e3"]) == 2
+    assert cli.main([*MESSAGES[:-3], "0.00025", "--users", "2e3"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "poisson errs by at least" in printed.err

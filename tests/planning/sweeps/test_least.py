@@ -27,7 +27,7 @@ def test_one_user_fewer_is_too_few(bitsum: str) -> None:
 
 @pytest.mark.parametrize("bitsum", ["poisson", "nb", "central-discrete-laplace"])
 def test_one_step_of_epsilon_less_is_too_little(bitsum: str) -> None:
-    found = least_epsilon("1e-6", rmse=30, users=2000, instances=2, bitsums=[bitsum])
+    found = least_epsilon("1e-6", error=0.015, users=2000, instances=2, bitsums=[bitsum])
     (answer,) = found.found
     assert answer.row.guarantee.epsilon <= answer.least
     assert answer.less is not None
@@ -50,22 +50,22 @@ def test_what_fails_one_step_before_is_told() -> None:
 def test_fewest_messages_use_all_the_error_that_is_allowed() -> None:
     default = plan("nb", ("1", "1e-6"), users=1000, instances=2)
     limit = 1.05 * default.bitsum_rmse
-    found = least_messages(("1", "1e-6"), rmse=limit, users=1000, instances=2, bitsums=["nb", "poisson", "rr"])
+    found = least_messages(("1", "1e-6"), error=limit / 1000, users=1000, instances=2, bitsums=["nb", "poisson", "rr"])
     nb, poisson, rr = found.found
     assert nb.least == nb.row.messages_per_user < default.messages_per_user
     assert 0.999 * limit < nb.row.bitsum_rmse <= limit
     assert rr.least == 1
     assert found.best is rr
     assert poisson.row.bitsum_rmse <= limit
-    closer = least_messages(("1", "1e-6"), rmse=default.bitsum_rmse / 1.005, users=1000, instances=2, bitsums=["nb"])
+    closer = least_messages(("1", "1e-6"), error=default.bitsum_rmse / 1005, users=1000, instances=2, bitsums=["nb"])
     assert closer.best.least > default.messages_per_user
 
 
 def test_what_is_not_reached_is_a_row_with_its_reason() -> None:
-    few = least_messages(("1", "1e-6"), rmse=1, users=1000, instances=2, bitsums=["nb", "poisson"])
+    few = least_messages(("1", "1e-6"), error=0.001, users=1000, instances=2, bitsums=["nb", "poisson"])
     assert not few.found
     assert all("errs by at least" in row.error for row in few.failures)
-    (failed,) = least_epsilon(0, rmse=30, users=2000, instances=2, bitsums=["poisson"]).failures
+    (failed,) = least_epsilon(0, error=0.015, users=2000, instances=2, bitsums=["poisson"]).failures
     assert "delta=0 cannot be met by poisson" in failed.error
     entry = few.to_dict()["rows"][0]
     assert set(entry) == {"bitsum", "method", "composition", "error"}
@@ -86,5 +86,5 @@ def test_a_margin_is_a_share_of_the_error_however_narrow_the_noise() -> None:
     near, far = (plan("3nb", budget, error_margin=margin, **options) for margin in (0.01, 0.1))  # type: ignore[arg-type]
     assert far.bitsum_rmse / near.bitsum_rmse == pytest.approx(1.1 / 1.01, rel=1e-9)
     for row in front(budget, bitsums=["3nb"], **options).rows:  # type: ignore[arg-type]
-        found = least_messages(budget, rmse=row.bitsum_rmse, bitsums=["3nb"], **options)  # type: ignore[arg-type]
+        found = least_messages(budget, error=row.bitsum_rmse / 341, bitsums=["3nb"], **options)  # type: ignore[arg-type]
         assert found.best.least <= row.messages_per_user * (1 + 1e-5)

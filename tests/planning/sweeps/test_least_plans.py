@@ -12,11 +12,11 @@ def test_an_answer_of_one_user_has_none_below() -> None:
 
 
 def test_the_best_answer_is_the_least_and_failures_are_apart() -> None:
-    found = least_messages(("1", "1e-6"), rmse=20, users=1000, instances=2, bitsums=["poisson", "rr", "local-rr"])
+    found = least_messages(("1", "1e-6"), error=0.02, users=1000, instances=2, bitsums=["poisson", "rr", "local-rr"])
     assert [row.bitsum for row in found.found] == ["poisson", "rr"]
     assert found.best.bitsum == "rr"
     (failed,) = found.failures
     plain = found.to_dict()
-    assert (plain["asked"], plain["rmse"], plain["relative_error"], plain["users"]) == ("messages", 20, None, 1000)
+    assert (plain["asked"], plain["error"], plain["users"]) == ("messages", 0.02, 1000)
     assert plain["rows"][2] == failed.to_dict()
     assert plain["rows"][1]["least"] == 1

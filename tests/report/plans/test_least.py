@@ -28,10 +28,12 @@ def test_the_answer_and_one_step_less_stand_side_by_side() -> None:
 
 
 def test_the_table_says_what_was_asked() -> None:
-    epsilon = str(least_epsilon("1e-6", rmse=30, users=2000, instances=2, bitsums=["poisson"]))
-    assert "Least epsilon for an RMSE of at most 30 users: delta = 1e-06, n = 2,000 users" in " ".join(epsilon.split())
-    few = str(least_messages(BUDGET, rmse=30, users=2000, instances=2, bitsums=["poisson", "local-rr"]))
-    assert few.startswith("Fewest messages for an RMSE of at most 30 users")
+    epsilon = str(least_epsilon("1e-6", error=0.015, users=2000, instances=2, bitsums=["poisson"]))
+    assert "Least epsilon for an RMSE of at most 0.015 n (30 users): delta = 1e-06, n = 2,000 users" in " ".join(
+        epsilon.split()
+    )
+    few = str(least_messages(BUDGET, error=0.015, users=2000, instances=2, bitsums=["poisson", "local-rr"]))
+    assert few.startswith("Fewest messages for an RMSE of at most 0.015 n (30 users)")
     assert "local-rr [1]" in few
     assert "[1] local-rr errs by at least" in few
 
