@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.accounts.days import account_days
+from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.accounts.runs import TypedRun, taken
 from dpverify.cli.commands import made_by
 from dpverify.cli.groups import Listed
@@ -23,7 +24,6 @@ from dpverify.cli.output import (
     print_result,
     threat_model,
 )
-from dpverify.cli.plans.density import kernel_density
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ class DensityGrid(Drawn):
     Parameters
     ----------
     kernel : str
-        One of `planning.density.KERNELS`.
+        One of `planning.kernels.density.KERNELS`.
     dimension : int
         d.
     bandwidth : float or None

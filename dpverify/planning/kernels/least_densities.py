@@ -23,7 +23,7 @@ class LeastDensities(Fronted, Drawn):
     asked : {"users", "epsilon"}
         What is as little as possible.
     kernel : str
-        One of `planning.density.KERNELS`.
+        One of `planning.kernels.density.KERNELS`.
     dimension : int
         d.
     bandwidth : float or None
@@ -35,7 +35,7 @@ class LeastDensities(Fronted, Drawn):
     error : float
         The largest root mean squared error of a density.
     margin, confidence : float or None
-        What the error was worked out from, where it was: see `planning.least_density.error_for_margin`.
+        What the error was worked out from, where it was: see `planning.kernels.least_density.error_for_margin`.
     rows : tuple of Least
         By messages, the fewest first.
     failures : tuple of str

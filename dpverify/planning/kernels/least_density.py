@@ -244,7 +244,7 @@ def least_density_users(
     kernel, dimension, budget
         As for `dpverify.planning.kernels.density.plan_density`.
     error : float, optional
-        The root mean squared error of a density, at most, in (0, 1]: see `planning.rungs.rmse_at_one_point`.
+        The root mean squared error of a density, at most, in (0, 1]: see `planning.kernels.rungs.rmse_at_one_point`.
     margin, confidence : float, optional
         In place of the error: see `error_for_margin`. The users are then those of each class.
     bandwidth, bitsums, honest
