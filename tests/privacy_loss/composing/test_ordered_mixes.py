@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from dpverify import account
-from dpverify.privacy_loss.composing.ordered_mixes import on_lattice, ordered_mixes
+from dpverify.privacy_loss.composing.ordered_mixes import OrderedMixes, _Family, _Lattice, on_lattice, ordered_mixes
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots
+from dpverify.rounding import UNIT
 from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse
 
 Law = tuple[list[Fraction], list[Fraction]]
@@ -294,3 +295,44 @@ def test_no_step_is_asked_for_that_floats_do_not_tell_from_0() -> None:
     # Hardly any mass is lost, and that at a loss of -81.
     law = [3.2e-136, 1.1e-84, 1.0, 3.5e-163], [2.5e-130, 1.9e-49, 1.0, 0.0]
     assert ordered_mixes([([PrivacyLossDistribution.from_pmfs(*law)], 2)], 0.0, 1e-80, quick=True) is None
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3])
+def test_between_nodes_and_next_to_them_it_is_no_less_than_the_chord(step: float) -> None:
+    # So steep that the last digit of epsilon shows.
+    bound = OrderedMixes(step, -7, -30.0 * np.arange(20.0), 0.0, 0.0)
+    for place in range(-7, 12):
+        for epsilon in (place * step, math.nextafter(place * step, -9.0), (place + 0.3) * step):
+            with mpmath.workdps(60):
+                exact = mpmath.mpf(epsilon) / mpmath.mpf(step)
+                below = int(mpmath.floor(exact))
+                share = mpmath.expm1((exact - below) * mpmath.mpf(step)) / mpmath.expm1(mpmath.mpf(step))
+                low, high = (mpmath.exp(-30 * (each + 7)) for each in (below, below + 1))
+                assert mpmath.mpf(bound.delta(epsilon)) >= min(low - share * (low - high), 1)
+
+
+def test_a_divergence_is_rounded_up_from_its_logarithm() -> None:
+    for log_delta in np.random.default_rng(3).uniform(-600.0, 0.0, 100):
+        with mpmath.workdps(60):
+            exact = mpmath.exp(mpmath.mpf(float(log_delta)))
+            assert mpmath.mpf(OrderedMixes(0.1, 0, np.full(4, log_delta), 0.0, 0.0).delta(0.1)) >= exact
+
+
+@pytest.mark.parametrize(("tilt", "log_scale"), [(0.7, 0.0), (40.0, 3.3), (900.0, 250.1)])
+def test_what_is_computed_on_a_lattice_is_rounded_up(tilt: float, log_scale: float) -> None:
+    lattice = _Lattice(0.01, tilt, -60, 100)
+    ones, payoff = lattice.ones(-60, 100, log_scale), lattice.payoff
+    grid = GridPrivacyLoss(0.01, np.arange(-30, 34), np.full(64, 2.0**-6), 0.0, 0.0, 0.0, 0.0, 0.0)
+    family = _Family(lattice, [grid], apart=True)
+    kernel = np.fft.irfft(family._transforms[0], family._length)
+    rounded = 30.0 * UNIT * float(np.abs(kernel).max())
+    with mpmath.workdps(60):
+        for place in range(100):
+            loss = mpmath.mpf(0.01) * (place - 60)
+            exact = mpmath.exp(mpmath.mpf(tilt) * loss - mpmath.mpf(log_scale))
+            assert mpmath.mpf(ones[place]) >= min(exact, mpmath.exp(700))
+            assert mpmath.mpf(payoff[place]) >= mpmath.exp(mpmath.mpf(tilt) * loss) * max(1 - mpmath.exp(loss), 0)
+        for place, mass in zip(grid.indices.tolist(), grid.masses, strict=True):
+            exact = mpmath.mpf(float(mass)) * mpmath.exp(mpmath.mpf(tilt) * mpmath.mpf(0.01) * place)
+            scaled = exact * mpmath.exp(-mpmath.mpf(family._log_scale))
+            assert mpmath.mpf(kernel[place + family._right]) >= scaled - rounded

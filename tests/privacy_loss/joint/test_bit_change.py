@@ -12,7 +12,7 @@ import pytest
 from dpverify.privacy_loss.joint.bit_change import FullChange, Move
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import approximate_dp
-from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 
 MOVES = [
     Move.from_zero(0.3),
@@ -120,3 +120,32 @@ def test_masses_of_the_other_law_are_off_by_more() -> None:
     # True masses are up to 1/(1 - r) times those listed.
     grid = connect_the_dots(approximate_dp(1.0, 0.0), 1.0)
     assert FullChange(replace(grid, relative_error=0.4)).relative_error >= 1.0 / (1.0 - 0.4) - 1.0
+
+
+def exactly(step: float) -> FullChange:
+    """Return a change whose losses and masses have no error."""
+    return FullChange(GridPrivacyLoss(step, np.arange(-3, 4), np.full(7, 0.125), 0.0, 0.125, 0.0, 0.0, 0.0))
+
+
+def test_what_the_second_law_lacks_counts_the_errors_of_its_masses() -> None:
+    full = FullChange(replace(connect_the_dots(approximate_dp(0.5, 0.0), 0.5), relative_error=0.01))
+    assert full.unlisted >= 0.01
+
+
+def test_masses_of_the_second_law_are_as_near_as_they_are_said_to_be() -> None:
+    full = exactly(0.7)
+    with mpmath.workdps(50):
+        for mass, loss, found in zip(full.grid.masses, full.grid.losses, full.reference, strict=True):
+            exact = mpmath.mpf(float(mass)) * mpmath.exp(-mpmath.mpf(float(loss)))
+            assert abs(mpmath.mpf(float(found)) - exact) <= full.relative_error * exact
+
+
+def test_the_loss_of_a_sure_0_is_rounded_as_it_is_charged() -> None:
+    # Beside losses that are so small that their own rounding is nothing.
+    full = exactly(1e-9)
+    for size in np.linspace(0.05, 0.95, 40):
+        move = Move.around(float(size), 0.0)
+        atoms, error = full.moved(move, finite=False)
+        with mpmath.workdps(50):
+            exact = mpmath.log(mpmath.mpf(move.after[0])) - mpmath.log(mpmath.mpf(move.before[0]))
+            assert abs(mpmath.mpf(float(atoms.losses.min())) - exact) <= error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -190,3 +191,26 @@ class TestTheLargestMean:
 
 def test_less_accuracy_is_wanted_of_small_changes() -> None:
     assert [looseness(L2Bounded(square, 100)) for square in (100.0, 25.0, 4.0, 1.0)] == [1.0, 1.0, 2.5, 4.0]
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_rates_are_rounded_up(sign: float) -> None:
+    grid = ChangeGrid(L2Bounded(2.0, 50), 14.0)
+    values = (
+        sign * np.random.default_rng(2).uniform(0.1, 0.11, (grid.sizes.size, 1, 40)) * grid.sizes[:, None, None] ** 2
+    )
+    rates, _ = grid.rates(values)
+    for index in range(1, grid.sizes.size):
+        # At both ends of the cell, where F is what was looked at.
+        for end in (index - 1, index):
+            square = Fraction(float(grid.sizes[end])) ** 2
+            for rate, value in zip(rates[index, 0].tolist(), values[end, 0].tolist(), strict=True):
+                assert Fraction(rate) * square >= Fraction(value)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_logarithm_of_a_mean_weighs_each_by_its_share(share: float) -> None:
+    for one, other in ((0.3, -2.0), (-2.0, 0.3), (1.0, 1.0), (-40.0, 0.0)):
+        found = float(change_rates._logarithm_of_mean(np.array(one), np.array(other), share))
+        exact = math.log((1.0 - share) * math.exp(one) + share * math.exp(other))
+        assert exact - 1e-15 <= found <= exact + 1e-12

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy_loss.windows import characteristic
-from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
 
 
 def exact(losses: list[float], masses: list[float], nodes: Nodes) -> list[mpmath.mpc]:
@@ -117,3 +117,13 @@ def test_what_may_not_fade_stays() -> None:
     assert far.faded(1e-6).losses.max() < 2.0
     alone = LossAtoms.of(np.array([0.7]), np.array([1.0]))
     assert alone.faded(0.5) is alone
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-2])
+@pytest.mark.parametrize("radius", [1e-3, 0.3, 0.9, 1.0 - 1e-6])
+def test_a_modulus_is_no_larger_wherever_the_value_is(error: float, radius: float) -> None:
+    deviations = radius * np.exp(2j * np.pi * np.arange(16) / 16.0)
+    ratios = Line(deviations, np.full(16, error), 0.0, 0.0).log_ratios
+    with mpmath.workdps(50):
+        for deviation, ratio in zip(deviations.tolist(), ratios.tolist(), strict=True):
+            assert mpmath.log(abs(1 + mpmath.mpc(deviation)) + mpmath.mpf(error)) <= mpmath.mpf(ratio)
