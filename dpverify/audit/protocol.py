@@ -13,11 +13,11 @@ from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Runnable
 from dpverify.audit.subject import Subject
+from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
 
 if TYPE_CHECKING:
-    from dpverify.audit.subjects.bitsum import Implementation
     from dpverify.audit.subjects.density import DensityErrors, DensityReport
 
 __all__ = ["Audited", "audit_protocol"]
