@@ -46,14 +46,21 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert not imported("import dpverify") & EVERYTHING
 
 
-@pytest.mark.parametrize("words", [["--help"], ["account", "rr", "--help"], ["--version"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--help"], ["account", "--help"], ["plan", "--help"], ["--version"]], ids=" ".join)
 def test_help_needs_no_package_but_its_own(words: list[str]) -> None:
     assert not after(*words) & (EVERYTHING - {"rich", "pydantic"})
 
 
 def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
     code = "from dpverify.cli import main\nassert main(sys.argv[1:]) == 2"
-    assert not imported(code, "account", "nb", "--instances", "0") & (EVERYTHING - {"rich", "pydantic"})
+    assert not imported(code, "plan", "--users", "0") & (EVERYTHING - {"rich", "pydantic"})
+
+
+def test_the_options_of_a_protocol_are_those_of_its_class_and_need_no_scipy() -> None:
+    modules = after("account", "rr", "--help")
+    assert "dpverify.claims.bitsum.randomized_response" in modules
+    assert not modules & (SLOW | TRANSFORMS | {"scipy"})
+    assert not {"dpverify.claims.bitsum.three_nb", "dpverify.audit.protocol"} & modules
 
 
 def test_listing_theorems_needs_theorems_only() -> None:

@@ -59,6 +59,10 @@ class MechanismClaims(Claims[P]):
     others are: as the twin's module proves. A parameter for which nothing is proved is not listed."""
     more_users: ClassVar[MoreUsers] = MoreUsers.UNKNOWN
     """What is proved about more users, against every adversary of the `threat_models`."""
+    noise: ClassVar[str] = ""
+    """The parameter at whose value 0 nothing is added to, or flipped in, what users hold, if it may be 0."""
+    seen: ClassVar[str] = ""
+    """What each of several `threat_models` sees, as the help of an option says it."""
     audited_as: ClassVar[str] = ""
     """`module:function` that makes a subject of an audit: it stands above, so it is named, and imported when called."""
     pure: ClassVar[bool] = False

@@ -1,13 +1,15 @@
 """Which twins there are, and which further audit tests: our own and those of installed packages, found by name.
 
-A package adds to a group by an entry point `name = module:attribute` (see CONTRIBUTING.md). Nothing is imported before
-it is asked for, and our own twins stand in the same kind of table.
+A package adds to a group by an entry point `name = module:attribute` (see docs/add_a_protocol.md). Nothing is imported
+before it is asked for. Our own twins stand in the same kind of table, a line for each: all lists of protocols and
+commands follow from it.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, overload
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from protocols.bitsum.base import BitsumProtocol
     from protocols.lsq.base import LSQFamily
 
-__all__ = ["Group", "Registered", "claims_named", "claims_of", "mechanism_claims_of", "registered"]
+__all__ = ["Group", "Line", "Registered", "claims_named", "claims_of", "mechanism_claims_of", "registered"]
 
 
 class Group(StrEnum):
@@ -37,51 +39,109 @@ class Group(StrEnum):
 
 _TWINS = (Group.BITSUMS, Group.MECHANISMS, Group.KERNELS)
 
-_OWN: dict[Group, dict[str, str]] = {
+
+@dataclass(frozen=True)
+class Line:
+    """Where a twin stands, and what is to be known of it before it is imported.
+
+    Parameters
+    ----------
+    at : str
+        `module:class`; of our own, relative to `dpverify.claims`.
+    help : str
+        What the protocol is, in the lists of commands.
+    commands : tuple of str
+        The groups that have a command for it, made of the fields of its class.
+    shuffled : bool
+        Whether it is a bitsum that gains from the shuffler, and of which more users than it is planned for only add
+        noise: what learners may be built on.
+    """
+
+    at: str
+    help: str = "By the fields of its class; see its own documentation."
+    commands: tuple[str, ...] = ("account", "audit")
+    shuffled: bool = False
+
+
+_OWN: dict[Group, dict[str, Line]] = {
     Group.BITSUMS: {
-        "rr": "bitsum.randomized_response:RandomizedResponseClaims",
-        "3nb": "bitsum.three_nb:ThreeNBClaims",
-        "nb": "bitsum.negative_binomial:NegativeBinomialClaims",
-        "poisson": "bitsum.poisson:PoissonClaims",
-        "pure": "bitsum.pure:PureClaims",
-        "central-gaussian": "bitsum.baselines:CentralGaussianClaims",
-        "central-discrete-laplace": "bitsum.baselines:CentralDiscreteLaplaceClaims",
-        "central-discrete-gaussian": "bitsum.baselines:CentralDiscreteGaussianClaims",
-        "local-rr": "bitsum.baselines:LocalRandomizedResponseClaims",
+        "rr": Line("bitsum.randomized_response:RandomizedResponseClaims", "Randomized response.", shuffled=True),
+        "3nb": Line("bitsum.three_nb:ThreeNBClaims", "Correlated noise from three negative binomials.", shuffled=True),
+        "nb": Line("bitsum.negative_binomial:NegativeBinomialClaims", "One negative binomial noise.", shuffled=True),
+        "poisson": Line("bitsum.poisson:PoissonClaims", "One Poisson noise.", shuffled=True),
+        "pure": Line("bitsum.pure:PureClaims", "Drop bits, and add noise and a flood.", shuffled=True),
+        "central-gaussian": Line(
+            "bitsum.baselines:CentralGaussianClaims",
+            "Central normal noise, added by a trusted curator.",
+            commands=("account",),
+        ),
+        "central-discrete-laplace": Line(
+            "bitsum.baselines:CentralDiscreteLaplaceClaims",
+            "Central discrete Laplace noise, added by a trusted curator.",
+        ),
+        "central-discrete-gaussian": Line(
+            "bitsum.baselines:CentralDiscreteGaussianClaims",
+            "Central discrete Gaussian noise, added by a trusted curator.",
+        ),
+        "local-rr": Line("bitsum.baselines:LocalRandomizedResponseClaims", "Randomized response without a shuffler."),
     },
     Group.KERNELS: {
-        "gaussian-features": "lsq.gaussian:GaussianFeaturesClaims",
-        "fourier-pairs": "lsq.gaussian:FourierPairsClaims",
-        "random-signs": "lsq.inner_product:RandomSignsClaims",
-        "identity": "lsq.inner_product:IdentityClaims",
-        "linear-map": "lsq.linear:LinearMapClaims",
-        "scaled-features": "lsq.scaled:ScaledFeaturesClaims",
-        "laplacian-binning": "lsq.laplacian:LaplacianBinningClaims",
-        "exponential-tessellation": "lsq.exponential:ExponentialTessellationClaims",
+        "gaussian-features": Line("lsq.gaussian:GaussianFeaturesClaims"),
+        "fourier-pairs": Line("lsq.gaussian:FourierPairsClaims"),
+        "random-signs": Line("lsq.inner_product:RandomSignsClaims"),
+        "identity": Line("lsq.inner_product:IdentityClaims"),
+        "linear-map": Line("lsq.linear:LinearMapClaims"),
+        "scaled-features": Line("lsq.scaled:ScaledFeaturesClaims"),
+        "laplacian-binning": Line("lsq.laplacian:LaplacianBinningClaims"),
+        "exponential-tessellation": Line("lsq.exponential:ExponentialTessellationClaims"),
     },
     Group.MECHANISMS: {
-        "kde": "kde.privacy:KernelDensityClaims",
-        "classifier": "classifier:ClassifierClaims",
-        "histogram": "histogram:HistogramClaims",
-        "selection": "selection:SelectionClaims",
-        "vector-sum": "vector_sum.privacy:VectorSumClaims",
-        "labels": "local.labels:LabelClaims",
-        "rr-mean": "local.randomized_response:RandomizedResponseMeanClaims",
-        "one-bit-mean": "local.one_bit:OneBitMeanClaims",
-        "laplace-mean": "local.laplace:LaplaceMeanClaims",
-        "discrete-laplace-mean": "local.laplace:DiscreteLaplaceMeanClaims",
-        "central-laplace-mean": "local.baselines:CentralLaplaceMeanClaims",
-        "shuffled-mean": "shuffled_mean:ShuffledMeanClaims",
-        "shuffled": "shuffled:ShuffledClaims",
-        "rappor": "rappor.response:RapporClaims",
-        "rappor-permanent": "rappor.response:PermanentClaims",
-        "hadamard-selection": "user_level.local_selection:HadamardClaims",
-        "exponential-selection": "user_level.central_selection:ExponentialClaims",
-        "user-level-classifier": "user_level.classifier:UserLevelClaims",
+        "kde": Line("kde.privacy:KernelDensityClaims", commands=()),
+        "classifier": Line("classifier:ClassifierClaims", commands=()),
+        "histogram": Line("histogram:HistogramClaims", commands=()),
+        "selection": Line("selection:SelectionClaims", commands=()),
+        "vector-sum": Line(
+            "vector_sum.privacy:VectorSumClaims",
+            "Vector sum: sampled coordinates, rounded and randomized.",
+            commands=("account",),
+        ),
+        "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
+        "rr-mean": Line(
+            "local.randomized_response:RandomizedResponseMeanClaims", "Mean of levels, reported by randomized response."
+        ),
+        "one-bit-mean": Line("local.one_bit:OneBitMeanClaims", "Mean of bounded values, from one bit per user."),
+        "laplace-mean": Line(
+            "local.laplace:LaplaceMeanClaims", "Mean of bounded values, with Laplace noise from every user."
+        ),
+        "discrete-laplace-mean": Line(
+            "local.laplace:DiscreteLaplaceMeanClaims",
+            "Mean of bounded values, rounded, with discrete Laplace noise from every user.",
+        ),
+        "central-laplace-mean": Line(
+            "local.baselines:CentralLaplaceMeanClaims",
+            "Mean of bounded values, with a trusted curator's Laplace noise.",
+        ),
+        "shuffled-mean": Line("shuffled_mean:ShuffledMeanClaims", "Mean of bits, from shuffled randomized response."),
+        "shuffled": Line("shuffled:ShuffledClaims", commands=()),
+        "rappor": Line(
+            "rappor.response:RapporClaims", "Strings through a Bloom filter, flipped once and then for every report."
+        ),
+        "rappor-permanent": Line(
+            "rappor.response:PermanentClaims", "The bits that RAPPOR remembers: the limit of many reports."
+        ),
+        "hadamard-selection": Line(
+            "user_level.local_selection:HadamardClaims",
+            "The value that most users hold, from one randomized bit of each.",
+        ),
+        "exponential-selection": Line(
+            "user_level.central_selection:ExponentialClaims",
+            "The value that most users hold, by a trusted curator's exponential mechanism.",
+        ),
+        "user-level-classifier": Line("user_level.classifier:UserLevelClaims", commands=()),
     },
     Group.AUDIT_TESTS: {},
 }
-"""Our own, relative to `dpverify.claims`, in the order in which they are listed and tried."""
+"""Our own, in the order in which they are listed and tried."""
 
 
 class Registered(Mapping[str, Any]):
@@ -99,7 +159,7 @@ class Registered(Mapping[str, Any]):
 
     @functools.cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        own = [EntryPoint(name, f"dpverify.claims.{at}", self._group) for name, at in _OWN[self._group].items()]
+        own = [EntryPoint(name, f"dpverify.claims.{line.at}", self._group) for name, line in _OWN[self._group].items()]
         found: dict[str, EntryPoint] = {}
         for entry in (*own, *entry_points(group=self._group)):
             first = found.setdefault(entry.name, entry)
@@ -112,6 +172,16 @@ class Registered(Mapping[str, Any]):
     def others(self) -> list[str]:
         """The names that other packages have added."""
         return [name for name in self._entries if name not in _OWN[self._group]]
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """What is known of each without importing it."""
+        return {name: _OWN[self._group].get(name) or Line(entry.value) for name, entry in self._entries.items()}
+
+    @property
+    def shuffled(self) -> tuple[str, ...]:
+        """The names of those that learners may be built on."""
+        return tuple(name for name, line in self.lines.items() if line.shuffled)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
@@ -208,7 +278,7 @@ def _twin(protocol: object, groups: Sequence[Group]) -> Any:
     names = [(group, name) for group in groups for name in _OWN[group]]
     # Those that stand where the protocol does: to try others would import what they are about, scikit-learn for one.
     place = type(protocol).__module__.removeprefix("protocols.")
-    names.sort(key=lambda each: not _OWN[each[0]][each[1]].startswith(place))
+    names.sort(key=lambda each: not _OWN[each[0]][each[1]].at.startswith(place))
     names += [(group, name) for group in groups for name in _GROUPS[group].others]
     for group, name in names:
         if _GROUPS[group][name].protocol is type(protocol):

@@ -60,9 +60,6 @@ _HEADINGS = {
 }
 """What --help lists, in this order."""
 
-_EXTENDED = {"account": ("in_full", "any_protocol"), "audit": ("any_protocol", "any_protocol")}
-"""The groups that get a command for every further protocol, and the functions that run our own and others."""
-
 _WITHOUT_RESULT = ("demo", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
 
@@ -139,11 +136,6 @@ def _run(words: list[str]) -> int:
     if typed == "theorems":
         words = _module("papers.theorems").in_full(words)
     program: Any = typer.main.get_command(application(typed))
-    if not _EXTENDED.keys().isdisjoint(program.commands):
-        functions = {
-            group: tuple(getattr(_module(_COMMANDS[group]), name) for name in own) for group, own in _EXTENDED.items()
-        }
-        _module("plugins").add_plugins(program, words, functions)
     offer_formats(program, _WITHOUT_RESULT)
     command, words = invoked(program, words)
     if "--help" in words:

@@ -61,5 +61,5 @@ def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callabl
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     # The protocols' names are for the type checker alone: importing them is slow.
-    names = ("BitsumProtocol", "BucketSums", "KernelDensityProtocol", "VectorSum")
+    names = ("BucketSums", "KernelDensityProtocol")
     return get_type_hints(function, localns=dict.fromkeys(names, object), include_extras=True)

@@ -64,7 +64,7 @@ def offer_formats(program: Any, without: Container[str]) -> None:
     def offer(command: Any, path: tuple[str, ...]) -> None:
         commands = getattr(command, "commands", None)
         if commands is None and " ".join(path) not in without:
-            command.params += options
+            (command.added if hasattr(command, "added") else command.params).extend(options)
         for name, each in (commands or {}).items():
             offer(each, (*path, name))
 

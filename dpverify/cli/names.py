@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["BITSUMS", "known_name"]
-
-BITSUMS = (
-    "rr",
-    "3nb",
-    "nb",
-    "poisson",
-    "pure",
-    "central-gaussian",
-    "central-discrete-laplace",
-    "central-discrete-gaussian",
-    "local-rr",
-)
-"""Our own, for help texts: what names them for certain is slow to import, and may know more from other packages."""
+__all__ = ["bitsums", "either", "known_name", "shuffled"]
 
 _FORMER = {
     "gaussian": "central-gaussian",
@@ -25,6 +12,25 @@ _FORMER = {
     "discrete-laplace": "central-discrete-laplace",
 }
 """Names that some commands once had for what others call by the full name."""
+
+
+def bitsums() -> tuple[str, ...]:
+    """Return the names of the bitsums, those of installed packages too; none of them is imported."""
+    from dpverify.claims.registry import Group, registered
+
+    return tuple(registered(Group.BITSUMS))
+
+
+def shuffled() -> tuple[str, ...]:
+    """Return the names of those that learners may be built on."""
+    from dpverify.claims.registry import Group, registered
+
+    return registered(Group.BITSUMS).shuffled
+
+
+def either(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
+    return " or ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
 
 
 def known_name(text: str, known: Iterable[str]) -> str | None:

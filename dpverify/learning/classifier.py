@@ -66,8 +66,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
     bandwidth : float, optional
         h, in units of the scaled points; a public default when omitted (`dpverify.learning.scale.default_bandwidth`),
         and `bandwidth_from_gamma` makes one of scikit-learn's gamma. None for the inner product.
-    bitsum : {"rr", "3nb", "nb", "poisson", "pure"}
-        The bitsum.
+    bitsum : str
+        One of `dpverify.learning.planner.BITSUMS`: "rr" sends the fewest messages.
     bits : int, optional
         Features of a user, one bit each; by default 1,024, and for the inner product the dimension, at least 256.
     public_scale : "unit", float or (low, high)

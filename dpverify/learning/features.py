@@ -15,13 +15,13 @@ import numpy as np
 
 from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
+from dpverify.planning.kernels.rungs import KERNELS
 from protocols.classifier import public_generator
 from protocols.lsq import ExponentialTessellation, FourierPairs, LaplacianBinning, LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["KERNELS", "PublicFeatures"]
 
-KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
 _BITS = 1024
 _LINEAR_BITS = 256
 """At least so many, by several rotations where there are few dimensions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
+from dpverify.claims.registry import Group, registered
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
@@ -13,7 +14,7 @@ from protocols.validation import check_choice, check_integer
 
 __all__ = ["BITSUMS", "Planner"]
 
-BITSUMS = ("rr", "3nb", "nb", "poisson", "pure")
+BITSUMS = registered(Group.BITSUMS).shuffled
 """Those of the shuffle model; of each, more users than it is planned for only add noise."""
 _KEPT = 5
 """Leading binary digits of a number of users that a plan keeps: at most a 16th of the users is not counted on."""
@@ -29,8 +30,8 @@ class Planner:
 
     Parameters
     ----------
-    bitsum : {"rr", "3nb", "nb", "poisson", "pure"}
-        The bitsum's name.
+    bitsum : str
+        The bitsum's name, one of `BITSUMS`.
     budget : Budget
         For replacing one point.
     bits : int

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.claims.base import Claims, MechanismClaims
+from dpverify.claims.base import Claims, MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.lsq.base import LSQClaims
 from dpverify.claims.registry import Group, Registered, claims_named, claims_of, registered
+from dpverify.guarantee import ThreatModel
 from protocols.bitsum import RandomizedResponse, ThreeNB
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import Identity
@@ -41,6 +42,16 @@ def test_every_twin_of_ours_loads_and_is_the_one_of_its_protocol(group: Group) -
         assert isinstance(claims, Claims)
         assert claims.name == name == name.lower()
         assert registered(group)[name] is claims
+
+
+def test_learners_are_built_on_what_gains_from_the_shuffler_and_from_more_users() -> None:
+    bitsums = registered(Group.BITSUMS)
+    claimed = [
+        name
+        for name, claims in bitsums.items()
+        if claims.threat_models[0] is ThreatModel.COMMUNICATION and claims.more_users is not MoreUsers.UNKNOWN
+    ]
+    assert list(bitsums.shuffled) == claimed == ["rr", "3nb", "nb", "poisson", "pure"]
 
 
 def test_protocols_lead_to_their_twins() -> None:

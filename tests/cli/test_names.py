@@ -13,7 +13,7 @@ import typer
 
 from dpverify import cli
 from dpverify.claims.registry import Group, registered
-from dpverify.cli.names import BITSUMS, known_name
+from dpverify.cli.names import bitsums, either, known_name
 
 ROOT = Path(__file__).resolve().parents[2]
 GAUSSIAN = ["--instances", "2", "--sigma", "7", "--delta", "1e-3", "--json"]
@@ -29,12 +29,12 @@ def commands(group: str) -> list[str]:
     return list(program.commands[group].commands)  # type: ignore[attr-defined]
 
 
-def test_help_lists_our_own_protocols() -> None:
-    assert set(BITSUMS) <= set(registered(Group.BITSUMS))
+def test_the_registry_names_every_command_of_a_protocol() -> None:
+    names = {*registered(Group.BITSUMS), *registered(Group.MECHANISMS)}
     # `days` is a file of protocols, which are named there.
     protocols = set(commands("account")) - {"days"}
-    assert protocols >= {*BITSUMS, "histogram", "selection", "vector-sum", "kde"}
-    assert {*BITSUMS, *protocols} <= {*registered(Group.BITSUMS), *registered(Group.MECHANISMS)}
+    assert {*bitsums(), "histogram", "selection", "vector-sum", "kde", "labels"} <= protocols <= names
+    assert bitsums() == tuple(registered(Group.BITSUMS))
 
 
 @pytest.mark.parametrize("group", ["audit", "certify"])
@@ -45,10 +45,11 @@ def test_every_command_calls_a_protocol_by_its_name(group: str) -> None:
 
 
 def test_names_are_known_in_any_case_and_by_what_they_were_once() -> None:
-    assert known_name("3NB", BITSUMS) == "3nb"
-    assert known_name("Gaussian", BITSUMS) == known_name("central-GAUSSIAN", BITSUMS) == "central-gaussian"
+    assert known_name("3NB", bitsums()) == "3nb"
+    assert known_name("Gaussian", bitsums()) == known_name("central-GAUSSIAN", bitsums()) == "central-gaussian"
     assert known_name("gaussian", ["rr"]) is None
     assert known_name("gaussian", ["gaussian", "central-gaussian"]) == "gaussian"
+    assert [either(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a or b", "a, b or c"]
 
 
 @pytest.mark.parametrize("name", ["gaussian", "Central-Gaussian"])

@@ -35,8 +35,6 @@ class BitsumClaims(MechanismClaims[P]):
     audited_as: ClassVar[str] = "dpverify.audit.subjects.bitsum:bitsum_subject"
     coarse: ClassVar[bool] = False
     """Whether a coarse search takes a fraction of the time of a sharp one."""
-    noise: ClassVar[str] = ""
-    """The parameter at whose value 0 nothing is added to, or flipped among, the bits, if it may be 0."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Refuse symbols that the counts of a view cannot be of."""

@@ -88,6 +88,7 @@ class PureClaims(BitsumClaims[Pure]):
         "drop_probability": 1.0,
     }
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
+    seen: ClassVar[str] = "communication (the counts of +1 and -1) or model (their difference alone)."
     pure: ClassVar[bool] = True
     theorems: ClassVar[tuple[Theorem, ...]] = PURE
 

@@ -83,6 +83,7 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
 
     name: ClassVar[str] = "vector-sum"
     protocol: ClassVar[type[VectorSum]] = VectorSum
+    noise: ClassVar[str] = "blanket_probability"
     theorems: ClassVar[tuple[Theorem, ...]] = VECTOR_SUM
     pure: ClassVar[bool] = True
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,17 +23,11 @@ from dpverify.cli.audits.trials import (
     carried_out,
     claimed,
 )
-from dpverify.cli.commands import made_by
-from dpverify.cli.groups import Listed
-from dpverify.cli.options import number
-from dpverify.cli.output import Users
+from dpverify.cli.declared import declaring
 
-if TYPE_CHECKING:
-    from protocols.bitsum import BitsumProtocol
+__all__ = ["audit_any", "register"]
 
-__all__ = ["any_protocol", "register"]
-
-audit = typer.Typer(cls=Listed, rich_markup_mode=None)
+audit = typer.Typer(cls=declaring("audit", lambda claims: (audit_any, {})), rich_markup_mode=None)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +41,7 @@ def register(app: typer.Typer) -> None:
     )
 
 
-def any_protocol(
+def audit_any(
     reference: Any,
     claim_epsilon: ClaimEpsilon = None,
     claim_delta: ClaimDelta = None,
@@ -73,7 +66,7 @@ def any_protocol(
     ] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Audit a protocol, whether a command is written for it here or not."""
+    """Audit a protocol."""
     from dpverify.audit.protocol import audit_protocol
     from dpverify.claims.bitsum.base import BitsumClaims
     from dpverify.claims.registry import mechanism_claims_of
@@ -96,114 +89,3 @@ def any_protocol(
         timeout=None if target is None else timeout,
     )
     carried_out(audited, resume, plot, verbose)
-
-
-def _command(protocol: Callable[..., BitsumProtocol]) -> Callable[..., None]:
-    return made_by(protocol, any_protocol)
-
-
-Drop = Annotated[float, number(within="[0, 1)", help="q, in {}.")]
-FloodShape = Annotated[float, number(within="(0, inf)", help="r', positive.")]
-FloodP = Annotated[float, number(within="[0, 1)", help="p', in {}.")]
-NoiseP = Annotated[float, number(within="[0, 1)", help="p of the noise, in {}.")]
-Shape = Annotated[float, number(within="(0, inf)", help="r of the noise, in {}; 1 is geometric.")]
-
-
-@audit.command("rr")
-@_command
-def audit_randomized_response(
-    users: Users, flip_probability: Annotated[float, number(within="[0, 1/2)", help="p, in {}.")]
-) -> BitsumProtocol:
-    """Randomized response."""
-    from protocols.bitsum import RandomizedResponse
-
-    return RandomizedResponse(users, flip_probability)
-
-
-@audit.command("3nb")
-@_command
-def audit_three_nb(
-    users: Users, p: NoiseP, flood_shape: FloodShape, flood_p: FloodP, shape: Shape = 1.0
-) -> BitsumProtocol:
-    """Correlated noise from three negative binomials."""
-    from protocols.bitsum import ThreeNB
-
-    return ThreeNB(users, p, flood_shape, flood_p, shape)
-
-
-@audit.command("nb")
-@_command
-def audit_negative_binomial(
-    users: Users,
-    shape: Annotated[float, number(within="(0, inf)", help="r, positive, over all users.")],
-    p: Annotated[float, number(within="[0, 1)", help="p, in {}: the larger, the more noise.")],
-) -> BitsumProtocol:
-    """One negative binomial noise."""
-    from protocols.bitsum import NegativeBinomial
-
-    return NegativeBinomial(users, shape, p)
-
-
-@audit.command("poisson")
-@_command
-def audit_poisson(
-    users: Users,
-    mean: Annotated[float, number(within="[0, inf)", help="Mean of the noise, over all users.")],
-) -> BitsumProtocol:
-    """One Poisson noise."""
-    from protocols.bitsum import Poisson
-
-    return Poisson(users, mean)
-
-
-@audit.command("pure")
-@_command
-def audit_pure(
-    users: Users,
-    p: NoiseP,
-    drop_probability: Drop = 0.0,
-    flood_shape: FloodShape = 1.0,
-    flood_p: FloodP = 0.0,
-    shape: Shape = 1.0,
-) -> BitsumProtocol:
-    """Divisible noise, and ones dropped now and then."""
-    from protocols.bitsum import Pure
-
-    return Pure(users, p, drop_probability, flood_shape, flood_p, shape)
-
-
-@audit.command("central-discrete-laplace")
-@_command
-def audit_discrete_laplace(
-    users: Users,
-    p: Annotated[float, number(within="[0, 1)", help="p, in {}: the noise's pmf is proportional to p^|z|.")],
-) -> BitsumProtocol:
-    """Central discrete Laplace noise, added by a trusted curator."""
-    from protocols.bitsum import CentralDiscreteLaplace
-
-    return CentralDiscreteLaplace(users, p)
-
-
-@audit.command("central-discrete-gaussian")
-@_command
-def audit_discrete_gaussian(
-    users: Users,
-    sigma: Annotated[
-        float, number(within="(0, inf)", help="The noise's parameter, about its standard deviation, in {}.")
-    ],
-) -> BitsumProtocol:
-    """Central discrete Gaussian noise, added by a trusted curator."""
-    from protocols.bitsum import CentralDiscreteGaussian
-
-    return CentralDiscreteGaussian(users, sigma)
-
-
-@audit.command("local-rr")
-@_command
-def audit_local_randomized_response(
-    users: Users, flip_probability: Annotated[float, number(within="[0, 1/2)", help="p, in {}.")]
-) -> BitsumProtocol:
-    """Randomized response without a shuffler."""
-    from protocols.bitsum import LocalRandomizedResponse
-
-    return LocalRandomizedResponse(users, flip_probability)

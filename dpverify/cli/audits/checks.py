@@ -26,8 +26,6 @@ def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
     every instance that replacing a user costs as so many more instances.
     """
     commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
-    if row.bitsum not in commands:  # a protocol of another package
-        return None
     values = {
         "users": row.protocol.users,
         "instances": row.change.instances,
@@ -43,6 +41,8 @@ def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
     words = ["dpverify", "account", row.bitsum]
     for option in commands[row.bitsum].params:
         value = values.get(option.name or "")
+        if value is None and option.required:  # a field that is called otherwise, as the command has one of its name
+            return None
         if value is not None and value is not False:
             words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
     return shlex.join(words)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.formats import wanted
+from dpverify.cli.names import either, shuffled
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import print_result
+from dpverify.cli.plans.shared import kernels
 from dpverify.cli.progress import told
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["readable", "register"]
 
-_KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
-_PROTOCOLS = ("rr", "3nb", "nb", "poisson", "pure")
 _MODEL = ".npz"
 
 
@@ -48,15 +48,13 @@ def classify(
         ),
     ] = 5.0,
     kernel: Annotated[
-        str, choice("--kernel", known=lambda: _KERNELS, help="inner-product, gaussian, laplacian or exponential.")
+        str, choice("--kernel", known=kernels, help="inner-product, gaussian, laplacian or exponential.")
     ] = "inner-product",
     bandwidth: Annotated[
         float | None,
         number("--bandwidth", within="(0, inf)", help="Of the other kernels, for scaled points; a public default."),
     ] = None,
-    bitsum: Annotated[
-        str, choice("--bitsum", known=lambda: _PROTOCOLS, help="The bitsum: rr, 3nb, nb, poisson or pure.")
-    ] = "rr",
+    bitsum: Annotated[str, choice("--bitsum", known=shuffled, help=f"The bitsum: {either(shuffled())}.")] = "rr",
     bits: Annotated[
         int | None,
         integer("--bits", within="[1, inf)", help="Features of a user, one bit each; by default 1024, or d."),

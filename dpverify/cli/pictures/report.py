@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli.names import BITSUMS
+from dpverify.cli.names import bitsums
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import Instances, SquaredChange, Users
 from dpverify.cli.progress import told
@@ -24,12 +24,6 @@ def register(app: typer.Typer) -> None:
     app.command()(report)
 
 
-def _bitsums() -> tuple[str, ...]:
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return BITSUMS
-
-
 def report(
     output: Annotated[Path, typer.Argument(help="The page to write, .html; a file there is replaced.")],
     epsilon: Annotated[
@@ -42,8 +36,8 @@ def report(
     bitsum: Annotated[
         str | None,
         choice(
-            known=_bitsums,
-            help=f"{', '.join(BITSUMS)}: which the report is about; by default the one with the fewest messages of "
+            known=bitsums,
+            help=f"{', '.join(bitsums())}: which the report is about; by default the one with the fewest messages of "
             "those with a shuffler, a finite epsilon with half of the users honest, and nearly the least error.",
         ),
     ] = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.names import BITSUMS
+from dpverify.cli.names import bitsums
 from dpverify.cli.options import choice, integer
 from dpverify.cli.output import Instances, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon, Sparsity
@@ -19,12 +19,6 @@ def register(app: typer.Typer) -> None:
     app.command()(budget)
 
 
-def _bitsums() -> tuple[str, ...]:
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return BITSUMS
-
-
 def budget(
     epsilon: Epsilon,
     delta: Delta,
@@ -32,7 +26,7 @@ def budget(
     sparsity: Sparsity = 1,
     bitsum: Annotated[
         str | None,
-        choice(known=_bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(BITSUMS)}."),
+        choice(known=bitsums, help=f"Compose the exact law of a protocol too, given --users: {', '.join(bitsums())}."),
     ] = None,
     users: Annotated[int | None, integer(within="[1, inf)", help="n, with --bitsum.")] = None,
 ) -> None:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer
 from dpverify.cli.output import Honest, Users, print_result, write_figure
 from dpverify.cli.plans.shared import (
     ALL,
+    LISTED,
     Bandwidth,
     Dimension,
     Epsilon,
@@ -39,9 +39,7 @@ def crowd(
         int | None,
         integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; not with --kernel."),
     ] = None,
-    bitsum: Annotated[
-        Any, choice(known=bitsums, several=True, help=f"{', '.join(BITSUMS)}, or all, the default.")
-    ] = None,
+    bitsum: Annotated[Any, choice(known=bitsums, several=True, help=f"{LISTED}, the default.")] = None,
     honest: Honest = None,
     malicious: Annotated[
         int | None, integer(within="[0, inf)", help="Show as well how far so many users can move the estimates.")

@@ -9,11 +9,11 @@ import typer
 
 from dpverify.cli.commands import taking
 from dpverify.cli.groups import Listed
-from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import Instances, Users, print_result
 from dpverify.cli.plans.shared import (
     ALL,
+    LISTED,
     Bandwidth,
     Delta,
     Dimension,
@@ -73,7 +73,7 @@ Bitsum = Annotated[
         "--bitsum",
         known=bitsums,
         several=True,
-        help=f"{', '.join(BITSUMS)}, or all; by default those that need no trusted curator and gain from the shuffler, "
+        help=f"{LISTED}; by default those that need no trusted curator and gain from the shuffler, "
         "and with --kernel rr.",
     ),
 ]

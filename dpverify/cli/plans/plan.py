@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.commands import taking
-from dpverify.cli.names import BITSUMS
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import print_result
 from dpverify.cli.plans.shared import (
     ALL,
+    LISTED,
     Bandwidth,
     Dimension,
     Kernel,
@@ -81,7 +81,7 @@ def plan(
         choice(
             known=bitsums,
             several=True,
-            help=f"{', '.join(BITSUMS)}, or all, the default; with --kernel the default is rr, which sends the fewest "
+            help=f"{LISTED}, the default; with --kernel the default is rr, which sends the fewest "
             "messages, and all is a row for each.",
         ),
     ] = None,

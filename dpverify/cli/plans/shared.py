@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from dpverify.cli import names as known_names
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
     Ball,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "LISTED",
     "Bandwidth",
     "Delta",
     "Dimension",
@@ -46,6 +48,8 @@ __all__ = [
 ]
 
 ALL = "all"
+LISTED = f"{', '.join(known_names.bitsums())}, or all"
+"""What may be typed for a bitsum, as help says it."""
 Written = Callable[[Any], None]
 Epsilon = Annotated[
     str, exact("--epsilon", within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
@@ -77,9 +81,7 @@ Bandwidth = Annotated[
 
 def bitsums() -> tuple[str, ...]:
     """Return the names of all bitsums, and the word for all of them."""
-    from dpverify.planning.sweeps.comparison import BITSUMS
-
-    return (*BITSUMS, ALL)
+    return (*known_names.bitsums(), ALL)
 
 
 def chosen(names: Sequence[str], known: Sequence[str] | None = None) -> Sequence[str]:

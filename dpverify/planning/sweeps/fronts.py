@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.registry import Group, registered
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, ThreatModel
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import some
@@ -22,7 +23,7 @@ __all__ = ["MARGINS", "SHUFFLED", "Front", "Fronted", "Knee", "front", "knee", "
 _Row = TypeVar("_Row")
 _Measure = Callable[[_Row], float]
 
-SHUFFLED = ("rr", "3nb", "nb", "poisson")
+SHUFFLED = tuple(name for name in registered(Group.BITSUMS).shuffled if name != "pure")
 """Bitsums that need no trusted curator and gain from the shuffler; at delta > 0 pure sends what 3nb does."""
 MARGINS = (0.004, 0.01, 0.03, 0.1, 0.3)
 """How far above its infimum the error of a plan on the front is, for the bitsums that trade it for messages."""

@@ -230,12 +230,23 @@ told(lambda: account(protocol, delta=1e-3, honest=4))
 
 
 def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
-    _, listed, _ = shell.run("account", "--help")
-    assert "tosses" in listed
-    assert "truth" in listed
-    _, shown, _ = shell.run("account", "tosses", "--help")
-    assert "--coins" in shown
-    assert "Coins that each user tosses, each time." in shown
+    """A bitsum, a kernel and a local randomizer: a class, its twin and a line for each, and no other change."""
+    for group in ("account", "audit"):
+        _, listed, _ = shell.run(group, "--help")
+        names = [line.split()[0] for line in listed.split("Commands:")[1].splitlines() if line.strip()]
+        assert names.index("rr") < names.index("tosses") < names.index("labels") < names.index("truth")
+        _, shown, _ = shell.run(group, "tosses", "--help")
+        assert re.search(r"--coins INTEGER +Coins that each user tosses, each time\.  \[required\]", shown)
+        assert re.search(r"--users INTEGER +n, the number of users; public\.  \[required\]", shown)
+        _, shown, _ = shell.run(group, "truth", "--help")
+        assert re.search(r"--probability NUMBER +Of telling the truth, in \(1/2, 1\)\.  \[required\]", shown)
+    for command in (["plan"], ["crowd"], ["budget"], ["front"], ["least", "users"], ["report"]):
+        _, shown, _ = shell.run(*command, "--help")
+        assert "local-rr, tosses" in " ".join(shown.split())
+    _, _, refused = shell.run("plan", "--bitsum", "coin")
+    assert "local-rr, tosses, all" in refused
+    listing = "from dpverify.claims.lsq import LSQ_CLAIMS; import sys; print(*LSQ_CLAIMS, 'coins' in sys.modules)"
+    assert run(site, "-c", listing).stdout.split()[-2:] == ["own-identity", "False"]
     words = ["account", "tosses", "--users", "9", "--coins", "0", "--delta", "1e-3"]
     status, _, refused = shell.run(*words)
     assert status == 2
