@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dpverify.cli.learners.classify import readable
 from dpverify.cli.options import integer
 from dpverify.cli.output import check_files, console, print_result, write_figure
 
@@ -66,7 +67,8 @@ def reproduce(
     if vocabulary is not None and not found[0].decodes:
         raise ValueError(f"--vocabulary must be omitted for {found[0].name}, which decodes no words.")
     check_files(plot, as_csv)
-    embeddings = bundled() if data is None else read(data, vocabulary)
+    with readable():
+        embeddings = bundled() if data is None else read(data, vocabulary)
     with console(stderr=True).status("starting") as status:
         setting = Setting(embeddings, quick, seed, lambda line: status.update(f"{line} ..."))
         result = found[0].run(setting)
