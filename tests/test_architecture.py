@@ -43,6 +43,7 @@ LAYERS = (
     "dpverify.digits",
     "dpverify.shown",
     "dpverify.optional",
+    "dpverify.files",
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""

@@ -158,7 +158,7 @@ def check_files(plot: Path | None, table: Path | None) -> None:
 
         check_path(plot, "--plot")
     if table is not None:
-        from dpverify.report import files
+        from dpverify import files
 
         files.check_path(table, "--csv")
         if plot is not None and plot.resolve() == table.resolve():
@@ -169,7 +169,7 @@ def write_rows(table: Path | None, result: Shown) -> bool:
     """Write a result's rows, where that is asked for; a sentence says if it does not work, and False is returned."""
     if table is None:
         return True
-    from dpverify.report import files
+    from dpverify import files
     from dpverify.shown import plain, records
 
     text = files.csv_text(records(plain(result), result.rows_by))

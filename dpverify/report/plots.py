@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from dpverify import files
 from dpverify.guarantee import Budget, Interval
-from dpverify.report import files
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult, DemoRow
@@ -323,7 +323,7 @@ def demo_figure(result: DemoResult) -> Figure:
 
 
 def check_path(path: Path, name: str = "plot") -> None:
-    """Check, before the work for a figure, that it can be saved there; see `dpverify.report.files.check_path`."""
+    """Check, before the work for a figure, that it can be saved there; see `dpverify.files.check_path`."""
     files.check_path(path, name, _METADATA)
 
 

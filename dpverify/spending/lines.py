@@ -25,6 +25,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+from dpverify.files import replaced
 from protocols.validation import check_file
 
 __all__ = ["DamagedFileError", "Lines", "TornLineError", "locked", "repair"]
@@ -133,18 +134,8 @@ def create(path: Path, record: Mapping[str, Any]) -> Lines:
     if os.path.lexists(path):  # a link to nothing is something
         raise ValueError(f"path={str(path)!r} must not exist: a file of what was spent is never overwritten.")
     line, head = _line(_FIRST, record)
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with open(part, "xb") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
-    _keep_name(path)
+    with replaced(path, durable=True) as part:
+        Path(part).write_bytes(line)
     return Lines((dict(record),), head, len(line))
 
 
@@ -223,13 +214,3 @@ def _write(path: Path, line: bytes, size: int) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _keep_name(path: Path) -> None:
-    """Flush the folder, where systems have that."""
-    if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.running.packed import Packed
+from dpverify.files import replaced
 
 __all__ = ["Checkpoint", "CheckpointError"]
 
@@ -109,28 +108,18 @@ class Checkpoint:
         }
         header = json.dumps(contents, sort_keys=True)
         keys = np.array(sorted(blocks), dtype=np.int64).reshape(-1, 2)
-        temporary: str | None = None
         try:
-            descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
-            with os.fdopen(descriptor, "wb") as file:
-                with zipfile.ZipFile(file, "w") as archive:  # as numpy.savez does, but one block at a time
-                    _write(archive, "header", np.array(header))
-                    _write(archive, "keys", keys)
-                    for (stream, block), outputs in ((key, blocks[key]) for key in sorted(blocks)):
-                        _write(archive, f"{stream}_{block}", outputs)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
-            temporary = None
-            _sync_folder(self.path.parent)
+            with replaced(self.path, durable=True) as part, zipfile.ZipFile(part, "w") as archive:
+                # as numpy.savez does, but one block at a time
+                _write(archive, "header", np.array(header))
+                _write(archive, "keys", keys)
+                for (stream, block), outputs in ((key, blocks[key]) for key in sorted(blocks)):
+                    _write(archive, f"{stream}_{block}", outputs)
         except OSError as error:
             kept = "the earlier checkpoint is intact" if self.path.exists() else "there is none yet"
             raise CheckpointError(
                 f"checkpoint={str(self.path)!r} cannot be written: {error.strerror or error}; {kept}."
             ) from error
-        finally:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
 
 
 def _write(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
@@ -148,14 +137,3 @@ def _content_digest(blocks: Mapping[Key, NDArray[np.float64]]) -> str:
 def _digest_block(digest: Any, key: Key, outputs: NDArray[np.float64]) -> None:
     digest.update(f"{key} {outputs.dtype} {outputs.shape} ".encode())
     digest.update(outputs.tobytes())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming itself survive a power failure, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

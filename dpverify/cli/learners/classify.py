@@ -91,7 +91,7 @@ def classify(
     """
     if test is not None and holdout:
         raise ValueError(f"--holdout={holdout!r} must be omitted with --test, which is what is tested on.")
-    from dpverify.report.files import check_path
+    from dpverify.files import check_path
 
     if output is not None:
         check_path(output, "--output", (_MODEL,), _read(data, test, labels))
@@ -138,7 +138,7 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the labels of points with a learned model. With --labels, say how many of them are right."""
-    from dpverify.report.files import check_path, write_text
+    from dpverify.files import check_path, write_text
 
     if output is not None:
         check_path(output, "--output", read=_read(model, data, labels))

@@ -41,7 +41,7 @@ def reproduce(
 
     Each of the source's sentences on it is judged by the numbers that came out.
     """
-    from dpverify.report.files import write_text
+    from dpverify.files import write_text
     from dpverify.report.papers.reproductions import (
         experiments_table,
         reproduction_csv,

@@ -14,8 +14,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
-import secrets
 import struct
 import zipfile
 import zlib
@@ -28,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpverify.claims.records import protocol_of, record_of
 from dpverify.claims.registry import claims_of
+from dpverify.files import replaced
 from dpverify.learning.base import FIXED_SEED, PlannedBitsums
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.files.data import check_path
@@ -94,17 +93,8 @@ def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
     }
     if arrays["classes"].dtype.hasobject:
         arrays |= {name: arrays[name].astype(str) for name in ("classes", "empty_classes")}
-    target = Path(path).resolve()  # what a link leads to is replaced, not the link
-    part = target.with_name(f".part-{secrets.token_hex(8)}")
-    try:
-        with part.open("xb") as file:  # not by its name, to which numpy would add the suffix .npz
-            np.savez_compressed(file, **arrays)
-        if target.exists():
-            part.chmod(target.stat().st_mode & 0o777)
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with replaced(Path(path)) as part, open(part, "wb") as file:  # not by its name, to which numpy may add a suffix
+        np.savez_compressed(file, **arrays)
 
 
 def load_model(path: str | Path, *, proved: bool = True) -> PrivateDensityClassifier:

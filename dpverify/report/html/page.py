@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.dossier.contents import Dossier
+from dpverify.files import check_path, write_text
 from dpverify.optional import needing
-from dpverify.report.files import check_path, write_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

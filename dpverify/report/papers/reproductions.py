@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.files import csv_text
 from dpverify.report.charts import Series, chart, side_by_side
-from dpverify.report.files import csv_text
 from dpverify.report.layout import Rows
 from dpverify.reproduction.experiment import Experiment, Panel, Reproduction
 

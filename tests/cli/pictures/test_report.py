@@ -31,7 +31,7 @@ def test_ctrl_c_leaves_no_part_of_a_page(tmp_path: Path, monkeypatch: pytest.Mon
     def interrupted(*_: object, **__: object) -> object:
         raise KeyboardInterrupt
 
-    for name in ("dpverify.dossier.gather._own_audit", "dpverify.report.files.os.replace"):
+    for name in ("dpverify.dossier.gather._own_audit", "dpverify.files.os.replace"):
         with monkeypatch.context() as patched:
             patched.setattr(name, interrupted)
             assert cli.main(["report", str(tmp_path / "page.html"), *WORDS, "--trials", "100"]) == 130

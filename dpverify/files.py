@@ -57,13 +57,15 @@ def check_path(path: Path, name: str, endings: Collection[str] = (), read: Itera
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[str]:
+def replaced(path: Path, *, durable: bool = False) -> Iterator[str]:
     """Give the name of a file to write beside a path, which takes its place once that has worked.
 
     Parameters
     ----------
     path : Path
         Where, in a folder that exists; a file there is replaced.
+    durable : bool
+        Whether it must survive a power failure from then on.
 
     Raises
     ------
@@ -83,10 +85,19 @@ def replaced(path: Path) -> Iterator[str]:
             os.umask(umask)
             mode = 0o666 & ~umask
         os.chmod(name, mode)
+        if durable:
+            with open(name, "r+b") as file:
+                os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
+    if durable and os.name == "posix":  # its name, where systems have that
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def write_text(text: str, path: Path) -> None:

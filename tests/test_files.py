@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.report.files import check_path, csv_text, replaced, write_text
+from dpverify.files import check_path, csv_text, replaced, write_text
 
 
 def test_a_file_is_replaced_at_once_or_stays(tmp_path: Path) -> None:
