@@ -20,6 +20,7 @@ from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
 from dpverify.privacy_loss.losses.pairs import mixed_reports
+from dpverify.privacy_loss.windows.contour import Contour
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 from tests.privacy_loss.joint_hunt import Mechanism, mechanism, moves
 
@@ -146,3 +147,14 @@ def test_infinite_losses_of_all_parts_add_up() -> None:
     rare = PrivacyLossDistribution(np.zeros(1), np.array([0.9]), 0.1)
     parts = [AnyOf([rare], 1), AnyOf([rare], 2)]
     assert Together(parts, (), 1e-3).delta(20.0).upper >= 1.0 - 0.9**3
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_errors_count_for_the_share_of_which_the_integral_is(share: float) -> None:
+    pair = PrivacyLossDistribution(np.array([-0.5, 0.5]), np.array([0.3, 0.7]))
+    contour = Contour.at(2.0, 1.0, 1e-2)
+    exact = AnyOf([pair], 3).log_integral(contour, share)
+    shifted = AnyOf([dataclasses.replace(pair, loss_error=0.01)], 3).log_integral(contour, share)
+    grown = AnyOf([dataclasses.replace(pair, relative_error=0.01)], 3).log_integral(contour, share)
+    assert shifted - exact >= 3 * 2.0 * 0.01 / share * (1.0 - 1e-9)
+    assert grown - exact >= -3 * math.log1p(-0.01) / share * (1.0 - 1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import binomial_randomized_response, negative_binomial
+from dpverify.privacy_loss.windows.characteristic import LossAtoms
 
 Floats = NDArray[np.float64]
 
@@ -254,3 +256,24 @@ class _Part(NamedTuple):
 
     place: int
     most: float
+
+
+def test_a_line_of_moments_is_rounded_up() -> None:
+    rng = np.random.default_rng(4)
+    tilts, rates, charges = np.geomspace(0.1, 1e3, 60), rng.uniform(0.0, 3.0, (1, 60)), rng.uniform(0.0, 0.1, 60)
+    lines = RestMoments(tilts, rates, charges, np.zeros(1)).lines(0.7)
+    with mpmath.workdps(50):
+        for tilt, rate, charge, line in zip(tilts.tolist(), rates[0].tolist(), charges.tolist(), lines, strict=True):
+            theta = mpmath.mpf(tilt)
+            exact = theta * mpmath.log(theta) - (1 + theta) * mpmath.log1p(theta)
+            assert mpmath.mpf(0.7) * mpmath.mpf(rate) + mpmath.mpf(charge) + exact <= mpmath.mpf(float(line))
+
+
+def test_a_mean_over_the_losses_of_one_move_is_rounded_up() -> None:
+    # Where nothing is known of the others, every divergence is 1, and the mean is the mass.
+    large, rng = bound(L2Bounded(1.0, 3)), np.random.default_rng(5)
+    for _ in range(20):
+        log_masses = rng.uniform(-300.0, -290.0, 5)
+        with mpmath.workdps(50):
+            exact = mpmath.fsum(mpmath.exp(mpmath.mpf(each)) for each in log_masses.tolist())
+        assert exact <= mpmath.mpf(large._alone(LossAtoms(np.zeros(5), log_masses), np.full(24, 1e3), 0.1))
