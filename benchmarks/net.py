@@ -159,7 +159,7 @@ def _budgets(rng: np.random.Generator) -> Answer:
         (rng.uniform(0.5, 4), 10 ** rng.uniform(-9, -4)),
         ("basic", "advanced", "optimal")[rng.integers(3)],
     )
-    result = dpverify.per_instance_budget(budget, int(10 ** rng.uniform(0, 3)), theorem=theorem)
+    result = dpverify.per_instance_budget(budget, int(10 ** rng.uniform(0, 3)), composition=theorem)
     return {"epsilon0": result.epsilon0, "delta0": result.delta0}
 
 
