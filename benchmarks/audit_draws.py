@@ -32,7 +32,7 @@ from dpverify.audit.running.target import Target
 from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
-from dpverify.statistics.bounds.lower_bound import claim_p_value, lower_curve
+from dpverify.statistics.bounds.claim_test import claim_p_value, lower_curve
 from dpverify.statistics.family import Verdict
 from dpverify.statistics.outputs.events import histogram_score, likelihood_ratio_events
 from dpverify.statistics.power import event_power, trials_for

@@ -15,9 +15,9 @@ from scipy import stats
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.claim_test import lower_curve, privacy_test
 from dpverify.statistics.bounds.eprocess import log_evidence_path
 from dpverify.statistics.bounds.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
-from dpverify.statistics.bounds.lower_bound import lower_curve, privacy_test
 from dpverify.statistics.conformance import LikelihoodRatio, choose_bins, g_statistic, g_test
 from dpverify.statistics.error import ErrorClaim, ErrorNull
 from dpverify.statistics.loss import LossLaw

@@ -22,7 +22,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import anytime_privacy_test, kelly_bets
-from dpverify.statistics.bounds.lower_bound import lower_curve
+from dpverify.statistics.bounds.claim_test import lower_curve
 from dpverify.statistics.conformance import LikelihoodRatio
 from dpverify.statistics.outputs.events import histogram_score, likelihood_ratio_events, searched_events, value_score
 

@@ -37,7 +37,7 @@ RULES = {
     "RT03": "does not describe what it returns",
 }
 
-OURS = {"protocols.bitsum.exact.ExactSum", "protocols.lsq.scaled.ScaledFeatures"}
+OURS = {"protocols.bitsum.exact_sum.ExactSum", "protocols.lsq.scaled.ScaledFeatures"}
 """Protocols that no work has: nothing to cite."""
 
 RETURNS = {"RT01", "RT03"}

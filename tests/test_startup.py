@@ -75,7 +75,16 @@ def test_a_command_imports_no_other_and_says_which_it_has() -> None:
     modules = after("theorems", "show", "3nb")
     assert {name for name in modules if name.startswith("dpverify.cli.")} <= {
         f"dpverify.cli.{name}"
-        for name in ("groups", "papers", "papers.theorems", "messages", "names", "options", "output")
+        for name in (
+            "formats",
+            "groups",
+            "messages",
+            "options",
+            "output",
+            "papers",
+            "papers.theorems",
+            "protocol_names",
+        )
     }
 
 

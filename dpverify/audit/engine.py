@@ -32,7 +32,7 @@ from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.bounds.lower_bound import counted_privacy
+from dpverify.statistics.bounds.claim_test import counted_privacy
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw

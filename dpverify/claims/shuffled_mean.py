@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from dpverify.changes import Change
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
-from dpverify.claims.shared.means import MeanClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, upper_float
 from dpverify.formulas.protocols import shuffled_mean as formulas
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel

@@ -18,7 +18,7 @@ import typer
 from dpverify.cli.formats import choose, offer_formats
 from dpverify.cli.groups import on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
-from dpverify.cli.names import known_name
+from dpverify.cli.protocol_names import known_name
 from dpverify.optional import MissingPackageError, needing
 
 __all__ = ["application", "main"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpverify.cli.names import known_name
+from dpverify.cli.protocol_names import known_name
 
 __all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
 

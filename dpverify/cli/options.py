@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from dpverify.cli.names import known_name
+from dpverify.cli.protocol_names import known_name
 
 __all__ = ["choice", "exact", "integer", "number", "read_exactly"]
 

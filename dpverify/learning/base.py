@@ -58,7 +58,7 @@ def private_generator(seed: Any, part: int | None = None) -> np.random.Generator
     if isinstance(seed, np.random.Generator):
         return seed
     if seed is None:
-        return np.random.default_rng()  # PCG64, for a simulation: a real client draws by `protocols.entropy`
+        return np.random.default_rng()  # PCG64, for a simulation: a real client draws by `protocols.exact_draws`
     key = _NOISE if part is None else (_PARTS, part)
     return np.random.default_rng(np.random.SeedSequence(check_integer("random_state", seed, low=0), spawn_key=key))
 

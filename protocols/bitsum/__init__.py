@@ -8,7 +8,7 @@ from protocols.bitsum.baselines import (
     CentralSum,
     LocalRandomizedResponse,
 )
-from protocols.bitsum.exact import ExactSum
+from protocols.bitsum.exact_sum import ExactSum
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure

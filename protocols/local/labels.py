@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy, bernoulli_exp, system_entropy
+from protocols.exact_draws import Entropy, bernoulli_exp, system_entropy
 from protocols.validation import check_generator, check_integer, check_ranges
 
 __all__ = ["LabelRandomizedResponse"]
@@ -112,7 +112,7 @@ class LabelRandomizedResponse:
         return (array.astype(np.int64) + leave * shift) % self.classes
 
     def report(self, label: int, entropy: Entropy | None = None) -> int:
-        """Return what a real user with this label publishes, drawn exactly (see `protocols.entropy`).
+        """Return what a real user with this label publishes, drawn exactly (see `protocols.exact_draws`).
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy, bernoulli, discrete_laplace, system_entropy
+from protocols.exact_draws import Entropy, bernoulli, discrete_laplace, system_entropy
 from protocols.local.means import BoundedMean
 
 __all__ = ["DiscreteLaplaceMean", "LaplaceMean"]

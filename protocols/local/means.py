@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy
+from protocols.exact_draws import Entropy
 from protocols.validation import check_generator, check_ranges
 
 __all__ = ["BoundedMean", "LocalMean", "check_values"]

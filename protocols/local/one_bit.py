@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy, bernoulli, bernoulli_logistic, system_entropy
+from protocols.exact_draws import Entropy, bernoulli, bernoulli_logistic, system_entropy
 from protocols.local.means import BoundedMean, check_values
 
 __all__ = ["OneBitMean"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy
+from protocols.exact_draws import Entropy
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.means import LocalMean, check_values
 from protocols.validation import check_integer

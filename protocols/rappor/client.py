@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from protocols.entropy import Entropy, bernoulli, system_entropy
+from protocols.exact_draws import Entropy, bernoulli, system_entropy
 from protocols.rappor.bloom import canonical
 from protocols.rappor.response import Rappor
 from protocols.validation import check_integer

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy, bernoulli_exp, system_entropy
+from protocols.exact_draws import Entropy, bernoulli_exp, system_entropy
 from protocols.validation import check_generator, check_indices, check_ranges
 
 __all__ = ["ExponentialSelection"]
@@ -48,7 +48,7 @@ class ExponentialSelection:
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def select(self, values: ArrayLike, entropy: Entropy | None = None) -> int:
-        """Return what a real curator selects, drawn exactly (see `protocols.entropy`).
+        """Return what a real curator selects, drawn exactly (see `protocols.exact_draws`).
 
         Parameters
         ----------

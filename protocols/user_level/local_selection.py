@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.entropy import Entropy, bernoulli_logistic, system_entropy
+from protocols.exact_draws import Entropy, bernoulli_logistic, system_entropy
 from protocols.validation import check_generator, check_indices, check_integer, check_ranges
 
 __all__ = ["HadamardSelection"]
@@ -85,7 +85,7 @@ class HadamardSelection:
         return 2 * rows + (self.signs(array, rows) ^ flips)
 
     def report(self, value: int, entropy: Entropy | None = None) -> int:
-        """Return what a real user with this value sends, drawn exactly (see `protocols.entropy`).
+        """Return what a real user with this value sends, drawn exactly (see `protocols.exact_draws`).
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ from dpverify.papers.theorem import Verdict
 from dpverify.papers.wagner2025.classifier import CLASSIFIER
 from dpverify.planning.account import account
 from protocols.bitsum import BitsumProtocol, CentralGaussian, Poisson, RandomizedResponse
-from protocols.bitsum.exact import ExactSum
+from protocols.bitsum.exact_sum import ExactSum
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import LinearMap

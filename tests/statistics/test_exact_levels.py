@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.bounds.lower_bound import claim_p_value
+from dpverify.statistics.bounds.claim_test import claim_p_value
 from dpverify.statistics.instances import SideCounts, Sides
 from dpverify.statistics.outputs.chosen import event_limits
 from dpverify.statistics.users import forgetful_users, quiet_users

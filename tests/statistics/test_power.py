@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.statistics.bounds.claim_test import claim_p_value
 from dpverify.statistics.bounds.intervals import lower_limit
-from dpverify.statistics.bounds.lower_bound import claim_p_value
 from dpverify.statistics.power import event_power, faulty_event, g_test_power, smallest_detectable_epsilon, trials_for
 from tests.refusals import refused
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_down, rounded_up
-from dpverify.statistics.bounds.lower_bound import LowerCurve, claim_p_value, shown_against
+from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, shown_against
 from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, scanned_scores, tradeoff_thresholds
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, EventLimits, event_limits

@@ -6,8 +6,8 @@ from typing import Any
 
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.claims.central import CentralClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.claims.shared.central import CentralClaims
 
 __all__ = ["central_subject"]
 

@@ -23,7 +23,7 @@ from dpverify.audit.running.target import Target
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.bounds.lower_bound import counted_privacy
+from dpverify.statistics.bounds.claim_test import counted_privacy
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.instances import SideCounts, Sides, SummedLoss
 from dpverify.statistics.order.structure import StructureCheck

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.claims.means import MeanClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.claims.shared.means import MeanClaims
 
 __all__ = ["mean_subject"]
 

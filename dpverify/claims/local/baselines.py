@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.changes import Change
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.local.laplace import laplace_cells, laplace_families
-from dpverify.claims.shared.means import MeanClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw

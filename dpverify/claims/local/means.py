@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
 from dpverify.claims.local.base import LocalClaims
-from dpverify.claims.shared.means import MeanClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw

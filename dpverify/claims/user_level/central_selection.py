@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpverify.changes import Change
-from dpverify.claims.shared.central import CentralClaims
+from dpverify.claims.central import CentralClaims
 from dpverify.formulas.contexts import arb_context, enclosure, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw

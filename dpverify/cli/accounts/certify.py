@@ -118,7 +118,7 @@ def certify_poisson(
     direction: Toward = "up",
 ) -> None:
     """One Poisson noise."""
-    from dpverify.certificates.noises import PoissonPair
+    from dpverify.certificates.noise_pairs import PoissonPair
 
     _print_enclosure(PoissonPair(mean), epsilon, digits, direction)
 
@@ -134,7 +134,7 @@ def certify_pure(
     direction: Toward = "up",
 ) -> None:
     """Bits dropped now and then, discrete Laplace noise and a flood (both counts, all others holding 0)."""
-    from dpverify.certificates.noises import PurePair
+    from dpverify.certificates.noise_pairs import PurePair
 
     _print_enclosure(PurePair(p, flood_shape, flood_p, drop_probability), epsilon, digits, direction)
 
@@ -190,7 +190,7 @@ def certify_levels(
     direction: Toward = "up",
 ) -> None:
     """One report of a level by randomized response; with two levels, also of the one-bit mean."""
-    from dpverify.certificates.reports import LevelsPair
+    from dpverify.certificates.report_pairs import LevelsPair
 
     _print_enclosure(LevelsPair(report_epsilon, levels), epsilon, digits, direction)
 
@@ -203,7 +203,7 @@ def certify_laplace_mean(
     direction: Toward = "up",
 ) -> None:
     """One report with Laplace noise, or a trusted curator's mean."""
-    from dpverify.certificates.reports import LaplaceReportPair
+    from dpverify.certificates.report_pairs import LaplaceReportPair
 
     _print_enclosure(LaplaceReportPair(report_epsilon), epsilon, digits, direction)
 
@@ -217,6 +217,6 @@ def certify_discrete_laplace_mean(
     direction: Toward = "up",
 ) -> None:
     """One report of a rounded value with discrete Laplace noise."""
-    from dpverify.certificates.reports import SteppedLaplacePair
+    from dpverify.certificates.report_pairs import SteppedLaplacePair
 
     _print_enclosure(SteppedLaplacePair(report_epsilon, steps), epsilon, digits, direction)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.formats import wanted
-from dpverify.cli.names import either, shuffled
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import print_result
 from dpverify.cli.plans.shared import kernels
 from dpverify.cli.progress import told
+from dpverify.cli.protocol_names import either, shuffled
 
 if TYPE_CHECKING:
     from dpverify.learning.files.data import DataFile

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli.names import bitsums
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import Instances, SquaredChange, Users
 from dpverify.cli.progress import told
+from dpverify.cli.protocol_names import bitsums
 
 __all__ = ["register"]
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.names import bitsums
 from dpverify.cli.options import choice, integer
 from dpverify.cli.output import Instances, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon, Sparsity
+from dpverify.cli.protocol_names import bitsums
 
 __all__ = ["register"]
 

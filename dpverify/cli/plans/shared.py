@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpverify.cli import names as known_names
+from dpverify.cli import protocol_names as known_names
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import (
     Ball,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.statistics.bounds.lower_bound import LowerCurve
+from dpverify.statistics.bounds.claim_test import LowerCurve
 from dpverify.statistics.outputs.chosen import EventLimits
 from dpverify.statistics.outputs.learned import NamedScore
 

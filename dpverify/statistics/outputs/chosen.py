@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.statistics.bounds.claim_test import LowerCurve
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
-from dpverify.statistics.bounds.lower_bound import LowerCurve
 from dpverify.statistics.outputs.events import Events
 from dpverify.statistics.outputs.learned import NamedScore
 

@@ -8,8 +8,9 @@ import mpmath as mp
 import pytest
 
 from dpverify import cli
-from dpverify.certificates import enclosure, reports
+from dpverify.certificates import enclosure
 from dpverify.certificates import pairs as certify
+from dpverify.certificates import report_pairs as reports
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpverify import cli
-from dpverify.cli.names import bitsums
+from dpverify.cli.protocol_names import bitsums
 from dpverify.guarantee import Budget
 from dpverify.planning.plan import plan
 from dpverify.planning.sweeps import setting

@@ -12,7 +12,7 @@ from scipy import special, stats
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import Bets, kelly_bets, log_wealth
-from dpverify.statistics.bounds.lower_bound import lower_curve
+from dpverify.statistics.bounds.claim_test import lower_curve
 from dpverify.statistics.outputs.events import (
     Events,
     likelihood_ratio_events,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.statistics.bounds.lower_bound import LowerCurve
+from dpverify.statistics.bounds.claim_test import LowerCurve
 from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, tradeoff_thresholds
 from dpverify.statistics.outputs.chosen import event_limits
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from protocols.entropy import (
+from protocols.exact_draws import (
     Entropy,
     bernoulli,
     bernoulli_exp,

@@ -8,7 +8,7 @@ from flint import ctx
 from mpmath import mpf
 
 from dpverify.certificates.enclosure import hockey_stick
-from dpverify.certificates.noises import PoissonPair, PurePair
+from dpverify.certificates.noise_pairs import PoissonPair, PurePair
 from dpverify.certificates.pairs import ThreeNBPair
 from dpverify.planning.account import account
 from protocols.bitsum import Poisson, Pure

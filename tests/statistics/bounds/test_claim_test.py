@@ -14,8 +14,8 @@ from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
+from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, counted_privacy, lower_curve, privacy_test
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
-from dpverify.statistics.bounds.lower_bound import LowerCurve, claim_p_value, counted_privacy, lower_curve, privacy_test
 from dpverify.statistics.family import Verdict, decide
 from dpverify.statistics.outputs.events import EventCounts, Events, likelihood_ratio_events
 from tests.refusals import refused

@@ -13,7 +13,7 @@ import typer
 
 from dpverify import cli
 from dpverify.claims.registry import Group, registered
-from dpverify.cli.names import bitsums, either, known_name
+from dpverify.cli.protocol_names import bitsums, either, known_name
 
 ROOT = Path(__file__).resolve().parents[2]
 GAUSSIAN = ["--instances", "2", "--sigma", "7", "--delta", "1e-3", "--json"]
@@ -77,7 +77,7 @@ def test_a_single_report_can_be_certified(capsys: pytest.CaptureFixture[str]) ->
 )
 def test_the_baselines_can_be_audited(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     # No noise at all: a violation of every law with some.
-    target = ["--target", "tests.cli.test_names:sum_of", "--trials", "200"]
+    target = ["--target", "tests.cli.test_protocol_names:sum_of", "--trials", "200"]
     assert cli.main(["audit", *words, "--users", "20", *target, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["verdict"] == "violates"
 

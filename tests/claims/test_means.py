@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.claims.local.baselines import CentralLaplaceMeanClaims
-from dpverify.claims.shared.means import MeanClaims
+from dpverify.claims.means import MeanClaims
 from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.shuffled_mean import ShuffledMean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.claims.shared.central import CentralClaims
+from dpverify.claims.central import CentralClaims
 from dpverify.guarantee import ThreatModel
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, Pair
-from dpverify.certificates.reports import LaplaceReportPair, LevelsPair, SteppedLaplacePair
+from dpverify.certificates.report_pairs import LaplaceReportPair, LevelsPair, SteppedLaplacePair
 from dpverify.planning.account import account
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.one_bit import OneBitMean
