@@ -34,6 +34,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     searched_epsilon,
     tail_for,
 )
+from dpverify.claims.shared.divisible_noise import NEAR_LIMIT
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import negative_binomial as formulas
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
@@ -51,8 +52,6 @@ from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, Singl
 
 __all__ = ["NegativeBinomialClaims", "counted", "least_poisson_mean"]
 
-_NEAR_LIMIT = 1.01
-"""By default, communication is the least at which the error is within 1 % of that of Poisson noise."""
 _SKEWNESS = 2e-3
 """About what the first noise that is tried has of the excess that is allowed."""
 _LARGEST_MEAN = 1e9
@@ -116,7 +115,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         search = _Search(
             users, composed_epsilon, target, math.sqrt(least_poisson_mean(composed_epsilon, target, self.name))
         )
-        limit, best = search.limit, search.near(_NEAR_LIMIT)
+        limit, best = search.limit, search.near(NEAR_LIMIT)
         if max_messages_per_user is None or self.messages_per_user(best) <= max_messages_per_user:
             return best
 
@@ -129,7 +128,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         def twice_as_far(error: float) -> float:
             return limit + 2.0 * (error - limit)
 
-        near, far = limit * _NEAR_LIMIT, limit * _FARTHEST
+        near, far = limit * NEAR_LIMIT, limit * _FARTHEST
         bracket = galloped(sends_few, near, twice_as_far(near), grow=twice_as_far, ceiling=twice_as_far(far))
         if bracket is None:
             raise InfeasibleBudgetError(

@@ -22,10 +22,11 @@ from dpverify.privacy_loss.losses.pairs import MOST_COUNTS, discrete_laplace, th
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.three_nb import ThreeNB
 
-__all__ = ["NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "noise_mean", "noise_p"]
+__all__ = ["DEFAULT_MARGIN", "NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "noise_mean", "noise_p"]
 
-NEAR_LIMIT = 1.01
-"""By default, communication is the least at which the error is within 1 % of what an unlimited flood would allow."""
+DEFAULT_MARGIN = 0.01
+"""By default, communication is the least at which the error is above its infimum by this share of it."""
+NEAR_LIMIT = 1.0 + DEFAULT_MARGIN
 _FLOOD_SHAPES = (3.0, 4.0, 6.0, 9.0, 14.0, 22.0, 36.0, 60.0, 100.0)
 """The smaller delta is, the larger: small shapes then have windows that are too long to list."""
 _FIRST_FLOOD, _FIRST_FLOOD_FOR_GEOMETRIC = 4.0, 14.0

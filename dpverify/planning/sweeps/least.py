@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from dpverify.changes import Change
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.shared.divisible_noise import DEFAULT_MARGIN
 from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel
 from dpverify.planning.answers import honest_users
 from dpverify.planning.plan import EXACT, PlanRow
@@ -29,7 +30,6 @@ from protocols.validation import check_choice, check_integer, check_real
 __all__ = ["Search", "least_epsilon", "least_messages", "least_users"]
 
 _Row = TypeVar("_Row", bound=Row)
-_DEFAULT_MARGIN = 0.01
 _ATTEMPTS = 3
 _STILL_LEFT = 0.75
 """Of an answer, after every plan: nobody knows how many it takes, and six are usual."""
@@ -321,7 +321,7 @@ class _Fewest:
 
     def attempted(self) -> Least[PlanRow] | FailedPlan:
         """Return it, or why there is none."""
-        bitsum, error, allowed = self.setting.bitsum, self.error, _DEFAULT_MARGIN
+        bitsum, error, allowed = self.setting.bitsum, self.error, DEFAULT_MARGIN
         first = self._at(allowed)
         if isinstance(first, FailedPlan):
             allowed = MARGINS[-1]
