@@ -15,7 +15,7 @@ from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.shuffled import ShuffledReports
-from tests.privacy_loss.shuffling import divergence, rationals
+from tests.privacy_loss.shuffled_views import divergence, rationals
 
 THREE = ShuffledReports(LabelRandomizedResponse(3, 1.0), users=1000)
 

@@ -107,7 +107,7 @@ def test_links_and_proofs_resolve(theorem: Theorem) -> None:
 
 def test_recorded_figures_belong_to_a_check() -> None:
     known: dict[str, Evidence] = {e.check: e for theorem in THEOREMS for e in theorem.checked_by if e.runs}
-    folder = ROOT / "dpverify" / "claims" / "evidence"
+    folder = ROOT / "dpverify" / "evidence"
     kept = {f"{path.stem}:{name}" for path in folder.glob("*.json") for name in json.loads(path.read_text())}
     assert kept == known.keys()
 

@@ -17,7 +17,7 @@ from dpverify.privacy_loss.shuffling.amplification import (
     reports,
     variation_ratio,
 )
-from tests.privacy_loss.shuffling import divergence, rationals
+from tests.privacy_loss.shuffled_views import divergence, rationals
 
 USERS = 4
 

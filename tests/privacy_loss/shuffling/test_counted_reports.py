@@ -10,7 +10,7 @@ from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.shuffling.amplification import randomized_response, reports
 from dpverify.privacy_loss.shuffling.counted_reports import counted_reports
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
-from tests.privacy_loss.shuffling import divergence, rationals
+from tests.privacy_loss.shuffled_views import divergence, rationals
 
 
 def hidden(users: int, others: list[float], first: list[float], second: list[float]) -> HiddenReport:

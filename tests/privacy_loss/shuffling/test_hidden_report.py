@@ -13,7 +13,7 @@ from dpverify.privacy_loss.shuffling.amplification import clones
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
-from tests.privacy_loss.shuffling import divergence, rationals
+from tests.privacy_loss.shuffled_views import divergence, rationals
 
 EPSILONS = (0.0, 0.1, 0.4, 1.0)
 

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 from dpverify.privacy_loss.shuffling.amplification import pure
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
-from tests.privacy_loss.shuffling import divergence, rationals
+from tests.privacy_loss.shuffled_views import divergence, rationals
 
 NOISES = [
     (1.0, 1.0, stats.laplace(scale=1.0)),

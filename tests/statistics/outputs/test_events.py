@@ -12,8 +12,8 @@ from scipy import stats
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.statistics import events
 from dpverify.statistics.bounds.claim_test import lower_curve
+from dpverify.statistics.outputs import events
 from dpverify.statistics.outputs.events import (
     classifier_score,
     histogram_score,
