@@ -14,7 +14,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpverify.guarantee import Interval
-from dpverify.privacy_loss.composing.bounds import OutermostLosses
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.datasets import chord, report_sums
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -23,6 +22,7 @@ from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp
 from dpverify.privacy_loss.losses.renyi import renyi_divergence, zero_concentrated_rho
 from dpverify.privacy_loss.losses.tradeoff import TradeOff
 from dpverify.privacy_loss.windows import grid
+from dpverify.privacy_loss.windows.concentration import Concentration
 from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss
 from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.product import delta_of_two, product
@@ -228,16 +228,19 @@ def crossings(rare: Fraction, instances: int) -> Crossings:
 
 @pytest.mark.parametrize("errors", [Errors(relative=0.01), Errors(shift=0.02), Errors(missing=2)])
 @pytest.mark.parametrize("rare", [Fraction(0), Fraction(1, 1000)])
-def test_outermost_losses_charge_the_errors_of_every_instance(errors: Errors, rare: Fraction) -> None:
+def test_bounds_from_moments_charge_the_errors_of_every_instance(errors: Errors, rare: Fraction) -> None:
+    # So many instances that their errors outweigh what Chernoff's and Cantelli's bounds lose; so few, for the sum of
+    # the largest losses.
     for instances in (3, 30, 2000):
         made = [listed(rarely_infinite(rare), errors, low=low) for low in (True, False)]
-        low, high = (OutermostLosses([one], [one], instances) for one in made)
+        low, high = (Concentration([one], [one], instances) for one in made)
         infinite = -math.expm1(instances * math.log1p(-float(rare)))
         assert high.infinite <= infinite <= low.unbounded
         for delta, (crossing, around) in crossings(rare, instances).items():
-            assert crossing.lower <= low.epsilon(delta).upper
+            assert crossing.lower <= low.epsilon_upper(delta)
+            assert high.epsilon_lower(delta) <= crossing.upper
             for epsilon, divergence in around.items():
-                assert divergence <= low.delta(epsilon).upper
+                assert divergence <= low.delta_upper(epsilon)
 
 
 @pytest.mark.parametrize("tilt", [-1.5, -0.2, 0.0, 0.2, 1.5])

@@ -14,7 +14,6 @@ from fractions import Fraction
 from dpverify.changes import Change, Full
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, enclosing_floats
 from dpverify.privacy_loss.joint.joint_loss import largest_joint_loss
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.validation import check_real
 
@@ -23,7 +22,6 @@ __all__ = [
     "BetweenCurves",
     "InfiniteLossCurve",
     "LargestLossCurve",
-    "OutermostLosses",
     "WorstCurve",
     "times",
     "total",
@@ -102,42 +100,6 @@ class InfiniteLossCurve:
         """Return inf where the mass exceeds delta, and nothing but [0, inf] elsewhere."""
         check_real("delta", delta, low=0.0, high=1.0, high_open=True)
         return Interval(math.inf if self._mass > delta else 0.0, math.inf)
-
-
-class OutermostLosses:
-    """What many instances are known to have from the masses of infinite losses and the largest finite one.
-
-    Parameters
-    ----------
-    every, attained : sequence of PrivacyLossDistribution
-        Any of which an instance may present, and of which a dataset attains one in every instance at once.
-    instances : int
-        How many.
-    """
-
-    def __init__(
-        self, every: Sequence[PrivacyLossDistribution], attained: Sequence[PrivacyLossDistribution], instances: int
-    ) -> None:
-        self.unbounded = _in_all(max(pair.unbounded_mass for pair in every), instances) * (1.0 + 8.0 * UNIT)
-        """Upper bound on the P-mass of infinite or unknown loss in all."""
-        known = max(pair.infinite_mass * (1.0 - pair.relative_error) for pair in attained)
-        self.infinite = _in_all(known, instances) * (1.0 - 8.0 * UNIT)
-        """Lower bound on the P-mass of infinite loss that a dataset attains in all."""
-        largest = max((float(pair.losses[-1] + pair.loss_error) for pair in every if pair.losses.size), default=0.0)
-        self.total = max(instances * largest * (1.0 + 4.0 * UNIT), 0.0)
-        """Upper bound on the total of finite losses."""
-
-    def delta(self, epsilon: float) -> Interval:
-        """Return what is known of the divergence at a real epsilon."""
-        return Interval.proved(self.infinite, min(self.unbounded, 1.0) if epsilon >= self.total else 1.0)
-
-    def epsilon(self, delta: float) -> Interval:
-        """Return what is known of the smallest epsilon >= 0 at which it is at most delta."""
-        return Interval(math.inf if self.infinite > delta else 0.0, math.inf if self.unbounded > delta else self.total)
-
-
-def _in_all(mass: float, instances: int) -> float:
-    return -math.expm1(instances * math.log1p(-mass)) if mass < 1.0 else 1.0
 
 
 class BetweenCurves:

@@ -27,7 +27,7 @@ from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from dpverify.search import crossing
 
-__all__ = ["ContourComposition"]
+__all__ = ["ContourComposition", "MixesBound"]
 
 _SMOOTHING = 1e-6
 """The extra variance of the total loss, relatively."""
@@ -90,6 +90,11 @@ class ContourComposition(Composition):
                 self._shared = self._line(Contour.at(tilt, deviation, self._smoothing), deviation)
             self._split_variance += self._smoothing
 
+    @property
+    def singular(self) -> bool:
+        """Whether some mechanism has no finite loss, so that there is no contour."""
+        return self._singular
+
     def tilt_at(self, epsilon: float) -> float:
         """Return the tilt of the line for an epsilon: positive, at most about one deviation right of the mean's."""
         if self._singular:
@@ -111,6 +116,27 @@ class ContourComposition(Composition):
         if abs(made.mean - epsilon) <= _REACH * made.deviation:
             self._lines = [made, *self._lines[: _KEPT - 1]]
         return made
+
+    def contour_at(self, epsilon: float) -> Contour:
+        """Return a contour at which moduli alone bound the profile best near epsilon.
+
+        A modulus is about `e^(K(t) - t epsilon) / (t (1 + t))`, least where the tilted mean exceeds epsilon by 1/t.
+        """
+        right = 1.0 / max(self._total.tilt_at(epsilon), 1.0 / math.sqrt(max(self._total.moments(0.0)[2], self.step**2)))
+        # Left of the mean that is 0, which is no contour.
+        tilt = self._total.tilt_at(epsilon + right) or self.tilt_at(epsilon)
+        variance = self._total.moments(tilt)[2]
+        return Contour.at(tilt, _rounded(math.sqrt(max(variance, self.step**2))), self._smoothing)
+
+    def log_integral(self, contour: Contour) -> float:
+        """Return an upper bound on ln J, where `H_x <= J e^(-tilt x)` for every x, finite losses as they are listed."""
+        log_moduli, size = np.zeros(contour.count), np.zeros(contour.count)
+        for atoms, count in self._atoms:
+            part = count * atoms.along(contour.nodes).log_moduli
+            log_moduli += part
+            size += np.abs(part)
+        log_moduli += (len(self._atoms) + 1.0) * UNIT * size
+        return float(contour.log_integral(log_moduli)) + self._relative_error * (1.0 + 2.0 * UNIT)
 
     def _line(self, contour: Contour, deviation: float) -> _Line:
         log_moduli, phases, turned, errors = (np.zeros(contour.count) for _ in range(4))
@@ -196,6 +222,44 @@ class ContourComposition(Composition):
             return self._line_for(epsilon).contour.tilt
 
         return crossing(profile, delta, guess, slope=slope, above=above, scale=self.step)
+
+
+class MixesBound:
+    """An upper bound on every mix of two mechanisms over a number of instances, from both ends alone.
+
+    At each node the modulus of a mix, m times the first and the rest the second, is an exponential of a linear function
+    of m. So a sum of moduli is convex in m, and the larger of both ends' sums bounds all between: without phases, but
+    with no search over m.
+
+    Parameters
+    ----------
+    ends : sequence of ContourComposition
+        Compositions of one number of instances, each of one mechanism.
+    epsilon : float
+        Where the bound shall be sharp, in nats, positive.
+    """
+
+    def __init__(self, ends: Sequence[ContourComposition], epsilon: float) -> None:
+        contours = [end.contour_at(epsilon) for end in ends]
+        found = [(contour.tilt, max(end.log_integral(contour) for end in ends)) for contour in contours]
+        self._tilt, self._log_integral = min(found, key=lambda line: line[1] - line[0] * epsilon)
+        self._loss_error = max(end.loss_error for end in ends)
+        self._unbounded = max(end.unbounded_mass for end in ends)
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on the divergence of every mix."""
+        reached = self._tilt * (epsilon - self._loss_error)
+        exponent = self._log_integral - reached + 8.0 * UNIT * (abs(self._log_integral) + abs(reached))
+        return min(1.0, (math.exp(min(exponent, 0.0)) + self._unbounded) * (1.0 + 8.0 * UNIT))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on the epsilon >= 0 of every mix."""
+        left = (delta - self._unbounded) * (1.0 - 4.0 * UNIT)
+        if left <= 0.0:
+            return math.inf
+        size = abs(self._log_integral) - math.log(left)
+        epsilon = (self._log_integral - math.log(left) + 8.0 * UNIT * size) / self._tilt + self._loss_error
+        return max(epsilon * (1.0 + 8.0 * UNIT), 0.0)
 
 
 def _rounded(size: float, steps: float = 4.0) -> float:

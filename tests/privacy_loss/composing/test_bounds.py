@@ -16,12 +16,9 @@ from dpverify.privacy_loss.composing.bounds import (
     BetweenCurves,
     InfiniteLossCurve,
     LargestLossCurve,
-    OutermostLosses,
     WorstCurve,
 )
 from dpverify.privacy_loss.joint.joint_loss import largest_loss_within
-from dpverify.privacy_loss.losses.pairs import approximate_dp
-from tests.privacy_loss.exact import floats
 
 
 def test_the_largest_loss_is_sharp_at_delta_0_and_settles_what_is_beyond_it() -> None:
@@ -172,16 +169,3 @@ def test_the_largest_loss_within_an_epsilon_uses_all_of_it(change: Full | L2Boun
     loss = largest_loss_within(Fraction(epsilon), change)
     largest = LargestLossCurve(Interval(loss, loss), change).epsilon(0.0).upper
     assert float(epsilon) * (1.0 - 1e-12) <= largest <= float(epsilon)
-
-
-def test_infinite_mass_of_all_instances_and_the_largest_total() -> None:
-    half = floats(([Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 2), Fraction(0)]))
-    bounds = OutermostLosses([half], [half], 3)
-    assert bounds.infinite <= 0.875 <= bounds.unbounded
-    assert bounds.unbounded - bounds.infinite < 1e-12
-    assert bounds.epsilon(0.5) == Interval(math.inf, math.inf)
-    assert bounds.delta(1e-9).upper == bounds.unbounded
-    pure = OutermostLosses([approximate_dp(0.5, 0.0), approximate_dp(1.0, 0.0)], [approximate_dp(0.5, 0.0)], 3)
-    assert pure.epsilon(1e-9).upper == pytest.approx(3.0, rel=1e-12)
-    assert pure.delta(2.999).upper == 1.0
-    assert pure.delta(pure.total) == Interval(0.0, 0.0)

@@ -20,7 +20,7 @@ from dpverify.privacy_loss.losses.pairs import (
 )
 from dpverify.privacy_loss.windows import contour, contour_composition
 from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
-from dpverify.privacy_loss.windows.contour_composition import ContourComposition
+from dpverify.privacy_loss.windows.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
@@ -116,6 +116,39 @@ def test_transforms_and_contours_overlap_on_mixes(
     first, second = one.delta(at), other.delta(at)
     assert first.lower <= second.upper
     assert second.lower <= first.upper
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-15])
+@pytest.mark.parametrize("copies", [40, 3000])
+def test_both_ends_bound_every_mix(copies: int, delta: float) -> None:
+    grids = [connect_the_dots(one, 5e-3) for one in PAIRS["counts"]]
+    every = MixesBound([ContourComposition([(grid, copies)]) for grid in grids], epsilon=6.0)
+    found, largest = every.epsilon(delta), 0.0
+    for share in (0.0, 0.1, 0.5, 0.8, 1.0):
+        first = round(share * copies)
+        parts = [(grid, count) for grid, count in zip(grids, (first, copies - first), strict=True) if count]
+        mix = Composition(parts)
+        largest = max(largest, mix.epsilon(delta).lower)
+        assert largest <= found
+        assert mix.delta(6.0).lower <= every.delta(6.0)
+    close = MixesBound([ContourComposition([(grid, copies)]) for grid in grids], epsilon=largest).epsilon(delta)
+    assert largest <= close <= 1.1 * largest
+
+
+@pytest.mark.parametrize("error", ["loss_error", "relative_error", "missing_mass"])
+def test_a_bound_on_mixes_charges_what_a_composition_does(error: str) -> None:
+    exact, off = (
+        MixesBound([ContourComposition([(connect_the_dots(one, LOSS), COPIES)])], epsilon=1.2)
+        for one in (pair(), pair(**{error: 0.01}))
+    )
+    grown = {
+        "loss_error": binomial(1.2, shift=0.01),
+        "relative_error": binomial(1.2, scale=1.01),
+        "missing_mass": binomial(1.2) + 1.0 - 0.99**COPIES,
+    }
+    charge = grown[error] - binomial(1.2)
+    assert off.delta(1.2) >= exact.delta(1.2) + 0.9 * charge > exact.delta(1.2)
+    assert off.epsilon(0.1) > exact.epsilon(0.1)
 
 
 def test_any_number_of_copies_is_a_matter_of_one_line() -> None:
