@@ -60,6 +60,6 @@ def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callabl
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    # The protocols' names are for the type checker alone: importing them is slow.
-    names = ("BucketSums", "KernelDensityProtocol")
+    # What options make is named for the type checker alone: importing it is slow.
+    names = ("BucketSums", "KernelDensityProtocol", "Pair")
     return get_type_hints(function, localns=dict.fromkeys(names, object), include_extras=True)

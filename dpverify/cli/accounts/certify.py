@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpverify.cli.commands import made_by
 from dpverify.cli.groups import Listed
 from dpverify.cli.options import choice, exact, integer
 from dpverify.cli.output import print_result
@@ -37,7 +39,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(certify, name="certify", help="Enclose one instance's delta to any number of digits.")
 
 
-def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str) -> None:
+def _print_enclosure(pair: Pair, epsilon: Epsilon, digits: Digits = 15, direction: Toward = "up") -> None:
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import Direction
 
@@ -59,9 +61,18 @@ def _print_enclosure(pair: Pair, epsilon: str, digits: int, direction: str) -> N
     print_result(result, f"delta: {found.text} {place} ({found.digits} digits certified)")
 
 
-@certify.command("rr")
+def _command(name: str) -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
+    """Return what adds a command that encloses the divergence of the pair that a function makes of its options."""
+
+    def added(pair: Callable[..., Pair]) -> Callable[..., Pair]:
+        certify.command(name)(made_by(pair, _print_enclosure))
+        return pair
+
+    return added
+
+
+@_command("rr")
 def certify_randomized_response(
-    epsilon: Epsilon,
     users: Annotated[
         int,
         integer(within="[1, inf)", help="n, the number of users; at most 512, 4096 with --ones, any with --ones 0."),
@@ -71,152 +82,120 @@ def certify_randomized_response(
         int | None,
         integer(within="[0, inf)", help="How many of the other n - 1 users hold a 1; without it, the worst number."),
     ] = None,
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Shuffled randomized response."""
     from dpverify.certificates.pairs import RandomizedResponsePair
 
-    _print_enclosure(RandomizedResponsePair(users, flip_probability, ones), epsilon, digits, direction)
+    return RandomizedResponsePair(users, flip_probability, ones)
 
 
-@certify.command("nb")
+@_command("nb")
 def certify_negative_binomial(
-    epsilon: Epsilon,
     shape: Annotated[str, exact(within="(0, inf)", help="r, in {}.")],
     p: Annotated[str, exact(within="(0, 1)", help="p, in {}: the larger, the more noise.")],
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """One negative binomial noise."""
     from dpverify.certificates.pairs import NegativeBinomialPair
 
-    _print_enclosure(NegativeBinomialPair(shape, p), epsilon, digits, direction)
+    return NegativeBinomialPair(shape, p)
 
 
-@certify.command("3nb")
+@_command("3nb")
 def certify_three_nb(
-    epsilon: Epsilon,
     p: Annotated[str, exact(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[str, exact(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[str, exact(within="(0, 1)", help="p', in {}.")],
     shape: Annotated[str, exact(within="(0, inf)", help="r of the noise, in {}; other than 1 for little noise.")] = "1",
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Correlated noise from three negative binomials (both counts)."""
     from dpverify.certificates.pairs import ThreeNBPair
 
-    _print_enclosure(ThreeNBPair(p, flood_shape, flood_p, shape), epsilon, digits, direction)
+    return ThreeNBPair(p, flood_shape, flood_p, shape)
 
 
-@certify.command("poisson")
+@_command("poisson")
 def certify_poisson(
-    epsilon: Epsilon,
     mean: Annotated[str, exact(within="(0, inf)", help="The mean of the noise, in {}.")],
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """One Poisson noise."""
     from dpverify.certificates.noise_pairs import PoissonPair
 
-    _print_enclosure(PoissonPair(mean), epsilon, digits, direction)
+    return PoissonPair(mean)
 
 
-@certify.command("pure")
+@_command("pure")
 def certify_pure(
-    epsilon: Epsilon,
     p: Annotated[str, exact(within="(0, 1)", help="p of the noise, in {}: the larger, the more noise.")],
     flood_shape: Annotated[str, exact(within="(0, inf)", help="r', in {}.")],
     flood_p: Annotated[str, exact(within="(0, 1)", help="p', in {}.")],
     drop_probability: Annotated[str, exact(within="[0, 1)", help="q, in {}.")] = "0",
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Bits dropped now and then, discrete Laplace noise and a flood (both counts, all others holding 0)."""
     from dpverify.certificates.noise_pairs import PurePair
 
-    _print_enclosure(PurePair(p, flood_shape, flood_p, drop_probability), epsilon, digits, direction)
+    return PurePair(p, flood_shape, flood_p, drop_probability)
 
 
-@certify.command("central-discrete-laplace")
+@_command("central-discrete-laplace")
 def certify_discrete_laplace(
-    epsilon: Epsilon,
     p: Annotated[str, exact(within="(0, 1)", help="The noise's pmf is proportional to p^|z|, in {}.")],
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Discrete Laplace noise on a sum."""
     from dpverify.certificates.pairs import DiscreteLaplacePair
 
-    _print_enclosure(DiscreteLaplacePair(p), epsilon, digits, direction)
+    return DiscreteLaplacePair(p)
 
 
-@certify.command("central-gaussian")
+@_command("central-gaussian")
 def certify_gaussian(
-    epsilon: Epsilon,
     sigma: Annotated[str, exact(within="(0, inf)", help="The noise's standard deviation, in {}.")],
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Gaussian noise on a sum."""
     from dpverify.certificates.pairs import GaussianPair
 
-    _print_enclosure(GaussianPair(sigma), epsilon, digits, direction)
+    return GaussianPair(sigma)
 
 
-@certify.command("local-rr")
+@_command("local-rr")
 def certify_local_randomized_response(
-    epsilon: Epsilon,
     flip_probability: Annotated[str, exact(within="(0, 1/2)", help="p, in {}.")],
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """Randomized response without a shuffler: a single report."""
     from dpverify.certificates.pairs import RandomizedResponsePair
 
-    _print_enclosure(RandomizedResponsePair(1, flip_probability, 0), epsilon, digits, direction)
+    return RandomizedResponsePair(1, flip_probability, 0)
 
 
 ReportEpsilon = Annotated[str, exact(within="(0, inf)", help="epsilon of a report, in {}, in nats.")]
 
 
-@certify.command("rr-mean")
+@_command("rr-mean")
 def certify_levels(
-    epsilon: Epsilon,
     report_epsilon: ReportEpsilon,
     levels: Annotated[int, integer(within="[2, inf)", help="k, the number of levels, in {}.")] = 2,
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """One report of a level by randomized response; with two levels, also of the one-bit mean."""
     from dpverify.certificates.report_pairs import LevelsPair
 
-    _print_enclosure(LevelsPair(report_epsilon, levels), epsilon, digits, direction)
+    return LevelsPair(report_epsilon, levels)
 
 
-@certify.command("laplace-mean")
+@_command("laplace-mean")
 def certify_laplace_mean(
-    epsilon: Epsilon,
     report_epsilon: ReportEpsilon,
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """One report with Laplace noise, or a trusted curator's mean."""
     from dpverify.certificates.report_pairs import LaplaceReportPair
 
-    _print_enclosure(LaplaceReportPair(report_epsilon), epsilon, digits, direction)
+    return LaplaceReportPair(report_epsilon)
 
 
-@certify.command("discrete-laplace-mean")
+@_command("discrete-laplace-mean")
 def certify_discrete_laplace_mean(
-    epsilon: Epsilon,
     report_epsilon: ReportEpsilon,
     steps: Annotated[int, integer(within="[1, 4096]", help="s, the steps of the grid, in {}.")] = 16,
-    digits: Digits = 15,
-    direction: Toward = "up",
-) -> None:
+) -> Pair:
     """One report of a rounded value with discrete Laplace noise."""
     from dpverify.certificates.report_pairs import SteppedLaplacePair
 
-    _print_enclosure(SteppedLaplacePair(report_epsilon, steps), epsilon, digits, direction)
+    return SteppedLaplacePair(report_epsilon, steps)
