@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from dpverify.changes import Change
@@ -11,6 +11,7 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import BudgetLike, CapacityError, InfeasibleBudgetError, Number, ThreatModel
 from dpverify.planning.answers import change_of
 from dpverify.planning.plan import EXACT, PlanRow, plan
+from dpverify.shown import Plain
 
 __all__ = ["Asked", "FailedPlan", "Progress", "Row", "Setting", "sweep"]
 
@@ -20,7 +21,7 @@ _Row = TypeVar("_Row", covariant=True)
 
 
 @dataclass(frozen=True)
-class FailedPlan:
+class FailedPlan(Plain):
     """A bitsum and method without a plan: an ordinary outcome, with its reason.
 
     Parameters
@@ -37,10 +38,6 @@ class FailedPlan:
     method: str
     composition: str | None
     error: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return asdict(self)
 
 
 class Row(Protocol):
