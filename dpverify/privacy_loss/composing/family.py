@@ -378,9 +378,9 @@ class FamilyComposition:
         if not self._narrow or self._hopeless() or (decide is not None and found <= decide):
             return Interval(0.0, found)
         above = functools.partial(self._every_mix.epsilon_above, delta)
-        few = functools.partial(above, quick=True), functools.partial(self._along_a_line, delta)
+        recursion, line = functools.partial(above, quick=True), functools.partial(self._along_a_line, delta)
         steps = (
-            *(few if self.instances <= _MOST_RECURRED else few[::-1]),
+            *((recursion, line) if self.instances <= _MOST_RECURRED else (line, recursion)),
             functools.partial(self._every_mix.epsilon_below, delta),
             functools.partial(above, quick=False),
         )
@@ -388,7 +388,7 @@ class FamilyComposition:
             Interval.proved(self._lower_epsilon(delta)[0], found),
             lambda found: found.upper > (1.0 + self._loose) * found.lower,
             # Searches ask often, and the recursion takes up to a second.
-            *(steps if mixes else few[1:]),
+            *(steps if mixes else (line,)),
         )
 
     def _along_a_line(self, delta: float, found: Interval) -> Interval:
