@@ -35,7 +35,7 @@ from dpverify.guarantee import Budget, Guarantee, InfeasibleBudgetError, Interva
 from dpverify.planning.account import account
 from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.bitsum import BitsumProtocol
 from protocols.classifier import HighestDensityClassifier
 from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily
@@ -65,7 +65,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class DemoRow:
+class DemoRow(Plain):
     """One classifier.
 
     Parameters
@@ -90,6 +90,11 @@ class DemoRow:
         Why there is no plan.
     """
 
+    plain_as: ClassVar[str] = (
+        "classifier=name method accuracy accuracies bitsum_rmse=rmse messages_per_user=messages guarantee "
+        "exact_epsilon notes"
+    )
+
     name: str
     method: str | None
     accuracies: tuple[float, ...] = ()
@@ -109,17 +114,7 @@ class DemoRow:
         """Return the fields as plain JSON values; a row without a plan has the key "error"."""
         if self.error is not None:
             return {"classifier": self.name, "method": self.method, "error": self.error}
-        return {
-            "classifier": self.name,
-            "method": self.method,
-            "accuracy": self.accuracy,
-            "accuracies": list(self.accuracies),
-            "bitsum_rmse": self.rmse,
-            "messages_per_user": self.messages,
-            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
-            "exact_epsilon": None if self.exact_epsilon is None else self.exact_epsilon.to_dict(),
-            "notes": list(self.notes),
-        }
+        return super().to_dict()
 
 
 @dataclass(frozen=True)

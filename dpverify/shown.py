@@ -58,14 +58,21 @@ class Plain:
     """A dataclass with plain values."""
 
     plain_as: ClassVar[str] = ""
-    """What of it these are, in order and with a blank between: `name`, or `name=path.of.attributes`; empty for all
-    fields, each under its name."""
+    """What of it these are, in order and with a blank between: `name`, or `name=path.of.attributes`; `name?` where it
+    is not None, and `*name` for the values of that one in its place. Empty for all fields, each under its name."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""
         names = self.plain_as.split() or [field.name for field in fields(self)]  # type: ignore[arg-type]
-        pairs = (name.partition("=") for name in names)
-        return {key: plain(attrgetter(path or key)(self)) for key, _, path in pairs}
+        found: dict[str, Any] = {}
+        for name in names:
+            key, _, path = name.strip("*?").partition("=")
+            value = plain(attrgetter(path or key)(self))
+            if name[0] == "*":
+                found |= value
+            elif value is not None or name[-1] != "?":
+                found[key] = value
+        return found
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import pkgutil
 import tempfile
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -127,7 +128,17 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "demo": demonstration,
     "density": density,
     "least_densities": lambda: LeastDensities(
-        "users", "inner-product", 4, None, "1", "1e-6", None, 0.2, None, None, (Least(9.0, density().rows[0]),)
+        "users",
+        "inner-product",
+        4,
+        None,
+        Fraction(1),
+        Fraction(1, 10**6),
+        None,
+        0.2,
+        None,
+        None,
+        (Least(9.0, density().rows[0]),),
     ),
     "densities": lambda: DensityGrid("inner-product", 4, None, (density(), NoDensity(BUDGET, 7, "too few."))),
     "dossier": dossier,

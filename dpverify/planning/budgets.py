@@ -14,14 +14,14 @@ from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudgetError, enclosing_floats, printed_float
 from dpverify.planning.account import account
 from dpverify.planning.plan import EXACT, plan
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["BudgetSplit", "Share", "split_budget"]
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Plain):
     """What one instance may spend by one way of composing, or why there is nothing.
 
     Parameters
@@ -41,6 +41,8 @@ class Share:
         What the theorem allows before it is rounded down to a float, where that is a rational number.
     """
 
+    plain_as: ClassVar[str] = "composition error? *_allowed parameters?"
+
     composition: str
     epsilon0: float | None = None
     delta0: float | None = None
@@ -50,22 +52,15 @@ class Share:
     epsilon0_limit: Fraction | None = None
     delta0_limit: Fraction | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, epsilon0 and delta0 as decimals that do not exceed them."""
-        if self.error is not None:
-            return {"composition": self.composition, "error": self.error}
-        assert self.epsilon0 is not None
-        assert self.delta0 is not None
-        row: dict[str, Any] = {
-            "composition": self.composition,
-            "epsilon0": _printed(self.epsilon0, self.epsilon0_limit),
-            "delta0": _printed(self.delta0, self.delta0_limit),
+    @property
+    def _allowed(self) -> dict[str, float]:
+        """What is allowed, as decimals that do not exceed it."""
+        given = {
+            "epsilon0": (self.epsilon0, self.epsilon0_limit),
+            "delta0": (self.delta0, self.delta0_limit),
+            "delta_slack": (self.delta_slack, None),
         }
-        if self.delta_slack is not None:
-            row["delta_slack"] = printed_float(self.delta_slack, -math.inf)
-        if self.parameters is not None:
-            row["parameters"] = dict(self.parameters)
-        return row
+        return {name: _printed(value, limit) for name, (value, limit) in given.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Interval, Number, Side, ThreatModel, exact_number
 from dpverify.planning.account import account
@@ -15,7 +15,7 @@ from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.planning.sweeps.setting import FailedPlan
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
 
@@ -27,7 +27,7 @@ _WIDTH = 1e-4
 
 
 @dataclass(frozen=True)
-class CrowdRow:
+class CrowdRow(Plain):
     """One plan, and what it gives at every honest fraction.
 
     Parameters
@@ -42,19 +42,12 @@ class CrowdRow:
         What the malicious users can do, if it was asked for how many.
     """
 
+    plain_as: ClassVar[str] = "plan epsilons errors attack?"
+
     plan: PlanRow
     epsilons: tuple[Interval | None, ...]
     errors: tuple[str, ...] = ()
     attack: Attack | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; "attack" only if it was asked for."""
-        return {
-            "plan": self.plan.to_dict(),
-            "epsilons": [None if found is None else found.to_dict() for found in self.epsilons],
-            "errors": list(self.errors),
-            **({} if self.attack is None else {"attack": self.attack.to_dict()}),
-        }
 
 
 @dataclass(frozen=True)
@@ -79,6 +72,7 @@ class Crowd(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.crowds:crowd_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.crowds:crowd_curves"
+    plain_as: ClassVar[str] = "budget users instances fractions honest rows density?"
 
     budget: Budget
     users: int
@@ -97,18 +91,6 @@ class Crowd(Drawn):
     def failures(self) -> tuple[FailedPlan, ...]:
         """The rows that have none."""
         return tuple(row for row in self.rows if isinstance(row, FailedPlan))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; a row without a plan has the key "error"."""
-        return {
-            "budget": self.budget.to_dict(),
-            "users": self.users,
-            "instances": self.instances,
-            "fractions": [float(fraction) for fraction in self.fractions],
-            "honest": list(self.honest),
-            "rows": [row.to_dict() for row in self.rows],
-            **({} if self.density is None else {"density": self.density.to_dict()}),
-        }
 
 
 def crowd(

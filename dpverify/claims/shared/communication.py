@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Interval
+from dpverify.shown import Plain
 from protocols.bitsum import BitsumProtocol
 from protocols.validation import check_integer
 
@@ -22,7 +22,7 @@ __all__ = ["Communication", "communication", "communication_rows", "message_bits
 
 
 @dataclass(frozen=True)
-class Communication:
+class Communication(Plain):
     """What one user sends over all instances together.
 
     Parameters
@@ -54,10 +54,6 @@ class Communication:
     silence: Interval
     bits_per_message: int
     expected_bits: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return asdict(self)
 
 
 def message_bits(protocol: BitsumProtocol, bitsums: int) -> int:

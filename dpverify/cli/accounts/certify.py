@@ -42,6 +42,7 @@ def register(app: typer.Typer) -> None:
 def _print_enclosure(pair: Pair, epsilon: Epsilon, digits: Digits = 15, direction: Toward = "up") -> None:
     from dpverify.certificates.enclosure import hockey_stick
     from dpverify.certificates.pairs import Direction
+    from dpverify.guarantee import Interval
 
     try:
         found = hockey_stick(pair, epsilon, Direction(direction), digits=digits)
@@ -53,7 +54,7 @@ def _print_enclosure(pair: Pair, epsilon: Epsilon, digits: Digits = 15, directio
         "direction": direction,
         "dataset": pair.dataset,
         "epsilon": epsilon,
-        "delta": {"lower": found.lower, "upper": found.upper},
+        "delta": Interval(found.lower, found.upper),
         "digits": found.digits,
         "enclosure": found.text,
     }

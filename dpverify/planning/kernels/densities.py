@@ -55,6 +55,7 @@ class DensityGrid(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.densities:densities_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.densities:densities_errors"
+    plain_as: ClassVar[str] = "kernel dimension bandwidth rows=_rows"
 
     kernel: str
     dimension: int
@@ -76,19 +77,15 @@ class DensityGrid(Drawn):
         """Every row, behind the plan that it is of."""
         return ((one, row) for one in self.plans for row in one.rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, and "rows".
-
-        A row is that of a `DensityPlan`, behind "budget" and "users"; where there is no plan, or none of some size, it
-        has the key "error".
-        """
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        """Every row; where there is no plan, or none of some size, it has the key "error"."""
         rows: list[dict[str, Any]] = []
         for entry in self.entries:
-            asked = {"budget": entry.budget.to_dict(), "users": entry.users}
-            found = [] if isinstance(entry, NoDensity) else entry.to_dict()["rows"]
-            reasons = [entry.error] if isinstance(entry, NoDensity) else entry.failures
-            rows += [{**asked, **row} for row in (*found, *({"error": why} for why in reasons))]
-        return {"kernel": self.kernel, "dimension": self.dimension, "bandwidth": self.bandwidth, "rows": rows}
+            found, reasons = ([], [entry.error]) if isinstance(entry, NoDensity) else (entry.marked, entry.failures)
+            each = (*found, *({"error": why} for why in reasons))
+            rows += [{"budget": entry.budget, "users": entry.users, **row} for row in each]
+        return rows
 
 
 def plan_densities(

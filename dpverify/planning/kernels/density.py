@@ -21,7 +21,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.fronts import Fronted, Knee, knee, undominated
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -29,7 +29,7 @@ __all__ = ["KERNELS", "DensityPlan", "DensityRow", "DensitySetting", "plan_densi
 
 
 @dataclass(frozen=True)
-class DensityRow:
+class DensityRow(Plain):
     """One density estimator that meets the budget.
 
     Parameters
@@ -49,6 +49,7 @@ class DensityRow:
     """
 
     measure: ClassVar[str] = "rmse"
+    plain_as: ClassVar[str] = "family=_family pairs bits squared_change messages_per_user rmse bitsum"
 
     family: LSQFamily
     pairs: int
@@ -67,18 +68,10 @@ class DensityRow:
         """Expected messages of one user, over all bits."""
         return self.bits * self.bitsum.messages_per_user
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
+    @property
+    def _family(self) -> dict[str, Any]:
         claims = claims_of(self.family)
-        return {
-            "family": {"name": claims.name, **claims.parameters(self.family)},
-            "pairs": self.pairs,
-            "bits": self.bits,
-            "squared_change": self.squared_change,
-            "messages_per_user": self.messages_per_user,
-            "rmse": self.rmse,
-            "bitsum": self.bitsum.to_dict(),
-        }
+        return {"name": claims.name, **claims.parameters(self.family)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +99,7 @@ class DensityPlan(Fronted, Drawn):
     table_by: ClassVar[str] = "dpverify.report.plans.densities:density_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.densities:density_front"
     names: ClassVar[tuple[str, str, str]] = ("bitsum.bitsum", "messages_per_user", "rmse")
+    plain_as: ClassVar[str] = "kernel dimension users honest bandwidth budget reason rows=marked failures"
 
     kernel: str
     dimension: int
@@ -132,20 +126,6 @@ class DensityPlan(Fronted, Drawn):
         if len(self._untrusting) in (0, len(self.rows)):
             return found
         return Knee(found.row, f"{found.reason}; of those that need no trusted curator")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
-        return {
-            "kernel": self.kernel,
-            "dimension": self.dimension,
-            "users": self.users,
-            "honest": self.honest,
-            "bandwidth": self.bandwidth,
-            "budget": self.budget.to_dict(),
-            "reason": self.recommended.reason,
-            "rows": self.marked(),
-            "failures": list(self.failures),
-        }
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ def _least(
         wanted[1],
         confidence,
         *_answers(question, ladder(kernel, dimension, float(bandwidth)), bitsums, every_rung, progress),
-        honest,
+        None if honest is None else exact_number("honest", honest),
     )
 
 

@@ -58,16 +58,6 @@ class Comparison(Drawn):
         """The rows that are not."""
         return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{"budget", "users", "instances", "change", "rows"}`; a row without a plan has the key "error"."""
-        return {
-            "budget": self.budget.to_dict(),
-            "users": self.users,
-            "instances": self.instances,
-            "change": self.change.to_dict(),
-            "rows": [row.to_dict() for row in self.rows],
-        }
-
 
 @dataclass(frozen=True)
 class PlanGrid(Drawn):
@@ -81,6 +71,7 @@ class PlanGrid(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.comparisons:plan_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.comparisons:grid_errors"
+    plain_as: ClassVar[str] = "budgets users instances rows=_rows"
 
     comparisons: tuple[Comparison, ...]
 
@@ -114,21 +105,12 @@ class PlanGrid(Drawn):
         """The rows that are not."""
         return tuple(row for one in self.comparisons for row in one.failures)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{"budgets", "users", "instances", "rows"}`, all of them lists.
-
-        A row is that of a `Comparison`, behind its own "budget", "users" and "instances"; one without a plan has the
-        key "error".
-        """
-        return {
-            "budgets": [budget.to_dict() for budget in self.budgets],
-            "users": list(self.users),
-            "instances": list(self.instances),
-            "rows": [
-                {"budget": one.budget.to_dict(), "users": one.users, "instances": one.instances, **row.to_dict()}
-                for one, row in self.rows
-            ],
-        }
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"budget": one.budget, "users": one.users, "instances": one.instances, **row.to_dict()}
+            for one, row in self.rows
+        ]
 
 
 def plan_bitsums(

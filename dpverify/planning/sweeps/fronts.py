@@ -136,8 +136,14 @@ class Fronted:
         """The row of fewest messages among those that err little more than the best one, and the reason."""
         return knee(self.front, self._messages, self._error, self.within, what=self.judged)
 
+    @property
+    def reason(self) -> str | None:
+        """Why the recommended row is, where there are rows."""
+        return self.recommended.reason if self.rows else None
+
+    @property
     def marked(self) -> list[dict[str, Any]]:
-        """Return the rows as plain JSON values; each says whether it is on the front and recommended."""
+        """The rows as plain JSON values; each says whether it is on the front and recommended."""
         front, chosen = set(map(id, self.front)), self.recommended.row if self.rows else None
         return [{**row.to_dict(), "on_front": id(row) in front, "recommended": row is chosen} for row in self.rows]
 
@@ -165,6 +171,7 @@ class Front(Fronted, Drawn):
     table_by: ClassVar[str] = "dpverify.report.plans.fronts:front_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.fronts:front_figure"
     names: ClassVar[tuple[str, str, str]] = ("bitsum", "messages_per_user", "bitsum_rmse")
+    plain_as: ClassVar[str] = "budget users instances change within reason rows=marked failures"
 
     budget: Budget
     users: int
@@ -177,19 +184,6 @@ class Front(Fronted, Drawn):
     def fewest(self, rmse: float) -> PlanRow | None:
         """Return the row of fewest messages whose error, in users, is at most this; None if there is none."""
         return next((row for row in self.rows if row.bitsum_rmse <= rmse), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; every row says whether it is on the front and recommended."""
-        return {
-            "budget": self.budget.to_dict(),
-            "users": self.users,
-            "instances": self.instances,
-            "change": self.change.to_dict(),
-            "within": self.within,
-            "reason": self.recommended.reason,
-            "rows": self.marked(),
-            "failures": [row.to_dict() for row in self.failures],
-        }
 
 
 def front(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from dpverify.changes import Change
-from dpverify.guarantee import Number, exact_number
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.setting import FailedPlan, Row
-from dpverify.shown import Drawn
+from dpverify.shown import Drawn, Plain
 
 __all__ = ["Least", "LeastPlans"]
 
@@ -17,7 +17,7 @@ _Row = TypeVar("_Row", bound=Row)
 
 
 @dataclass(frozen=True)
-class Least(Generic[_Row]):
+class Least(Plain, Generic[_Row]):
     """The answer for one protocol, or for one density estimator.
 
     Parameters
@@ -31,6 +31,8 @@ class Least(Generic[_Row]):
     below : PlanRow, DensityRow, FailedPlan or None
         What is planned with that, which does not meet what is asked.
     """
+
+    plain_as: ClassVar[str] = "least one_less=_one_less *row"
 
     least: float
     row: _Row
@@ -47,13 +49,12 @@ class Least(Generic[_Row]):
         """The bitsum's plan, which is the row or a part of it."""
         return self.row if isinstance(self.row, PlanRow) else self.row.bitsum  # type: ignore[attr-defined]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan's fields as plain JSON values, behind "least" and "one_less"."""
-        below: dict[str, Any] | None = None
-        if self.below is not None:
-            name = "error" if isinstance(self.below, FailedPlan) else self.below.measure
-            below = {"value": self.less, name: getattr(self.below, name)}
-        return {"least": self.least, "one_less": below, **self.row.to_dict()}
+    @property
+    def _one_less(self) -> dict[str, Any] | None:
+        if self.below is None:
+            return None
+        name = "error" if isinstance(self.below, FailedPlan) else self.below.measure
+        return {"value": self.less, name: getattr(self.below, name)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class LeastPlans(Drawn):
     ----------
     asked : {"users", "epsilon", "messages"}
         What is as little as possible.
-    epsilon, delta : Number or None
+    epsilon, delta : Fraction or None
         The budget of the whole; epsilon is None where it is asked.
     users : int or None
         n; None where it is asked.
@@ -82,8 +83,8 @@ class LeastPlans(Drawn):
     figure_by: ClassVar[str] = "dpverify.report.plans.least:least_bars"
 
     asked: Literal["users", "epsilon", "messages"]
-    epsilon: Number | None
-    delta: Number
+    epsilon: Fraction | None
+    delta: Fraction
     users: int | None
     instances: int
     change: Change
@@ -104,16 +105,3 @@ class LeastPlans(Drawn):
     def best(self) -> Least[PlanRow]:
         """The answer of the protocol that needs least."""
         return min(self.found, key=lambda row: row.least)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values; a row without an answer has the key "error"."""
-        return {
-            "asked": self.asked,
-            "epsilon": None if self.epsilon is None else float(exact_number("epsilon", self.epsilon)),
-            "delta": float(exact_number("delta", self.delta)),
-            "users": self.users,
-            "instances": self.instances,
-            "change": self.change.to_dict(),
-            "error": self.error,
-            "rows": [row.to_dict() for row in self.rows],
-        }
