@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpverify.evidence import require
+import flint
+import numpy as np
 
-__all__ = [
-    "code_of_pure",
-    "code_of_three_nb",
-    "count_bias",
-    "count_bias_symbolic",
-    "count_from_below",
-    "first_message_of_pure",
-    "flood_of_three_nb",
-    "flood_rate",
-    "flood_rate_grid",
-    "lemma_4_8",
-    "negative_binomial_chernoff",
-    "negative_binomial_point",
-    "pure_sum",
-    "sum_bias",
-    "sum_bias_symbolic",
-]
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, NegativeBinomialPair
+from dpverify.changes import Full
+from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.shared.communication import message_bits
+from dpverify.evidence import divergence, require
+from dpverify.formulas import FormulaRangeError
+from dpverify.formulas.contexts import FLOATS, arb_context
+from dpverify.formulas.protocols import pure, three_nb
+from dpverify.guarantee import ThreatModel
+from dpverify.search import smallest
+from protocols.bitsum import RandomizedResponse, ThreeNB
 
 
 def lemma_4_8() -> dict[str, float]:
     """Account for Lemma 4.8's flip probability on a grid of (eps0, delta0, n), and at one point of the experiments."""
-    from dpverify.changes import Full
-    from dpverify.claims.bitsum import BITSUM_CLAIMS
-    from dpverify.formulas import FormulaRangeError
-    from dpverify.guarantee import ThreatModel
-
     claims, worst, points = BITSUM_CLAIMS["rr"], 0.0, 0
     for n, epsilon0, delta0 in product((1000, 30_000), (0.01, 0.1, 0.5, 0.99), (0.1, 1e-4, 1e-9)):
         try:
@@ -47,6 +39,17 @@ def lemma_4_8() -> dict[str, float]:
     protocol = claims.published(30_000, 0.0126, 6.5e-10)
     exact = claims.curve(protocol, Full(1), ThreatModel.COMMUNICATION).epsilon(6.5e-10).upper
     return {"points": points, "worst": worst, "share": exact / 0.0126}
+
+
+def flips_over_users() -> dict[str, float]:
+    """Differentiate both branches of Lemma 4.8's flip probability by n: both fall."""
+    import sympy
+
+    e, n, log = sympy.symbols("e n L", positive=True)
+    first = 32 * log / (e**2 * n)
+    second = sympy.Rational(1, 2) - e * sympy.sqrt(n) / (2 * sympy.sqrt(432 * log))
+    require(sympy.diff(first, n).is_negative and sympy.diff(second, n).is_negative, "A branch grows.")
+    return {"branches": 2.0}
 
 
 def sum_bias() -> dict[str, float]:
@@ -72,68 +75,34 @@ def sum_bias_symbolic() -> dict[str, str]:
     return {"bias": str(bias)}
 
 
-def _certified(epsilon0: float, delta0: float, c: float, p: float | None = None) -> tuple[float, float]:
-    """Return Arb's bounds on the delta of the published 3NB at epsilon0, the larger of both directions."""
-    from dpverify.certificates.enclosure import hockey_stick
-    from dpverify.certificates.pairs import Direction, ThreeNBPair
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import three_nb as formulas
+def absent_users() -> dict[str, float]:
+    """Enumerate randomized response of four users and of three, p = 1/4, and account for half of a published protocol.
 
-    pair = ThreeNBPair(
-        float(formulas.noise_p(FLOATS, epsilon0)) if p is None else p,
-        float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
-        float(formulas.flood_p(FLOATS, epsilon0, delta0, c)),
-    )
-    found = [hockey_stick(pair, epsilon0, direction, digits=8) for direction in Direction]
-    return max(each.lower for each in found), max(each.upper for each in found)
-
-
-def flood_rate() -> dict[str, float]:
-    """Enclose the delta of 3NB for several constants c, where the source leaves c as Theta(1)."""
-    from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-
-    small, worst = (0.0134, 6.5e-10), (1.27, 3.6e-7)
-    one, half = _certified(*small, 1.0), _certified(*small, 0.5)
-    require(one[0] > half[0] > small[1], "c = 1/2 is private at the point of the experiments.")
-    require(_certified(*worst, 0.2514)[1] <= worst[1], "c = 0.2514 is not private where the constant is smallest.")
-    require(_certified(*worst, 0.2515)[0] > worst[1], "c = 0.2515 is private where the constant is smallest.")
-    require(_certified(*worst, FLOOD_RATE)[1] <= worst[1], "The constant in use is not private.")
-    return {"delta_one": one[0], "delta_half": half[0], "rate": FLOOD_RATE}
-
-
-def flood_rate_grid() -> dict[str, float]:
-    """Bound the delta of 3NB at c = 0.2 on a grid of eps0 from 0.0134 to 6 and delta0 from 1e-12 to 1e-2.
-
-    The share of delta0 is largest near eps0 = 1.3, delta0 = 3e-5, which is a point of the grid.
+    The view of one user more is that of the others with her report added, which is post-processing: the largest delta
+    over all datasets can only grow as users leave. So a protocol that just keeps its promise with n users breaks it
+    with fewer, if the growth is strict; one with slack may keep it.
     """
-    from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import three_nb as formulas
-    from dpverify.privacy_loss.losses.pairs import three_nb
-
-    worst = 0.0
-    epsilons, deltas = (0.0134, 0.1, 0.3, 0.6, 1.0, 1.3, 2.0, 3.0, 6.0), (1e-2, 1e-4, 3e-5, 1e-6, 1e-9, 1e-12)
-    for epsilon0, delta0 in product(epsilons, deltas):
-        directions = three_nb(
-            float(formulas.noise_p(FLOATS, epsilon0)),
-            float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
-            float(formulas.flood_p(FLOATS, epsilon0, delta0, FLOOD_RATE)),
-        )
-        worst = max(worst, *(pair.delta(epsilon0).upper / delta0 for pair in directions))
-    require(worst <= 1.0, f"c = {FLOOD_RATE} gives {worst} delta0 somewhere on the grid.")
-    return {"worst_share": worst, "grid": len(epsilons) * len(deltas)}
-
-
-def code_of_three_nb() -> dict[str, float]:
-    """Compare p = e^(-0.8 eps0) of the public code with the text's e^(-0.99 eps0): delta and error at (1, 1e-6)."""
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import three_nb as formulas
-
-    text, code = math.exp(-0.99), math.exp(-0.8)
-    deltas = [_certified(1.0, 1e-6, 0.2, p)[1] for p in (text, code)]
-    require(deltas[1] < deltas[0] <= 1e-6, "More noise is less private.")
-    errors = [float(formulas.rmse(FLOATS, p, 1)) for p in (text, code)]
-    return {"text_error": errors[0], "code_error": errors[1]}
+    p, power, worst = Fraction(1, 4), Fraction(3, 2), []
+    for users in (4, 3):
+        largest = Fraction(0)
+        for ones in range(users):
+            laws = []
+            for own in (1 - p, p):
+                law = [Fraction(1)]
+                for chance in [1 - p] * ones + [p] * (users - 1 - ones) + [own]:
+                    law = [
+                        a * (1 - chance) + b * chance
+                        for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)
+                    ]
+                laws.append(law)
+            largest = max(largest, divergence(*laws, power=power))
+        worst.append(largest)
+    require(worst[1] > worst[0], "Fewer users are as private.")
+    claims, (n, epsilon0, delta0) = BITSUM_CLAIMS["rr"], (30_000, 0.0126, 6.5e-10)
+    half = replace(claims.published(n, epsilon0, delta0), users=n // 2)
+    kept = claims.curve(half, Full(1), ThreatModel.COMMUNICATION).delta(epsilon0).upper
+    require(kept <= delta0, "Half of the users break the published guarantee.")
+    return {"four": float(worst[0]), "three": float(worst[1]), "half": kept}
 
 
 def negative_binomial_chernoff() -> dict[str, float]:
@@ -146,7 +115,6 @@ def negative_binomial_chernoff() -> dict[str, float]:
     r >= 3 (1 + ln(1/delta0)) makes it at most delta0. Balls over small intervals, and g written without 0/0 next to 0,
     show g < -0.9 on all of (0, 1].
     """
-    import flint
 
     def quotient(x: Any) -> Any:
         """Return (e^x - 1) / x, also on balls that contain 0: increasing, from its ends."""
@@ -174,10 +142,6 @@ def negative_binomial_chernoff() -> dict[str, float]:
 
 def negative_binomial_point() -> dict[str, float]:
     """Enclose the delta of Theorem 39 at (1, 1e-6), and find the least error that is private with the same r."""
-    from dpverify.certificates.enclosure import hockey_stick
-    from dpverify.certificates.pairs import Direction, NegativeBinomialPair
-    from dpverify.search import smallest
-
     shape, p = 3.0 * (1.0 + math.log(1e6)), math.exp(-0.2)
 
     def worst(p: float) -> float:
@@ -191,50 +155,13 @@ def negative_binomial_point() -> dict[str, float]:
     return {"delta": delta, "published_error": spread[0], "least_error": spread[1], "mean": shape * p / (1.0 - p)}
 
 
-def count_from_below() -> dict[str, float]:
-    """Enumerate n - count for three users, in fractions, with noise cut at 4: never above the sum."""
-    n, worst = 3, -math.inf
-    for bits in product((0, 1), repeat=n):
-        for noise in product(range(5), repeat=n):
-            estimate = n - sum(1 - bit + z for bit, z in zip(bits, noise, strict=True))
-            worst = max(worst, estimate - sum(bits))
-    require(worst == 0.0, "n - count exceeds the sum.")
-    one_absent = n - sum(1 - bit for bit in (1, 0)) - 1  # she who holds a 0 stays away, and her noise is 0
-    return {"largest_excess": worst, "excess_if_one_is_absent": float(one_absent)}
-
-
-def count_bias() -> dict[str, float]:
-    """Sum the pmf of the noise at Theorem 39's parameters for (1, 1e-6): the mean of the count above the sum."""
-    shape, p = 3.0 * (1.0 + math.log(1e6)), math.exp(-0.2)
-    mass, mean = (1.0 - p) ** shape, 0.0
-    for z in range(1, 3000):
-        mass *= p * (z + shape - 1.0) / z
-        mean += z * mass
-    deviation = math.sqrt(shape * p) / (1.0 - p)
-    require(mean > 5.0 * deviation, "The count is hardly biased.")
-    return {"excess": mean, "deviations": mean / deviation}
-
-
-def count_bias_symbolic() -> dict[str, str]:
-    """Derive the mean of NB(r, p) from its generating function."""
-    import sympy
-
-    r, p, s = sympy.symbols("r p s", positive=True)
-    mean = sympy.simplify(sympy.diff(((1 - p) / (1 - p * s)) ** r, s).subs(s, 1))
-    require(sympy.simplify(mean - r * p / (1 - p)) == 0, "The noise has another mean.")
-    return {"mean_of_noise": "r p / (1 - p)"}
-
-
 def pure_sum() -> dict[str, float]:
     """Enclose the largest loss of the sum at the parameters of the public code: ln(q + (1-q) e^eps')."""
-    from dpverify.formulas.contexts import arb_context
-    from dpverify.formulas.protocols import pure as formulas
-
     worst = 0.0
     for epsilon0, rho, n in product((0.05, 0.5, 1.0, 3.0), (0.1, 0.5), (30_000, 10**6)):
         with arb_context() as ctx:
-            noise = formulas.noise_epsilon(ctx, epsilon0, rho)
-            loss = formulas.sum_view_loss(ctx, ctx.exp(-noise), formulas.drop_probability(ctx, epsilon0, rho, n))
+            noise = pure.noise_epsilon(ctx, epsilon0, rho)
+            loss = pure.sum_view_loss(ctx, ctx.exp(-noise), pure.drop_probability(ctx, epsilon0, rho, n))
             require(loss < noise, "The loss of the sum reaches eps'.")
             worst = max(worst, float(loss / epsilon0))
     require(worst < 1.0, "The loss of the sum reaches eps0.")
@@ -246,20 +173,73 @@ def first_message_of_pure() -> dict[str, float]:
 
     A user of bit 0 sends none with the probability of no noise and no flood; a user of bit 1 only if she drops it too.
     """
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import pure as formulas
-
-    q = float(formulas.drop_probability(FLOATS, 1.0, 0.5, 30_000))
+    q = float(pure.drop_probability(FLOATS, 1.0, 0.5, 30_000))
     for silent in (Fraction(1, 2), Fraction(1, 10**9)):  # of all others and her noise and flood
         require(silent * Fraction(q) / silent == Fraction(q), "The ratio depends on the flood.")
     require(math.log(1.0 / q) > 1.0, "The loss is below eps0.")
     return {"loss": math.log(1.0 / q), "q": q}
 
 
+def code_of_pure() -> dict[str, float]:
+    """Follow the public code, commit 3f38f15, which passes rho = 1 and releases the sum without dividing by 1 - q."""
+    n, found = 30_000, {}
+    for name, epsilon0 in (("one", 1.0), ("small", 0.01257832), ("least", 2.0 / 768.0)):
+        q = float(pure.drop_probability(FLOATS, epsilon0, 0.5, n))
+        found[f"bias_{name}"] = -float(pure.released_bias(FLOATS, q, n))
+        noise = float(pure.noise_epsilon(FLOATS, epsilon0, 0.5))
+        found[f"noise_{name}"] = math.sqrt(float(pure.variance(FLOATS, math.exp(-noise), 0, 0)))
+    # What the text's own range of rho, (0, 1/2], would make of rho = 1: q doubles.
+    found["q_of_code"] = 0.2 / (math.exp(2.0 / 768.0) * (1.0 - math.exp(-2.0 / 768.0)) ** 2 * n)
+    require(found["bias_least"] > 10.0 * found["noise_least"], "The bias is small against the noise.")
+    return found
+
+
+def one_message() -> dict[str, float]:
+    """Run the randomizer of RR on both bits, and count."""
+    counts = set()
+    for seed in range(20):
+        messages = RandomizedResponse(2, 0.3).randomize(np.array([0, 1]), np.random.default_rng(seed))
+        counts |= set(messages.per_user(2).tolist())
+    require(counts == {1}, "RR sends another number of messages than one.")
+    return {"messages": counts.pop()}
+
+
+def surplus_of_three_nb() -> dict[str, float]:
+    """Evaluate the expected messages of 3NB beyond one per bitsum, as epsilon grows and as n does."""
+
+    def surplus(users: int, epsilon0: float) -> float:
+        claims = BITSUM_CLAIMS["3nb"]
+        return claims.messages_per_user(claims.published(users, epsilon0, 1e-8)) - 1.0
+
+    found = {"at_tenth": surplus(100, 0.1), "at_thirty": surplus(100, 30.0), "at_many": surplus(100, 300.0)}
+    require(found["at_tenth"] > found["at_thirty"] < found["at_many"], "The surplus falls as epsilon grows.")
+    require(surplus(10**6, 30.0) < 1e-2, "The surplus does not vanish as n grows.")
+    return found
+
+
+def growth_of_flood() -> dict[str, str]:
+    """Take the limit of r' p' / (1 - p') over eps0 as eps0 grows."""
+    import sympy
+
+    e, c, log = sympy.symbols("e c log", positive=True)
+    rate = sympy.exp(-c * e / (e + log))
+    flood = 3 * (1 + sympy.log(2) + sympy.Rational(99, 100) * e + log) * rate / (1 - rate)
+    limit: Any = sympy.limit(flood / e, e, sympy.oo)
+    require(sympy.simplify(limit - sympy.Rational(297, 100) / (sympy.exp(c) - 1)) == 0, "It grows otherwise.")
+    return {"growth": "2.97 eps0 / (e^c - 1)"}
+
+
+def bits() -> dict[str, int]:
+    """Count the different messages, an instance and a bit, and the bits that tell them apart."""
+    for d in range(1, 1100):
+        needed = (2 * d - 1).bit_length()
+        for protocol in (RandomizedResponse(9, 0.2), ThreeNB(9, 0.5, 1.0, 0.5)):
+            require(message_bits(protocol, d) == needed == (d - 1).bit_length() + 1, f"Another number at d={d}.")
+    return {"bits_768": (2 * 768 - 1).bit_length()}
+
+
 def flood_of_three_nb() -> dict[str, float]:
     """Compare what 3NB and Pure cost at the least flood at which Pure, as reconstructed, is (eps, 1e-6)-DP."""
-    from dpverify.claims.bitsum import BITSUM_CLAIMS
-
     found = {}
     for name, epsilon in (("one", 1.0), ("two", 2.0), ("small", 0.03)):
         for bitsum in ("pure", "3nb"):
@@ -272,18 +252,65 @@ def flood_of_three_nb() -> dict[str, float]:
     return found
 
 
-def code_of_pure() -> dict[str, float]:
-    """Follow the public code, commit 3f38f15, which passes rho = 1 and releases the sum without dividing by 1 - q."""
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import pure as formulas
+def flood_per_user() -> dict[str, float]:
+    """Evaluate the messages of a user where Algorithm 2 is taken literally: r' for each user, at n = 30,000."""
+    claims, n = BITSUM_CLAIMS["3nb"], 30_000
+    meant = claims.published(n, 1.0, 1e-6)
+    flood = 2.0 * meant.flood_shape * meant.flood_p / (1.0 - meant.flood_p)
+    require(flood > 100.0, "The literal flood is small.")
+    return {"literal": 1.0 + flood, "meant": claims.messages_per_user(meant)}
 
-    n, found = 30_000, {}
-    for name, epsilon0 in (("one", 1.0), ("small", 0.01257832), ("least", 2.0 / 768.0)):
-        q = float(formulas.drop_probability(FLOATS, epsilon0, 0.5, n))
-        found[f"bias_{name}"] = -float(formulas.released_bias(FLOATS, q, n))
-        noise = float(formulas.noise_epsilon(FLOATS, epsilon0, 0.5))
-        found[f"noise_{name}"] = math.sqrt(float(formulas.variance(FLOATS, math.exp(-noise), 0, 0)))
-    # What the text's own range of rho, (0, 1/2], would make of rho = 1: q doubles.
-    found["q_of_code"] = 0.2 / (math.exp(2.0 / 768.0) * (1.0 - math.exp(-2.0 / 768.0)) ** 2 * n)
-    require(found["bias_least"] > 10.0 * found["noise_least"], "The bias is small against the noise.")
+
+def flood_per_user_symbolic() -> dict[str, str]:
+    """Derive that r' per user makes the total flood n times what r' / n per user gives."""
+    import sympy
+
+    n, r, p = sympy.symbols("n r p", positive=True)
+    ratio = sympy.simplify((n * r * p / (1 - p)) / (n * (r / n) * p / (1 - p)))
+    require(ratio == n, "The floods differ by another factor.")
+    return {"factor": str(ratio)}
+
+
+def messages_of_three_nb() -> dict[str, float]:
+    """Evaluate the expected messages of 3NB for a bitsum of an experiment's kind, for three constants c.
+
+    n = 40,000 (a class of DBPedia-14), 768 instances, eps = 7 by Theorem 3.2, delta0 = delta / (2 I).
+    """
+    instances, delta, n = 768, 1e-6, 40_000
+    log = math.log(2.0 / delta)
+
+    def exceeds(each: float) -> bool:
+        return instances * each * math.expm1(each) + each * math.sqrt(2 * instances * log) >= 7.0
+
+    each = float(smallest(exceeds, 0.01, 10.0, 1e-6) or 0.0)
+    delta0 = delta / 2 / instances
+    found = {"epsilon0": each}
+    for name, c in (("fifth", 0.2), ("half", 0.5), ("one", 1.0)):
+        p, shape = three_nb.noise_p(FLOATS, each), three_nb.flood_shape(FLOATS, each, delta0)
+        flood = three_nb.flood_p(FLOATS, each, delta0, c)
+        found[f"messages_{name}"] = float(three_nb.expected_messages_per_user(FLOATS, n, p, shape, flood, 0.5, 1))
+    require(found["messages_fifth"] > found["messages_one"], "A smaller constant sends fewer messages.")
+    return found
+
+
+def cost_at_least_error() -> dict[str, float]:
+    """Evaluate 3NB's messages for a bitsum at Theorem 3.3's least alpha, C' = 1, and where n eps0 >= L^2.
+
+    eps0 = eps alpha / sqrt(ln(1/delta)), I = 1/alpha^2, and alpha = sqrt(ln(1/delta)) / (eps n) is eps0 = 1/n. Let L =
+    ln(1/delta0) and eps0 <= 1 <= L. Then r' <= 3 (1 + ln 2 + 0.99 + L) <= 11.1 L, and as e^x - 1 >= x, p' / (1-p') <=
+    (eps0 + L) / (c eps0) <= 2 L / (c eps0) and p / (1-p) <= 1 / (0.99 eps0). So a user expects at most 1 + (44.4 / c +
+    2.1) L^2 / (n eps0) messages for a bitsum: O(1) where n eps0 >= L^2, and then all the costs are those stated.
+    """
+    n, epsilon, delta, c, found = 10**4, 1.0, 1e-6, 0.2, {}
+    root = math.sqrt(math.log(1.0 / delta))
+    for name, alpha in (("least", root / n), ("tenth", 0.1)):
+        instances, each = math.ceil(alpha**-2), epsilon * alpha / root
+        delta0 = delta / (2 * instances)
+        p, shape = three_nb.noise_p(FLOATS, each), three_nb.flood_shape(FLOATS, each, delta0)
+        flood = three_nb.flood_p(FLOATS, each, delta0, c)
+        found[f"{name}_messages"] = float(three_nb.expected_messages_per_user(FLOATS, n, p, shape, flood, 1.0, 1))
+        most = 1.0 + (44.4 / c + 2.1) * math.log(1.0 / delta0) ** 2 / (n * each)
+        require(found[f"{name}_messages"] <= most, "The bound on the messages is wrong.")
+        found[f"{name}_alpha"] = alpha
+    require(found["least_messages"] > 1000.0, "The messages are few at the least alpha.")
     return found

@@ -1,4 +1,4 @@
-"""What backs the verdicts on histograms, selections, labels, classes and their words."""
+"""What backs the verdicts on bitsums that count messages: histograms and the largest of their counts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ import math
 from fractions import Fraction
 from itertools import product
 
-from dpverify.evidence import require
+import flint
+from scipy import stats
 
-__all__ = [
-    "chernoff_of_buckets",
-    "collected_vocabulary",
-    "counts_are_labels",
-    "flood_per_user",
-    "flood_per_user_symbolic",
-    "identity_by_enumeration",
-    "identity_of_trials",
-    "labels",
-    "labels_enumerated",
-    "one_user_classes",
-    "small_histograms",
-    "small_selections",
-    "tail_parameters",
-]
+from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.shared.buckets import BucketAccount, least_shape, noise_of
+from dpverify.evidence import divergence, require
 
 
 def small_histograms() -> dict[str, float]:
@@ -36,7 +25,6 @@ def small_histograms() -> dict[str, float]:
         )
         attained = attained and most == min(4, users // (alpha + 1))
     require(attained, "Another number of buckets can err.")
-    from dpverify.claims.shared.buckets import BucketAccount
 
     exact = BucketAccount(20.0, 0.85)
     return {"basic_factor": exact.basic_delta(1.0) / exact.delta(1.0).upper}
@@ -57,9 +45,6 @@ def small_selections() -> dict[str, float]:
 
 def tail_parameters() -> dict[str, float]:
     """Evaluate Corollary 40's parameters for a histogram of 10,000 users, beside the least private shape."""
-    from dpverify.claims.histogram import HistogramClaims
-    from dpverify.claims.shared.buckets import least_shape, noise_of
-
     claims, users = HistogramClaims(), 10_000
     protocol = claims.published(users, 100, 0.99, 1e-6, 0.05)
     noise, threshold = noise_of(protocol), claims.published_bound(protocol)
@@ -78,14 +63,20 @@ def chernoff_of_buckets() -> dict[str, float]:
     average, at least 2r. By Chernoff, Pr[Bin < mu (1 - 1/2)] <= e^(-mu/8) <= e^(-r/4). So r >= 4 ln(1/beta) is enough.
     The printed side, Pr[Bin(T, 1-p) < r], has mu = 2r exactly, and the same bound.
     """
-    from scipy import stats
-
     worst = 0.0
     for r, p in product((1, 4, 27), (0.1, 0.5, 0.9, 0.99)):
         tail = float(stats.nbinom.sf(math.floor(2 * r / (1 - p)), r, 1 - p))
         worst = max(worst, tail / math.exp(-r / 4.0))
     require(worst <= 1.0, "The tail exceeds e^(-r/4).")
     return {"worst_share": worst}
+
+
+def chernoff_slack() -> dict[str, float]:
+    """Compare e^(-r/4), proved, with the printed e^(-0.001 r) <= beta at r = 1000 (1 + ln(1/(beta delta)))."""
+    beta, delta = 0.1, 1e-6
+    r = 1000.0 * (1.0 + math.log(1 / (beta * delta)))
+    require(-0.001 * r <= math.log(beta) and -r / 4 < -0.001 * r, "The step fails.")
+    return {"log_slack": 0.249 * r}
 
 
 def identity_by_enumeration() -> dict[str, float]:
@@ -108,86 +99,113 @@ def identity_of_trials() -> dict[str, str]:
     return {"ratio": str(ratio)}
 
 
-def labels() -> dict[str, float]:
-    """Divide the probabilities of m-ary randomized response symbolically: the largest ratio is e^eps."""
+def count_from_below() -> dict[str, float]:
+    """Enumerate n - count for three users, in fractions, with noise cut at 4: never above the sum."""
+    n, worst = 3, -math.inf
+    for bits in product((0, 1), repeat=n):
+        for noise in product(range(5), repeat=n):
+            estimate = n - sum(1 - bit + z for bit, z in zip(bits, noise, strict=True))
+            worst = max(worst, estimate - sum(bits))
+    require(worst == 0.0, "n - count exceeds the sum.")
+    one_absent = n - sum(1 - bit for bit in (1, 0)) - 1  # she who holds a 0 stays away, and her noise is 0
+    return {"largest_excess": worst, "excess_if_one_is_absent": float(one_absent)}
+
+
+def count_bias() -> dict[str, float]:
+    """Sum the pmf of the noise at Theorem 39's parameters for (1, 1e-6): the mean of the count above the sum."""
+    shape, p = 3.0 * (1.0 + math.log(1e6)), math.exp(-0.2)
+    mass, mean = (1.0 - p) ** shape, 0.0
+    for z in range(1, 3000):
+        mass *= p * (z + shape - 1.0) / z
+        mean += z * mass
+    deviation = math.sqrt(shape * p) / (1.0 - p)
+    require(mean > 5.0 * deviation, "The count is hardly biased.")
+    return {"excess": mean, "deviations": mean / deviation}
+
+
+def count_bias_symbolic() -> dict[str, str]:
+    """Derive the mean of NB(r, p) from its generating function."""
     import sympy
 
-    e, m = sympy.symbols("e m", positive=True)  # e: e^eps
-    keep = e / (e - 1 + m)
-    other = (1 - keep) / (m - 1)
-    require(sympy.simplify(keep / other - e) == 0, "The largest ratio is another.")
-    return {"attained": 1.0}
+    r, p, s = sympy.symbols("r p s", positive=True)
+    mean = sympy.simplify(sympy.diff(((1 - p) / (1 - p * s)) ** r, s).subs(s, 1))
+    require(sympy.simplify(mean - r * p / (1 - p)) == 0, "The noise has another mean.")
+    return {"mean_of_noise": "r p / (1 - p)"}
 
 
-def labels_enumerated() -> dict[str, float]:
-    """Enumerate all pairs of five labels, in fractions: every two attain e^eps, and some reports have no loss."""
-    e, m = Fraction(3), 5
-    keep = e / (e - 1 + m)
-    law = [[keep if a == b else (1 - keep) / (m - 1) for b in range(m)] for a in range(m)]
-    for a, b in product(range(m), repeat=2):
-        ratios = [x / y for x, y in zip(law[a], law[b], strict=True)]
-        require(a == b or max(ratios) == e, "Two labels do not attain eps.")
-    return {"without_loss": float(m - 2)}
+def overestimates() -> dict[str, float]:
+    """Enumerate Algorithm 8 for three users with noise up to 4: the count is never below the sum."""
+    least = min(
+        sum(bit + z for bit, z in zip(bits, noise, strict=True)) - sum(bits)
+        for bits in product((0, 1), repeat=3)
+        for noise in product(range(5), repeat=3)
+    )
+    require(least == 0, "The count is below the sum.")
+    return {"least_excess": float(least)}
 
 
-def one_user_classes() -> dict[str, float]:
-    """Enumerate, for one user and two classes, what the corollary's two adversaries see, in floats that are exact laws.
-
-    Bits by randomized response at eps, labels at eps_lbl: the view is the reported label and the reported bit.
-    """
-    epsilon, label = 0.7, 1.1
-    keep, right = math.exp(label) / (math.exp(label) + 1), math.exp(epsilon) / (math.exp(epsilon) + 1)
-
-    def view(bit: int, own: int) -> dict[tuple[int, int], float]:
-        return {
-            (r, y): (keep if r == own else 1 - keep) * (right if y == bit else 1 - right)
-            for r, y in product((0, 1), repeat=2)
-        }
-
-    def divergence(first: dict[tuple[int, int], float], second: dict[tuple[int, int], float], at: float) -> float:
-        return sum(max(mass - math.exp(at) * second[key], 0.0) for key, mass in first.items())
-
-    users = list(product((0, 1), repeat=2))
-    both = max(divergence(view(*u), view(*v), epsilon + label) for u in users for v in users)
-    point = max(divergence(view(*u), view(*v), epsilon) for u in users for v in users if u[1] == v[1])
-    require(max(both, point) < 1e-12, "The communication-threat guarantee fails for one user.")
-    return {"point_and_label": both, "point": point}
-
-
-def counts_are_labels() -> dict[str, float]:
-    """Evaluate what the reported counts alone give away with one user: keep (1 - e^(eps - eps_lbl))."""
-    from dpverify.claims.classifier import counts_reveal
-
-    found = counts_reveal(0.5, 2.0, 2)
-    keep = math.exp(2.0) / (math.exp(2.0) + 1.0)
-    require(abs(found - keep * (1.0 - math.exp(-1.5))) < 1e-12, "The counts reveal another delta.")
-    return {"delta_of_counts": found}
-
-
-def collected_vocabulary() -> dict[str, float]:
-    """Enumerate two neighbouring datasets whose vocabulary is the users' own words: the outputs never agree."""
-    first, second = {"common", "rare"}, {"common"}
-    outputs = [sorted(words) for words in (first, second)]
-    require(outputs[0] != outputs[1], "The vocabulary tells nothing.")
-    return {"delta": 1.0}
-
-
-def flood_per_user() -> dict[str, float]:
-    """Evaluate the messages of a user where Algorithm 2 is taken literally: r' for each user, at n = 30,000."""
-    from dpverify.claims.bitsum import BITSUM_CLAIMS
-
-    claims, n = BITSUM_CLAIMS["3nb"], 30_000
-    meant = claims.published(n, 1.0, 1e-6)
-    flood = 2.0 * meant.flood_shape * meant.flood_p / (1.0 - meant.flood_p)
-    require(flood > 100.0, "The literal flood is small.")
-    return {"literal": 1.0 + flood, "meant": claims.messages_per_user(meant)}
-
-
-def flood_per_user_symbolic() -> dict[str, str]:
-    """Derive that r' per user makes the total flood n times what r' / n per user gives."""
+def more_shape() -> dict[str, str]:
+    """Multiply the generating functions of NB(r, p) and NB(s, p): that of NB(r + s, p), so more shape is more noise."""
     import sympy
 
-    n, r, p = sympy.symbols("n r p", positive=True)
-    ratio = sympy.simplify((n * r * p / (1 - p)) / (n * (r / n) * p / (1 - p)))
-    require(ratio == n, "The floods differ by another factor.")
-    return {"factor": str(ratio)}
+    r, s, p, z = sympy.symbols("r s p z", positive=True)
+
+    def transform(shape: sympy.Expr) -> sympy.Expr:
+        return ((1 - p) / (1 - p * z)) ** shape
+
+    require(sympy.powsimp(transform(r) * transform(s) / transform(r + s), force=True) == 1, "The sum has another law.")
+    return {"law": "NB(r + s, p)"}
+
+
+def divided_noise() -> dict[str, float]:
+    """Convolve, in fractions, four laws NB(1/2, p), to 30 terms: NB(2, p), term by term."""
+    p, terms = Fraction(1, 3), 30
+
+    def law(shape: Fraction) -> list[Fraction]:
+        """Return the pmf without its factor (1-p)^shape."""
+        found = [Fraction(1)]
+        for z in range(1, terms):
+            found.append(found[-1] * p * (z + shape - 1) / z)
+        return found
+
+    total, piece = [Fraction(1)] + [Fraction(0)] * (terms - 1), law(Fraction(1, 2))
+    for _ in range(4):
+        total = [sum((total[k] * piece[z - k] for k in range(z + 1)), Fraction(0)) for z in range(terms)]
+    require(total == law(Fraction(2)), "The sum has another law.")
+    return {"terms": terms}
+
+
+def two_buckets() -> dict[str, float]:
+    """Compose two of the worst (eps/2, delta/2) mechanisms, in fractions: at most (eps, delta) for e^(eps/2) = 3/2."""
+    power, delta = Fraction(3, 2), Fraction(1, 100)
+    # The worst mechanism: it fails outright with delta/2, else it is randomized response at eps/2 (kairouz2015).
+    lie = 1 / (1 + power)
+    law = [delta / 2, (1 - delta / 2) * (1 - lie), (1 - delta / 2) * lie, Fraction(0)]
+    total = divergence(*([a * b for a, b in product(one, repeat=2)] for one in (law, law[::-1])), power=power**2)
+    require(total <= delta, "Two buckets cost more.")
+    return {"share": float(total / delta)}
+
+
+def empty_buckets() -> dict[str, float]:
+    """Enumerate a bucket that none of three users holds: n minus the count of zeros is never above 0."""
+    outputs = {max(3 - sum(1 + z for z in noise), 0) for noise in product(range(5), repeat=3)}
+    require(outputs == {0}, "An empty bucket gets a count.")
+    return {"output": 0.0}
+
+
+def noise_of_corollary_40() -> dict[str, float]:
+    """Enclose (1 - e^(-0.2 eps)) / eps at eps = 1, its least on (0, 1]: T = 2r / (1-p) is at most 11.1 r / eps."""
+    least = 1 - (-flint.arb("0.2")).exp()  # concave in eps and 0 at 0: at least its chord
+    require(least > flint.arb("0.18"), "The quotient is below 0.18.")
+    return {"constant": float(2 / least)}
+
+
+def accuracy_of_lemma_38() -> dict[str, float]:
+    """Evaluate the exact quantile of the noise of Theorem 39's least shape beside log(1/(delta beta)) / eps."""
+    worst = 0.0
+    for epsilon, delta, beta in product((0.1, 0.5, 0.99), (0.1, 1e-3, 1e-9), (0.3, 1e-2, 1e-6)):
+        p, shape = math.exp(-0.2 * epsilon), 3.0 * (1.0 + math.log(1 / delta))
+        quantile = float(stats.nbinom.isf(beta, shape, 1 - p))
+        worst = max(worst, quantile * epsilon / math.log(1 / (delta * beta)))
+    require(worst < 50.0, "The constant is 50 or more.")
+    return {"constant": worst}

@@ -10,25 +10,39 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpverify.evidence import require
+import flint
+import numpy as np
 
-__all__ = ["closed_form", "dropping", "enumerated", "published", "published_bound"]
+from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.pairs import Direction, ThreeNBPair
+from dpverify.claims.bitsum.three_nb import FLOOD_RATE
+from dpverify.evidence import divergence, require
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import pure as pure_formulas
+from dpverify.formulas.protocols import three_nb as formulas
+from dpverify.privacy_loss.losses.pairs import three_nb
+from dpverify.search import bisected
 
 _LEAST, _MOST = 0.1011, 33.0
 """Of u = eps0 + ln(1/delta0): below, delta0 is above 1 - p; above, Chernoff's bound alone is enough."""
+
+
 _BEST = (
     (0.1, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 25.0, 34.0),
     (0.635, 0.635, 0.681, 0.743, 0.845, 0.902, 0.925, 0.94, 0.951, 0.959, 0.965, 0.97, 0.978, 0.985),
 )
 """Good choices of the free number y, by u: any other gives a bound too."""
+
+
 _SHARE = 50.0
 """A box is cut across t where its side there is longer than this part of its side in u."""
+
+
 _BOXES = 10**6
 
 
 def _quotient(x: Any) -> Any:
     """Return (1 - e^-x)/x on a ball of x >= 0: decreasing, from its ends, and 1 at 0."""
-    import flint
 
     def at(end: Any, next_to_zero: Any) -> Any:
         return -(-end).expm1() / end if end > flint.arb("1e-9") else next_to_zero
@@ -49,8 +63,6 @@ def published_bound(t: Any, u: Any, y: Any, c: Any) -> tuple[Any, bool]:
     c : flint.arb
         The rate in p', positive.
     """
-    import flint
-
     hundredth = flint.arb(1) / 100
     slack = u * hundredth + c  # phi = t slack
     phi, gap = t * slack, 198 * hundredth * u - c  # ln q = t gap
@@ -74,11 +86,6 @@ def published() -> dict[str, float]:
     `delta <= e^(-r' D)` with `D = ln((1 - e^-phi) / (1 - e^-lambda)) - (phi - lambda) / (e^phi - 1)`, which grows with
     u; r' >= 2.97 u, and L = (1 - t) u: what is shown is 2.97 D >= 1 - t at u = 33.
     """
-    import flint
-    import numpy as np
-
-    from dpverify.claims.bitsum.three_nb import FLOOD_RATE
-
     c = flint.arb(FLOOD_RATE)
     require(math.exp(-_LEAST) > 0.99 * _LEAST, "1 - p is not below delta0 next to 0.")
     require(1.98 * _LEAST > 1.0001 * FLOOD_RATE, "q is below 1 somewhere.")
@@ -159,8 +166,7 @@ def dropping() -> dict[str, float]:
         zero = one[::-1]
         mixed = [q * b + (1 - q) * a for a, b in zip(one, zero, strict=True)]
         undropped = ratio * (1 - q) / (1 - q * ratio)
-        dropped = sum(max(b - ratio * a, Fraction(0)) for a, b in zip(mixed, zero, strict=True))
-        plain = sum(max(b - undropped * a, Fraction(0)) for a, b in zip(one, zero, strict=True))
+        dropped, plain = divergence(zero, mixed, power=ratio), divergence(zero, one, power=undropped)
         require(dropped == (1 - q * ratio) * plain, "Dropping does not move epsilon as stated.")
         compared += 1
     return {"pairs": compared}
@@ -168,11 +174,6 @@ def dropping() -> dict[str, float]:
 
 def closed_form() -> dict[str, float]:
     """Compare the flood of the closed form with the least of the same shape or another, at three budgets."""
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import pure as pure_formulas
-    from dpverify.formulas.protocols import three_nb as formulas
-    from dpverify.privacy_loss.losses.pairs import three_nb
-    from dpverify.search import bisected
 
     def delta(p: float, shape: float, flood_p: float, epsilon: float) -> float:
         return max(pair.delta(epsilon).upper for pair in three_nb(p, shape, flood_p))
@@ -205,3 +206,81 @@ def closed_form() -> dict[str, float]:
                 least = bisected(private, 0.1 * least, least, relative=5e-2, geometric=True)[1]
         figures[f"{name}_mean"], figures[f"{name}_ratio"] = mean, mean / least
     return figures
+
+
+def _certified(epsilon0: float, delta0: float, c: float, p: float | None = None) -> tuple[float, float]:
+    """Return Arb's bounds on the delta of the published 3NB at epsilon0, the larger of both directions."""
+    pair = ThreeNBPair(
+        float(formulas.noise_p(FLOATS, epsilon0)) if p is None else p,
+        float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
+        float(formulas.flood_p(FLOATS, epsilon0, delta0, c)),
+    )
+    found = [hockey_stick(pair, epsilon0, direction, digits=8) for direction in Direction]
+    return max(each.lower for each in found), max(each.upper for each in found)
+
+
+def flood_rate() -> dict[str, float]:
+    """Enclose the delta of 3NB for several constants c, where the source leaves c as Theta(1)."""
+    small, worst = (0.0134, 6.5e-10), (1.27, 3.6e-7)
+    one, half = _certified(*small, 1.0), _certified(*small, 0.5)
+    require(one[0] > half[0] > small[1], "c = 1/2 is private at the point of the experiments.")
+    require(_certified(*worst, 0.2514)[1] <= worst[1], "c = 0.2514 is not private where the constant is smallest.")
+    require(_certified(*worst, 0.2515)[0] > worst[1], "c = 0.2515 is private where the constant is smallest.")
+    require(_certified(*worst, FLOOD_RATE)[1] <= worst[1], "The constant in use is not private.")
+    return {"delta_one": one[0], "delta_half": half[0], "rate": FLOOD_RATE}
+
+
+def flood_rate_grid() -> dict[str, float]:
+    """Bound the delta of 3NB at c = 0.2 on a grid of eps0 from 0.0134 to 6 and delta0 from 1e-12 to 1e-2.
+
+    The share of delta0 is largest near eps0 = 1.3, delta0 = 3e-5, which is a point of the grid.
+    """
+    worst = 0.0
+    epsilons, deltas = (0.0134, 0.1, 0.3, 0.6, 1.0, 1.3, 2.0, 3.0, 6.0), (1e-2, 1e-4, 3e-5, 1e-6, 1e-9, 1e-12)
+    for epsilon0, delta0 in product(epsilons, deltas):
+        directions = three_nb(
+            float(formulas.noise_p(FLOATS, epsilon0)),
+            float(formulas.flood_shape(FLOATS, epsilon0, delta0)),
+            float(formulas.flood_p(FLOATS, epsilon0, delta0, FLOOD_RATE)),
+        )
+        worst = max(worst, *(pair.delta(epsilon0).upper / delta0 for pair in directions))
+    require(worst <= 1.0, f"c = {FLOOD_RATE} gives {worst} delta0 somewhere on the grid.")
+    return {"worst_share": worst, "grid": len(epsilons) * len(deltas)}
+
+
+def code_of_three_nb() -> dict[str, float]:
+    """Compare p = e^(-0.8 eps0) of the public code with the text's e^(-0.99 eps0): delta and error at (1, 1e-6)."""
+    text, code = math.exp(-0.99), math.exp(-0.8)
+    deltas = [_certified(1.0, 1e-6, 0.2, p)[1] for p in (text, code)]
+    require(deltas[1] < deltas[0] <= 1e-6, "More noise is less private.")
+    errors = [float(formulas.rmse(FLOATS, p, 1)) for p in (text, code)]
+    return {"text_error": errors[0], "code_error": errors[1]}
+
+
+def error_of_three_nb() -> dict[str, float]:
+    """Take limits of the error sqrt(2p)/(1-p), p = e^(-0.99 eps0), times eps0: sqrt 2 / 0.99, and 0 as eps0 grows."""
+    import sympy
+
+    e = sympy.symbols("e", positive=True)
+    p = sympy.exp(-sympy.Rational(99, 100) * e)
+    squared = 2 * p / (1 - p) ** 2 * e**2
+    small = sympy.limit(squared, e, 0, "+")
+    require(sympy.simplify(small - 2 / sympy.Rational(99, 100) ** 2) == 0, "Another limit as eps0 goes to 0.")
+    require(sympy.limit(squared, e, sympy.oo) == 0, "The error is of order 1/eps0 for large eps0.")
+    return {"constant": math.sqrt(float(small))}
+
+
+def sum_of_three_noises() -> dict[str, float]:
+    """Enumerate b + z1 + z3 - (z2 + z3) over small noises, and compare the error with that at p = e^-eps0."""
+    require(
+        all(b + z1 + z3 - (z2 + z3) == b + z1 - z2 for b, z1, z2, z3 in product((0, 1), range(4), range(4), range(4))),
+        "The flood does not cancel.",
+    )
+
+    def error(p: float) -> float:
+        return math.sqrt(2.0 * p) / (1.0 - p)
+
+    return {
+        f"more_{name}": error(math.exp(-0.99 * e)) / error(math.exp(-e)) - 1.0
+        for name, e in (("small", 0.01), ("one", 1.0))
+    }

@@ -6,24 +6,20 @@ import math
 from fractions import Fraction
 from itertools import product
 
-from dpverify.evidence import require
+import flint
+from scipy import stats
 
-__all__ = [
-    "central_users",
-    "group_privacy_by_steps",
-    "group_privacy_symbolic",
-    "literal_rounding",
-    "literal_rounding_symbolic",
-    "local_users",
-    "printed_query_samples",
-    "printed_query_samples_limit",
-    "repaired_queries",
-    "representation_step",
-    "shared_clocks",
-    "shuffle_users",
-    "stability_steps",
-    "stable_samples",
-]
+from dpverify.claims.shared.buckets import least_shape, under_estimating
+from dpverify.claims.user_level.classifier import least_users, plurality_failure
+from dpverify.claims.user_level.lower_bound import enough_runs, hit_probability
+from dpverify.claims.user_level.stable_learner import enough_samples
+from dpverify.evidence import require
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import user_level as formulas
+from protocols.selection import Selection
+from protocols.user_level.central_selection import ExponentialSelection
+from protocols.user_level.local_selection import HadamardSelection
+from protocols.user_level.statistical_queries import rounded_answer
 
 
 def shared_clocks() -> dict[str, float]:
@@ -58,10 +54,6 @@ def stability_steps() -> dict[str, float]:
 
 def stable_samples() -> dict[str, float]:
     """Compare the printed number of samples with m = gamma^2 ln(2 |H|) / (2 beta^4), at d = 4, beta = 0.1."""
-    from dpverify.claims.user_level.stable_learner import enough_samples
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import user_level as formulas
-
     sharpness = formulas.published_sharpness(FLOATS, 4.0, 0.1, 0.1)
     factor = float(formulas.published_samples(FLOATS, sharpness, 4.0, 0.1)) / enough_samples(16, sharpness, 0.1**2)
     require(factor > 1.0, "The printed number is smaller.")
@@ -92,11 +84,6 @@ def literal_rounding_symbolic() -> dict[str, str]:
 
 def printed_query_samples() -> dict[str, float]:
     """Evaluate the printed m' for one query of fair signs at tau = 0.1, beta = 0.001, by the normal law."""
-    from scipy import stats
-
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import user_level as formulas
-
     tau, beta = 0.1, 0.001
     samples = float(formulas.published_query_samples(FLOATS, 1, tau, beta))
     asked, deviation = beta**2 / (3 * math.ceil(3 / tau)), 1.0 / math.sqrt(samples)
@@ -122,8 +109,6 @@ def printed_query_samples_limit() -> dict[str, float]:
 
 def repaired_queries() -> dict[str, float]:
     """Check the repaired rounding: answers within 1/I, and the number of sequences of answers that it may give."""
-    from protocols.user_level.statistical_queries import rounded_answer
-
     worst = 0.0
     for u, steps, offset in product((-1.0, -0.37, 0.0, 0.5, 0.999), (3, 10), (0.0, 0.3, 0.99)):
         worst = max(worst, abs(rounded_answer(u, steps, offset) - u) * steps)
@@ -133,9 +118,6 @@ def repaired_queries() -> dict[str, float]:
 
 def local_users() -> dict[str, float]:
     """Compute the failure of a plurality by Hadamard bits with 24 (d + ln(1/beta)) / eps^2 users on a grid."""
-    from dpverify.claims.user_level.classifier import plurality_failure
-    from protocols.user_level.local_selection import HadamardSelection
-
     worst = 0.0
     for bits, epsilon, beta in product((1, 4, 8, 14), (0.1, 0.99), (0.001, 0.099)):
         users = math.floor(24 * (bits + math.log(1 / beta)) / epsilon**2)
@@ -146,9 +128,6 @@ def local_users() -> dict[str, float]:
 
 def central_users() -> dict[str, float]:
     """Compute the same for the exponential mechanism with 3.2 (d + ln(1/beta)) / eps users."""
-    from dpverify.claims.user_level.classifier import plurality_failure
-    from protocols.user_level.central_selection import ExponentialSelection
-
     worst = 0.0
     for bits, epsilon, beta in product((1, 4, 8, 14), (0.1, 0.99), (0.001, 0.099)):
         users = math.floor(3.2 * (bits + math.log(1 / beta)) / epsilon)
@@ -160,10 +139,6 @@ def central_users() -> dict[str, float]:
 
 def shuffle_users() -> dict[str, int]:
     """Find the least numbers of users at (0.99, 1e-6), beta = 0.09, for 9, 1,050 and 10^12 hypotheses."""
-    from dpverify.claims.shared.buckets import least_shape, under_estimating
-    from dpverify.claims.user_level.classifier import least_users
-    from protocols.selection import Selection
-
     p = math.exp(-0.2 * 0.99)
     shape = least_shape((0.99, 1e-6), p)
 
@@ -201,10 +176,6 @@ def group_privacy_symbolic() -> dict[str, float]:
 
 def representation_step() -> dict[str, float]:
     """Evaluate the step '>= 10 / T' where delta is above epsilon, and a learner that publishes now and then."""
-    from dpverify.claims.user_level.lower_bound import enough_runs, hit_probability
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import user_level as formulas
-
     for epsilon, delta in ((0.1, 1e-6), (1.0, 1e-3), (1e-5, 1e-7)):
         users = math.floor(float(formulas.lower_bound_users(FLOATS, epsilon, delta)))
         if users:
@@ -218,3 +189,126 @@ def representation_step() -> dict[str, float]:
     require(learns >= 0.5 and enough < users / 1000, "Publishing with probability delta does not learn.")
     runs = max(enough_runs(0.25, 0.0, n, 0.25) / math.exp(0.25 * n) for n in (10, 40))
     return {"learns": learns, "left_bits": math.log2(200.0), "runs_factor": runs}
+
+
+def hoeffding_sides() -> dict[str, float]:
+    """Bound both sides of the printed probability by Hoeffding: it is the deviation beyond that is rare.
+
+    Pr[|err_D - err_S| > 10 sqrt(d L / m)] <= 2 e^(-200 d L) = 2 beta^(200 d), L = ln(1/beta), which is far below
+    beta^2 / (10 2^d); so the printed event, at most that, has nearly probability 1.
+    """
+    beta, d = 0.1, 1
+    beyond = 2.0 * beta ** (200 * d)
+    require(1.0 - beyond > beta**2 / (10 * 2**d), "The printed inequality holds.")
+    return {"within": 1.0 - beyond, "printed": beta**2 / (10 * 2**d)}
+
+
+def hoeffding_sides_summed() -> dict[str, float]:
+    """Sum the binomial law of 400 fair errors within 10 sqrt(ln 10 / 400) = 0.76 of the mean, in fractions."""
+    m = 400
+    reach = 10.0 * math.sqrt(math.log(10.0) / m)
+    within = Fraction(sum(math.comb(m, k) for k in range(m + 1) if abs(k / m - 0.5) <= reach), 2**m)
+    require(within > Fraction(1, 2000), "The printed inequality holds.")
+    return {"summed": float(within)}
+
+
+def total_variation_chain() -> dict[str, float]:
+    """Put the printed m into exp(20 x) - 1 <= 40 x <= beta^2 / 10: x = gamma sqrt(d L / m) is beta^2 / 1000."""
+    x = flint.arb(1) / 1000  # the largest, at beta = 1
+    require((20 * x).expm1() <= 40 * x, "exp(20 x) - 1 exceeds 40 x.")
+    require(40 * x < flint.arb(1) / 10, "40 x exceeds beta^2 / 10.")
+    # e^y - 1 is convex and 0 at 0, so that it is below the chord 2 y up to where it meets it, beyond y = 1.25.
+    require(flint.arb("1.25").expm1() < flint.arb("2.5"), "The chord ends before 1.25.")
+    return {"chain": 40.0 / 1000.0}
+
+
+def accuracy_of_weights() -> dict[str, float]:
+    """Put the printed gamma into 2^d e^(-gamma alpha / 2) <= beta / 2: it is (2/e)^d beta e^-10."""
+    slack = 2 * (-flint.arb(10)).exp()  # at d = 0, times beta/2
+    require(flint.arb(2).log() < 1 and slack < 1, "The step fails.")
+    return {"slack": float(slack)}
+
+
+def markov_step() -> dict[str, float]:
+    """Show, in fractions, that a mean disagreement of beta^2 over r leaves at most a share beta of r above beta.
+
+    A share s of r above beta has a mean above s beta, which exceeds beta^2 for s > beta.
+    """
+    for beta, share in product(
+        (Fraction(1, 100), Fraction(1, 7), Fraction(1, 2)), (Fraction(k, 200) for k in range(201))
+    ):
+        require(not (share > beta and share * beta <= beta**2), "More than beta of r may be above beta.")
+    return {"bound": 1.0}
+
+
+def union_of_queries() -> dict[str, str]:
+    """Add up the two failures of one query: beta^2/(3q) and 2 beta^2/(3q) are beta^2/q."""
+    import sympy
+
+    b, q = sympy.symbols("b q", positive=True)
+    require(sympy.simplify(b**2 / (3 * q) + 2 * b**2 / (3 * q) - b**2 / q) == 0, "The sum is another.")
+    return {"sum": "beta^2/q"}
+
+
+def enough_agreement() -> dict[str, float]:
+    """Find the K for which K ln(1/beta) users of whom 0.9 agree show 0.8 but for beta/6, by exact binomial tails."""
+    worst = 0.0
+    for beta in (0.099, 0.01, 1e-4, 1e-8):
+        users = 1
+        while float(stats.binom.cdf(math.ceil(0.8 * users) - 1, users, 0.9)) > beta / 6:
+            users += 1
+        worst = max(worst, users / math.log(1 / beta))
+    hoeffding = max(math.log(6 / beta) / 0.02 / math.log(1 / beta) for beta in (0.099, 0.01, 1e-4, 1e-8))
+    require(worst < hoeffding, "Hoeffding asks for fewer.")
+    return {"first_enough": worst, "by_hoeffding": hoeffding}
+
+
+def statistical_queries() -> dict[str, float]:
+    """Check that every answer of the repaired oracle is within tau/3 of the mean, at many means and offsets."""
+    worst = 0.0
+    for tau in (0.5, 0.1, 0.03):
+        steps = math.ceil(3 / tau)
+        for number, offset in product(range(-20, 21), (0.0, 0.25, 0.999)):
+            worst = max(worst, abs(rounded_answer(number / 20, steps, offset) - number / 20) / tau)
+    require(worst <= 1.0 / 3.0 + 1e-9, "An answer is off by more than tau/3.")
+    return {"worst_in_tau": worst}
+
+
+def pseudo_stable_budget() -> dict[str, float]:
+    """Evaluate m = gamma^2 ln(2 |H|) / (2 beta^4) for growing d at alpha = beta = 0.1: it grows like d^3."""
+
+    def samples(d: int) -> float:
+        return enough_samples(2**d, formulas.published_sharpness(FLOATS, float(d), 0.1, 0.1), 0.01)
+
+    exponent = math.log(samples(800) / samples(400)) / math.log(2.0)
+    require(2.5 < exponent <= 3.0, "It grows with another power.")
+    return {"exponent": exponent}
+
+
+def representation() -> dict[str, float]:
+    """Enumerate a representation by half of a class: thresholds on three points, every distribution of sixths."""
+    points, thresholds = range(3), range(4)
+    kept = [(0, 2), (1, 3)]  # H, each with probability 1/2
+    worst = Fraction(0)
+    for weights in product(range(7), repeat=3):
+        if sum(weights) == 6:
+            for target in thresholds:
+                errors = [
+                    min(
+                        sum((Fraction(weights[x], 6) for x in points if (x < h) != (x < target)), Fraction(0))
+                        for h in chosen
+                    )
+                    for chosen in kept
+                ]
+                worst = max(worst, sum((Fraction(1, 2) for e in errors if e > Fraction(1, 2)), Fraction(0)))
+    require(worst == Fraction(1, 2), "Half of the class represents it otherwise.")
+    return {"failing": float(worst)}
+
+
+def majority_is_selected() -> dict[str, float]:
+    """Check that a count of 0.8 n and a selection within 0.1 n leave no other choice, for all counts of ten users."""
+    for counts in product(range(11), repeat=3):
+        if sum(counts) == 10 and counts[0] >= 8:
+            chosen = [k for k in range(3) if counts[k] >= max(counts) - 1]
+            require(chosen == [0], "Another hypothesis may be selected.")
+    return {"least_lead": 0.6}

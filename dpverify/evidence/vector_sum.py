@@ -1,4 +1,4 @@
-"""What backs the verdicts on scott2022: privacy, accuracy and the printed proofs of the vector sum."""
+"""What backs the verdicts on the privacy of vector sums, and on composition."""
 
 from __future__ import annotations
 
@@ -8,34 +8,21 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpverify.evidence import require
+import flint
 
-__all__ = [
-    "best_levels",
-    "best_number_of_coordinates",
-    "composition_at_large_delta",
-    "debiased_sum",
-    "domain_of_reports",
-    "linked_views",
-    "normalized_bound",
-    "optimal_composition",
-    "printed_levels",
-    "product_of_views",
-    "refined_gamma",
-    "sample_size",
-    "sample_size_exponent",
-    "theorem_grid",
-    "theorem_near_one",
-    "theorem_of_two_users",
-    "unsampled_error",
-]
+from dpverify.claims.vector_sum.privacy import VectorSumClaims
+from dpverify.evidence import divergence, require
+from dpverify.formulas import FormulaRangeError
+from dpverify.formulas.contexts import FLOATS, arb_context, less, lower_float, upper_float
+from dpverify.formulas.protocols import vector_sum as formulas
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.losses.two_valued import composed_delta, composed_epsilon
+from dpverify.search import smallest
+from protocols.vector_sum import VectorSum
 
 
 def _composed(epsilon: Fraction, delta: Fraction, t: int) -> float:
     """Return the total delta at epsilon, rounded up, of t worst mechanisms at Corollary 4.3's (eps', delta/t)."""
-    from dpverify.formulas.contexts import upper_float
-    from dpverify.privacy_loss.losses.two_valued import composed_delta
-
     each = float(epsilon) / (2.0 * math.sqrt(2.0 * t * math.log(1.0 / delta))) * (1.0 + 1e-14)
     hidden = (1 - delta / t) ** t  # that no mechanism fails outright (kairouz2015, Theorem 3.3)
     pure = Fraction(upper_float(composed_delta(each, t, epsilon)))
@@ -84,11 +71,54 @@ def composition_at_large_delta() -> dict[str, float]:
     return {"excess_ratio": ratio, "advanced_epsilon": stated}
 
 
+def advanced_beside_optimal() -> dict[str, float]:
+    """Compare Theorem 4.2 with optimal composition, which is exact, in Arb balls on a grid of (r, eps', delta)."""
+    worst, points = 0.0, 0
+    for r, each, delta in product((1, 3, 10, 100, 1000), (0.001, 0.01, 0.1, 0.5, 1.0), (0.5, 1e-3, 1e-9)):
+        advanced = math.sqrt(2 * r * math.log(1 / delta)) * each + r * each * math.expm1(each)
+        worst, points = max(worst, upper_float(composed_epsilon(each, r, delta)) / advanced), points + 1
+    require(worst <= 1.0, "Optimal composition exceeds Theorem 4.2 somewhere on the grid.")
+    return {"points": points, "worst_share": worst}
+
+
+def advanced_budget() -> dict[str, float]:
+    """Find where Corollary 4.3 keeps Theorem 4.2 below epsilon, for epsilon near 1 and near 6, and any r.
+
+    With eps' = eps / (2 sqrt(2 r L)), L = ln(1/delta), the first term is eps/2, and the second `r eps' (e^eps' - 1)` is
+    largest for r = 1, as (e^x - 1) / x grows; it is at most eps/2 if and only if L is large enough.
+    """
+
+    def least_log(epsilon: float, divisor: float) -> float:
+        def kept(log: float) -> bool:
+            each = epsilon / (divisor * math.sqrt(2.0 * log))
+            return math.sqrt(2.0 * log) * each + each * math.expm1(each) <= epsilon
+
+        found = smallest(kept, 0.1, 100.0, 1e-9)
+        require(found is not None, "No delta is small enough.")
+        return float(found or 0.0)
+
+    return {"largest_delta": math.exp(-least_log(1.0, 2.0)), "largest_delta_six": math.exp(-least_log(6.0, 12.0))}
+
+
+def likely_losses() -> dict[str, float]:
+    """Check on laws of three outcomes, in fractions, that delta is at most the probability of losses of e^eps or more.
+
+    P(E) <= P(E and loss < e^eps) + P(loss >= e^eps) <= e^eps Q(E) + P(loss >= e^eps), for every event E.
+    """
+    laws = [law for law in product(range(1, 7), repeat=3) if sum(law) == 8]
+    least = Fraction(1)
+    for p, q in product(laws, repeat=2):
+        for power in (Fraction(1), Fraction(3, 2), Fraction(3)):
+            delta = sum((max(a - power * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
+            likely = sum(a for a, b in zip(p, q, strict=True) if a >= power * b)
+            require(delta <= likely, "Condition (1) is not enough.")
+            if likely:
+                least = min(least, delta / likely)
+    return {"least": float(least)}
+
+
 def theorem_near_one() -> dict[str, float]:
     """Account for Theorem 4.1's gamma at delta = 0.9999: neighbours that the defaults of section 5 allow attain it."""
-    from dpverify.claims.vector_sum.privacy import VectorSumClaims
-    from dpverify.privacy_loss.composing.family import FamilyComposition
-
     claims = VectorSumClaims()
     protocol = claims.published(50_000, 100, 3, 0.95, 0.9999, sampled=100)
     found = FamilyComposition(claims.attained_pairs(protocol), 100, relative_width=1e-3).delta(0.95)
@@ -98,28 +128,19 @@ def theorem_near_one() -> dict[str, float]:
 
 def theorem_of_two_users() -> dict[str, float]:
     """Enumerate the histograms of two users at Theorem 4.1's gamma, d = t = 3, k = 1, eps = 0.95, delta = 1 - 1e-7."""
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import vector_sum as formulas
-
     delta, power = Fraction(10**7 - 1, 10**7), Fraction(math.exp(0.95)) * (1 + Fraction(1, 10**12))
     gamma = Fraction(float(formulas.gamma_theorem(FLOATS, 0.95, float(delta), 3, 1, 2, 3)))
     one = gamma / 2  # that a report of 0 is sent as 1
     # In each coordinate the other user holds 0, and she 1 or 0: how often 1 is sent.
     laws = [[(1 - one) * (1 - mine), one * (1 - mine) + (1 - one) * mine, one * mine] for mine in (1 - one, one)]
     views = [[math.prod(three, start=Fraction(1)) for three in product(law, repeat=3)] for law in laws]
-    found = sum((max(a - power * b, Fraction(0)) for a, b in zip(*views, strict=True)), Fraction(0))
+    found = divergence(*views, power=power)
     require(found > delta, "Theorem 4.1 holds for two users.")
     return {"few_missing": float(1 - found)}
 
 
 def theorem_grid() -> dict[str, float]:
     """Account for Theorem 4.1's gamma wherever it is at most 1 on a grid of (d, t), epsilon, delta <= 1/2, k and n."""
-    from dpverify.claims.vector_sum.privacy import VectorSumClaims
-    from dpverify.formulas import FormulaRangeError
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import vector_sum as formulas
-    from protocols.vector_sum import VectorSum
-
     claims, worst, points = VectorSumClaims(), 0.0, 0
     for d, t in ((1, 1), (3, 3), (4, 2), (10, 10)):
         for epsilon, delta, levels, users in product((0.1, 0.9, 5.9), (0.5, 1e-3, 1e-9), (1, 4), (10**4, 10**6)):
@@ -133,14 +154,32 @@ def theorem_grid() -> dict[str, float]:
     return {"points": points, "worst": worst}
 
 
+def one_level() -> dict[str, float]:
+    """Evaluate Theorem 4.1's gamma at k = 1, the least whole k: at d = 100, n = 50,000, (0.95, 0.01) above 1.
+
+    gamma is proportional to k, so that no k helps; it is a probability for some k if and only if it is one for k = 1.
+    Where the balancing k of the proof, with its cube root, is 1.2, neither 1 nor 2 keeps to the stated bound on
+    1/(4 k^2) + c k, c = 1 / (4 1.2^3), which is 1 / (2 1.2^2).
+    """
+    each = 56.0 * math.log(100.0) * math.log(200.0) / (49_999 * 0.95**2)
+    slope, stated = 1 / (4 * Fraction(6, 5) ** 3), 1 / (2 * Fraction(6, 5) ** 2)
+    best = min(Fraction(1, 4 * k**2) + slope * k for k in range(1, 10))
+    require(100 * each > 1.0 and best > stated, "k = 1 gives a protocol, or a whole k the stated error.")
+    return {"gamma": 100 * each, "most_coordinates": math.floor(1.0 / each), "rounded": float(best / stated)}
+
+
+def adaptive_factor() -> dict[str, str]:
+    """Divide Theorem 4.1's gamma at t = 1 by section 4.5's, below and above eps = 1."""
+    import sympy
+
+    log = sympy.Symbol("log", positive=True)
+    small, large = sympy.Rational(56, 14) * log, sympy.Rational(2016, 80) * log
+    require(sympy.limit(small / log, log, sympy.oo) == 4, "Another factor.")
+    return {"small": f"{small / log} log(1/delta)", "large": f"{large / log} log(1/delta)"}
+
+
 def refined_gamma() -> dict[str, float]:
     """Account for section 4.5's gamma with the coordinate and the truth of the report revealed, and without."""
-    from dpverify.claims.vector_sum.privacy import VectorSumClaims
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import vector_sum as formulas
-    from dpverify.search import smallest
-    from protocols.vector_sum import VectorSum
-
     claims, (users, d, levels, epsilon) = VectorSumClaims(), (50_000, 100, 3, 0.95)
     worst = 0.0
     for n, eps, delta, k in product((10**5, 10**6), (0.5, 0.9, 3.0), (0.5, 1e-3, 1e-6), (1, 4)):
@@ -168,6 +207,105 @@ def refined_gamma() -> dict[str, float]:
         "hidden": least[0.5],
         "hidden_small": least[1e-6],
     }
+
+
+def longer_range() -> dict[str, float]:
+    """Scale the constants, and evaluate Theorem 4.2 at the scaled parameter for eps from 1 to 6."""
+    require(36 * 56 == 2016, "36 * 56 is not 2016.")
+    require(2016 == 2 * 1008 and 56 == 2 * 28, "The halves are other numbers.")
+    worst = 0.0
+    for e, d, r in product((1.0, 3.0, 5.999), (1e-12, 1e-3, 0.5, 0.9), (1, 2, 100)):
+        each = e / (12.0 * math.sqrt(2.0 * r * math.log(1.0 / d)))
+        worst = max(worst, 1.0 / 12.0 + r * each * math.expm1(each) / e)
+    require(worst <= 1.0, "Theorem 4.2 exceeds epsilon at the scaled parameter.")
+    return {"worst_ratio": worst}
+
+
+def half_power_of_seven() -> dict[str, float]:
+    """Enclose the step for eps' < 1: (1 - e^(-1/2)) >= 1 / sqrt(7), and concavity does the rest."""
+    with arb_context(128) as ctx:
+        left, right = -ctx.expm1(ctx.convert(-1) / 2), 1 / ctx.sqrt(ctx.convert(7))
+        require(less(right, left), "1 - e^(-1/2) is below 1 / sqrt 7.")
+        return {"left": lower_float(left), "right": lower_float(right)}
+
+
+def second_exponential() -> dict[str, float]:
+    """Bound e^(x/2) - 1 - 1/c below by x/2 for c >= 14 log(2t/delta) / x^2: needs log(2t/delta) >= 4/7."""
+    import sympy
+
+    x = sympy.symbols("x", positive=True)
+    series = sympy.series(sympy.exp(x / 2) - 1 - x / 2 - x**2 / 8, x, 0, 6).removeO()
+    require(all(term >= 0 for term in sympy.Poly(series, x).coeffs()), "e^(x/2) is below its first three terms.")
+    require(sympy.log(2) > sympy.Rational(4, 7), "log 2 is below 4/7.")
+    return {"least_log": float(sympy.log(2)), "needed": 4.0 / 7.0}
+
+
+def chernoff_exponents() -> dict[str, float]:
+    """Compare both exponents with log(2t/delta), at the least c of either range."""
+    found: dict[str, float] = {}
+    for name, constant, second in (("small", 14, Fraction(1, 7)), ("large", 80, Fraction(1, 40))):
+        first_exponent = Fraction(constant, 3) * Fraction(1, 4)
+        second_exponent = Fraction(constant, 2) * second
+        require(first_exponent >= 1 and second_exponent >= 1, f"An exponent of the {name} range is below 1.")
+        found |= {f"first_{name}": float(first_exponent), f"second_{name}": float(second_exponent)}
+    return found
+
+
+def chernoff_beyond_one() -> dict[str, float]:
+    """Evaluate a binomial tail beyond the Chernoff bound exp(-c d^2 / 3) at d > 1, as in section 4.5.
+
+    Bin(10^5, 2 10^-5) has mean c = 2; N + 1 >= c e^3 asks for 40 and more. One term of the sum is enough.
+    """
+    n, c, most = 10**5, 2, 40
+    p = flint.arb(c) / n
+    term = (flint.arb(n + 1).lgamma() - flint.arb(most + 1).lgamma() - flint.arb(n - most + 1).lgamma()).exp()
+    tail = float(term * p**most * (1 - p) ** (n - most))
+    printed = math.exp(-c / 3.0 * (math.exp(3.0) - 1.0 - 1.0 / c) ** 2)
+    require(tail > 1e10 * printed, "The printed Chernoff bound holds.")
+    # What is concluded does hold: with the right exponent, c (e^x (x - 1) + 1) at x = eps'/2, it is at least c x^2 / 3.
+    for number in range(1, 301):
+        x = number / 100.0
+        require(math.exp(x) * (x - 1.0) + 1.0 >= x * x / 3.0, "The conclusion fails.")
+    return {"tail": tail, "printed_bound": printed}
+
+
+def steps_of_appendix() -> dict[str, float]:
+    """Check the elementary inequalities of Appendix A and section 4.5 by Arb balls at the ends of concave functions.
+
+    1 - e^(-x/2) is concave and vanishes at 0, so that it is at least its chord: it is enough to compare at the end.
+    """
+    half = 1 - (-flint.arb(1) / 2).exp()
+    require(half > 1 / flint.arb(7).sqrt(), "1 - e^(-1/2) < 1/sqrt 7.")
+    slope = 1 - (-flint.arb(2) / (3 * flint.arb(15).sqrt())).exp()
+    require(slope > 1 / (2 * flint.arb(10).sqrt()), "The slope for eps' < 6 is below 1/(2 sqrt 10).")
+    require(1 - (-flint.arb(3)).exp() > 6 * slope, "The chord at eps' = 6 is above.")
+    # e^(x/2) - 1 >= x/2 + x^2/8, and 1/c <= x^2 / (14 log(2t/delta)) is at most x^2/8 where 14 log 2 >= 8.
+    require(14 * flint.arb(2).log() > 8, "14 log 2 < 8.")
+    return {"slope": float(slope)}
+
+
+def likelihood_of_counts() -> dict[str, float]:
+    """List every set of random messages of three users, and compare the likelihood ratio with that of the counts."""
+    k, users = 3, 3
+    cases = 0
+    for blanket in product(range(k), repeat=users):
+        for mine in range(k):
+            counts = [sum(message == value for message in (*blanket, mine)) for value in range(k)]
+            for theta, phi in ((0, 1), (2, 0)):
+                # Given her input, she adds one of it: what is left must be the blanket's, which is uniform.
+                ways = []
+                for value in (theta, phi):
+                    left = list(counts)
+                    left[value] -= 1
+                    possible = min(left) >= 0
+                    ways.append(
+                        Fraction(math.factorial(users), math.prod(map(math.factorial, left)))
+                        if possible
+                        else Fraction(0)
+                    )
+                require(ways[0] * counts[phi] == ways[1] * counts[theta], "The ratio is not that of the counts.")
+                cases += 1
+    return {"cases": cases}
 
 
 def _view(vectors: Sequence[tuple[int, ...]], gamma: Fraction, *, linked: bool) -> dict[tuple[object, ...], Fraction]:
@@ -205,16 +343,7 @@ def linked_views() -> dict[str, float]:
     for linked in (False, True):
         views = {(x, other): _view((x, other), gamma, linked=linked) for x in grid for other in grid}
         found[linked] = max(
-            sum(
-                (
-                    max(mass - least * views[y, other].get(seen, Fraction(0)), Fraction(0))
-                    for seen, mass in views[x, other].items()
-                ),
-                Fraction(0),
-            )
-            for x in grid
-            for y in grid
-            for other in grid
+            divergence(views[x, other], views[y, other], power=least) for x, y, other in product(grid, repeat=3)
         )
     require(found[True] > found[False], "Linked messages tell no more than their single coordinates.")
     return {"apart": float(found[False]), "together": float(found[True])}
@@ -240,127 +369,3 @@ def product_of_views() -> dict[str, str]:
     difference = sympy.factor(seen((0, 0), (1, 1)) - seen((0, 1), (1, 0)))
     require(difference != 0, "Both multisets have the same probability.")
     return {"difference": str(difference).replace("**", "^")}
-
-
-def sample_size() -> dict[str, float]:
-    """Sum the binomial tail of the number of users who sample a coordinate, in fractions."""
-    trials, share = 300, Fraction(1, 100)
-    below = sum(math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(6))
-    tail = 1 - below  # s >= 2 E s = 6
-    require(float(tail) > math.exp(-301 / 3), "The printed Chernoff bound holds.")
-    return {"tail": float(tail), "printed_bound": math.exp(-301 / 3)}
-
-
-def sample_size_exponent() -> dict[str, str]:
-    """Show that the printed chain exp(-(n-1) t / (3d)) <= exp(-n/3) is never true for t <= d."""
-    import sympy
-
-    n, t, more = sympy.symbols("n t more", positive=True)
-    gap = sympy.simplify(n / 3 - (n - 1) * t / (3 * (t + more)))  # d = t + more
-    require(sympy.simplify(gap * 3 * (t + more) - (n * more + t)) == 0, "The gap of the exponents is another.")
-    return {"gap": str(sympy.factor(gap))}
-
-
-def domain_of_reports() -> dict[str, float]:
-    """Follow Algorithm 2 through: a random report is one of k + 1 values."""
-    from protocols.vector_sum import VectorSum
-
-    gamma, worst = Fraction(3, 5), 0.0
-    for levels in (1, 3, 10):
-        law = VectorSum(1, 1, levels, float(gamma)).report_law([[0.0]])[0, 0]
-        worst = max(worst, abs(law[levels] * (levels + 1) / float(gamma) - 1.0))
-    require(worst < 1e-12, "A random report has another law than uniform on k + 1 values.")
-    return {"relative_error": worst}
-
-
-def printed_levels() -> dict[str, float]:
-    """Evaluate the printed k at n = 10^8: gamma is 1/2 whatever n is, and the exact error many times the stated one."""
-    from dpverify.claims.vector_sum.privacy import VectorSumClaims
-    from dpverify.formulas.contexts import FLOATS
-    from dpverify.formulas.protocols import vector_sum as formulas
-    from protocols.vector_sum import VectorSum
-
-    users, epsilon, delta = 10**8, 0.95, 1e-6
-    levels = float(formulas.levels_theorem(FLOATS, epsilon, delta, 1, users, 1))
-    gamma = float(formulas.gamma_theorem(FLOATS, epsilon, delta, 1, levels, users, 1))
-    error = VectorSumClaims().sampled_mse(VectorSum(users, 1, round(levels), gamma), [0.0])
-    stated = float(formulas.mse_theorem(FLOATS, epsilon, delta, 1, users, 1, gamma))
-    require(error > stated, "The stated error holds with the printed k.")
-    return {"gamma_of_levels": gamma, "factor": error / stated}
-
-
-def best_levels() -> dict[str, str | float]:
-    """Minimize 1/(4 k^2) + c k: the root of its derivative, and what the printed choice, with a cube root, loses."""
-    import sympy
-
-    c, k = sympy.symbols("c k", positive=True)
-    total = 1 / (4 * k**2) + c * k
-    (best,) = sympy.solve(sympy.diff(total, k), k)
-    require(sympy.simplify(best - (2 * c) ** sympy.Rational(-1, 3)) == 0, "The minimum is elsewhere.")
-    printed = 1 / (4 * c)
-    require(sympy.simplify(sympy.diff(total, k).subs(k, printed)) != 0, "The printed k is the minimum.")
-    balanced = (4 * c) ** sympy.Rational(-1, 3)
-    ratio = sympy.simplify(total.subs(k, best) / total.subs(k, balanced))
-    return {"smaller": 1.0 - float(ratio), "minimizer": str(best).replace("**", "^")}
-
-
-def normalized_bound() -> dict[str, str]:
-    """Write the bound of Theorem 4.6 in the unit of the coordinates that were sampled: it falls like 1/t."""
-    import sympy
-
-    n, t, d, v = sympy.symbols("n t d v", positive=True)  # v: the bound on the variance of one debiased report
-    ratio = sympy.simplify((t * n * v / (n * t / d) ** 2) / (n * v / (n / d) ** 2))
-    require(sympy.simplify(ratio - 1 / t) == 0, "The bound does not fall like 1/t.")
-    return {"ratio": str(ratio)}
-
-
-def best_number_of_coordinates() -> dict[str, float | int]:
-    """Search for the t of least worst-case error, each t with its best levels and least gamma."""
-    from dpverify.claims.vector_sum.privacy import VectorSumClaims
-    from dpverify.guarantee import Budget
-
-    claims = VectorSumClaims()
-
-    def error(users: int, d: int, budget: Budget, t: int, centre: float = 0.5) -> float:
-        return claims.worst_mse(claims.least_error(users, d, budget, sampled=(t,), centre=centre))
-
-    gains = []
-    for centre in (0.0, 0.5):
-        many = {t: error(50_000, 100, Budget(0.95, 0.5), t, centre) for t in (1, 10, 100)}
-        require(many[100] < many[10] < many[1], "More coordinates are no better at the defaults of section 5.")
-        gains.append(many[1] / many[100])
-    few = {t: error(10, 20, Budget(1.0, 1e-9), t) for t in (1, 2, 5, 20)}
-    require(min(few, key=lambda t: few[t]) == 1, "t = 1 is not the best for ten users.")
-    found = {"few_one": few[1], "few_all": few[20], "few_constant": 10**2 * 20 / 4}
-    return found | {"gain": gains[0], "centred_gain": gains[1]}
-
-
-def unsampled_error() -> dict[str, float]:
-    """Enumerate, in fractions, the error of d = 4 coordinates of which each of three users samples one, gamma = 0."""
-    d, users = 4, 3
-    # x = 1 for all: a user adds d with probability 1/d, else 0, to the estimate of a coordinate.
-    one = Fraction(1, d) * (d - 1) ** 2 + (1 - Fraction(1, d))
-    total = Fraction(0)
-    for chosen in product(range(d), repeat=users):
-        total += Fraction(1, d**users) * (d * chosen.count(0) - users) ** 2
-    require(total == users * one == users * (d - 1), "The error of sampling is not d - 1 per user and coordinate.")
-    return {"per_user": float(total / users)}
-
-
-def debiased_sum() -> dict[str, float]:
-    """Enumerate, in fractions, the mean of Algorithm 3 for two users of three coordinates who sample one each.
-
-    Given who samples a coordinate, a report has mean (1-gamma) x + gamma/2, as rounding is unbiased and the levels have
-    mean 1/2: the debiased sum has the mean of the x of those who sample it, all users for t = d, a t/d-th on average.
-    """
-    d, k, gamma, x = 3, 2, Fraction(1, 3), (Fraction(1, 2), Fraction(1))  # of the first coordinate, on the levels
-    mean = Fraction(0)
-    for chosen in product(range(d), repeat=2):
-        reporting = [value for value, coordinate in zip(x, chosen, strict=True) if coordinate == 0]
-        for reports in product(range(k + 1), repeat=len(reporting)):
-            mass = Fraction(1, d**2)
-            for value, report in zip(reporting, reports, strict=True):
-                mass *= (1 - gamma) * (report == value * k) + gamma / (k + 1)
-            mean += mass * (Fraction(sum(reports), k) - gamma / 2 * len(reports)) / (1 - gamma)
-    require(mean == sum(x) / d, "The mean is not t/d times the sum.")
-    return {"share": float(mean / sum(x))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, ClassVar
 
 from dpverify.formulas import Hypothesis
@@ -12,7 +13,22 @@ from dpverify.papers.figures import filled, recorded
 from dpverify.papers.walkthroughs import walkthroughs_of
 from dpverify.shown import Plain
 
-__all__ = ["READING", "RULE", "Concern", "Evidence", "Kind", "Method", "Theorem", "Verdict"]
+__all__ = [
+    "READING",
+    "RULE",
+    "Concern",
+    "Evidence",
+    "Kind",
+    "Method",
+    "Theorem",
+    "Verdict",
+    "accounting",
+    "enclosure",
+    "enumeration",
+    "monte_carlo",
+    "proof",
+    "symbolic",
+]
 
 
 class Kind(StrEnum):
@@ -122,6 +138,14 @@ class Evidence(Plain):
         return self.method is not Method.PROOF
 
 
+accounting = partial(Evidence, Method.ACCOUNTING)
+enclosure = partial(Evidence, Method.ENCLOSURE)
+enumeration = partial(Evidence, Method.ENUMERATION)
+monte_carlo = partial(Evidence, Method.MONTE_CARLO)
+proof = partial(Evidence, Method.PROOF)
+symbolic = partial(Evidence, Method.SYMBOLIC)
+
+
 @dataclass(frozen=True)
 class Theorem(Plain):
     """One claim of a source, and what was found about it.
@@ -131,16 +155,16 @@ class Theorem(Plain):
     name : str
         Unique identifier, for instance `cheu2019-lemma-4.8`.
     source : str
-        Cite key and item, `document, item`; numbers are those of the first version (see `claims.statements`).
+        Cite key and item, `document, item`; numbers are those of the first version (see `papers.statements`).
     statement : str
         What it says, in the notation of `docs/notation.md`.
-    hypotheses : tuple of Hypothesis
-        Its conditions, as checkable predicates on its parameters.
     verdict : Verdict
         What was found: never more than `checked_by` backs, see `unbacked`.
     finding : str
         The finding in words: the slack, the missing condition, or the counterexample. A template: `{delta:.2e}` stands
-        for the figure `delta` of one of the checks, and is filled from what was last recorded (`claims.figures`).
+        for the figure `delta` of one of the checks, and is filled from what was last recorded (`papers.figures`).
+    hypotheses : tuple of Hypothesis
+        Its conditions, as checkable predicates on its parameters.
     kind : Kind
         What the item is.
     checked_by : tuple of Evidence
@@ -162,9 +186,9 @@ class Theorem(Plain):
     name: str
     source: str
     statement: str
-    hypotheses: tuple[Hypothesis, ...]
     verdict: Verdict
     finding: str
+    hypotheses: tuple[Hypothesis, ...] = field(default=(), kw_only=True)
     kind: Kind = field(default=Kind.CLAIM, kw_only=True)
     checked_by: tuple[Evidence, ...] = field(default=(), kw_only=True)
     links: tuple[str, ...] = field(default=(), kw_only=True)

@@ -157,7 +157,7 @@ def test_floods_of_the_closed_form_suffice(epsilon: float, share: float, width: 
 
 def test_a_third_of_the_published_budget_is_within_the_stated_share_of_epsilon() -> None:
     # The fewest instances and the largest delta that the entry allows are the worst, not many instances.
-    stated = recorded("displayed:composed_parameters")["repaired_factor"]
+    stated = recorded("density:composed_parameters")["repaired_factor"]
     for instances in range(1, 5):
         epsilon = math.log(2.0)  # delta = 1/2
         each = epsilon / (3.0 * math.sqrt(instances * math.log(2.0)))

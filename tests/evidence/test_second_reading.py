@@ -52,7 +52,7 @@ def test_the_messages_at_the_least_error_are_those_of_the_twin() -> None:
     root = math.sqrt(math.log(1 / delta))
     for name, alpha in (("least", root / n), ("tenth", 0.1)):
         protocol = BITSUM_CLAIMS["3nb"].published(n, alpha / root, delta / (2 * math.ceil(alpha**-2)))
-        stated = recorded("second_reading:cost_at_least_error")[f"{name}_messages"]
+        stated = recorded("bitsum:cost_at_least_error")[f"{name}_messages"]
         assert BITSUM_CLAIMS["3nb"].messages_per_user(protocol) == pytest.approx(float(stated), rel=1e-6)
 
 

@@ -8,7 +8,7 @@ from dpverify.papers.theorem import Theorem, Verdict
 
 
 def about(source: str) -> Theorem:
-    return Theorem("x", source, "It is so.", (), Verdict.OPEN, "Nothing.")
+    return Theorem("x", source, "It is so.", Verdict.OPEN, "Nothing.")
 
 
 def test_statements_are_listed_once() -> None:

@@ -20,7 +20,8 @@ SAMPLED = Evidence(Method.MONTE_CARLO, "nothing:sampled", "that it is so within 
 
 @pytest.fixture
 def theorem() -> Theorem:  # none that outlives its test: the test of all looks for strays
-    return Theorem("a-1", "a2000, Lemma 1", "It is so.", (SMALL, MANY), Verdict.HOLDS_WITH_CONDITION, "Only if.")
+    verdict = Verdict.HOLDS_WITH_CONDITION
+    return Theorem("a-1", "a2000, Lemma 1", "It is so.", verdict, "Only if.", hypotheses=(SMALL, MANY))
 
 
 def test_what_does_not_hold_is_returned_in_order(theorem: Theorem) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["HISTOGRAM", "SELECTION"]
 
@@ -27,16 +27,8 @@ HISTOGRAM: tuple[Theorem, ...] = (
         finding="Holds. n may be replaced by min(buckets, n // (alpha + 1)), which is exact; basic composition of the "
         "two buckets is loose in delta, {basic_factor:,.0f} times at r = 20, p = 0.85 and eps = 1.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "docs/buckets.md#the-error-of-a-histogram",
-                "privacy and error, with the exact number of buckets",
-            ),
-            Evidence(
-                Method.ENUMERATION,
-                "buckets:small_histograms",
-                "how many buckets can err, for up to six users in four buckets",
-            ),
+            proof("docs/buckets.md#the-error-of-a-histogram", "privacy and error, with the exact number of buckets"),
+            enumeration("buckets:small_histograms", "how many buckets can err, for up to six users in four buckets"),
         ),
         links=(
             "protocols.histogram",
@@ -56,12 +48,10 @@ HISTOGRAM: tuple[Theorem, ...] = (
         "1e-6), beta = 0.05 it gives r = {printed_shape:.0f} and T = {printed_error:.0f}, more than the users; r = "
         "{least_shape:.2f} is private.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.buckets:chernoff_of_buckets", "Pr[Y > T] <= e^(-r/4)"),
-            Evidence(Method.ACCOUNTING, "buckets:chernoff_of_buckets", "the tail beside that bound at 12 points"),
-            Evidence(
-                Method.ACCOUNTING,
-                "buckets:tail_parameters",
-                "the printed parameters for 10000 users, and the least private shape",
+            proof("dpverify.evidence.buckets:chernoff_of_buckets", "Pr[Y > T] <= e^(-r/4)"),
+            accounting("buckets:chernoff_of_buckets", "the tail beside that bound at 12 points"),
+            accounting(
+                "buckets:tail_parameters", "the printed parameters for 10000 users, and the least private shape"
             ),
         ),
         links=("dpverify.formulas.protocols.histogram:published_threshold", "dpverify.claims.histogram"),
@@ -78,12 +68,8 @@ HISTOGRAM: tuple[Theorem, ...] = (
         "right side {printed:.2f}; for r = 1 it is {ratio} times the left for every T. The printed side is the larger "
         "one, so the proof's conclusion stands.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION,
-                "buckets:identity_by_enumeration",
-                "both sides at r = 1, p = 1/2, T = 1, in fractions",
-            ),
-            Evidence(Method.SYMBOLIC, "buckets:identity_of_trials", "both sides at r = 1 for any p and T"),
+            enumeration("buckets:identity_by_enumeration", "both sides at r = 1, p = 1/2, T = 1, in fractions"),
+            symbolic("buckets:identity_of_trials", "both sides at r = 1 for any p and T"),
         ),
         links=("tests/claims/bitsum/test_negative_binomial.py::test_corollary_40_counts_the_wrong_trials",),
         repair="Pr[Y > T] = Pr[Bin(T + r, 1-p) < r].",
@@ -103,11 +89,9 @@ SELECTION: tuple[Theorem, ...] = (
         "small cases), with its exact quantile in place of O(.). The price is messages: counting zeros costs every "
         "user buckets - 1 messages besides her noise.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/buckets.md#the-error-of-a-selection", "the shortfall, and its probability"),
-            Evidence(
-                Method.ENUMERATION,
-                "buckets:small_selections",
-                "the shortfall over all counts and noises up to 3 of three buckets",
+            proof("docs/buckets.md#the-error-of-a-selection", "the shortfall, and its probability"),
+            enumeration(
+                "buckets:small_selections", "the shortfall over all counts and noises up to 3 of three buckets"
             ),
         ),
         links=("protocols.selection", "dpverify.claims.selection"),

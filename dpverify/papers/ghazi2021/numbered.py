@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Kind, Theorem, Verdict, accounting, enumeration, proof
 
 __all__ = ["NUMBERED"]
 
@@ -25,11 +25,10 @@ NUMBERED: tuple[Theorem, ...] = (
         "d^{exponent:.2f} from d = 400 to 800. Lemma 10, which bounds PRDim at alpha/2 and beta/2 by PRDim, stands in "
         "the main part, which was not at hand.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.user_level.stable_learner", "that so many samples are enough"),
-            Evidence(Method.ACCOUNTING, "statements:pseudo_stable_budget", "the growth of m from d = 400 to 800"),
+            proof("dpverify.claims.user_level.stable_learner", "that so many samples are enough"),
+            accounting("user_level:pseudo_stable_budget", "the growth of m from d = 400 to 800"),
         ),
         links=("dpverify.claims.user_level.stable_learner:enough_samples",),
-        concern=Concern.TEXT,
         repair="Ask for beta < 0.98.",
     ),
     Theorem(
@@ -42,11 +41,7 @@ NUMBERED: tuple[Theorem, ...] = (
         finding="The repaired Algorithm 5 is one, with room: its answers are within {worst_in_tau:.2f} tau of the mean "
         "that it is given, which leaves 2/3 tau for the samples.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION,
-                "statements:statistical_queries",
-                "answers at 41 means, three tolerances and offsets",
-            ),
+            enumeration("user_level:statistical_queries", "answers at 41 means, three tolerances and offsets"),
         ),
         links=("protocols.user_level.statistical_queries",),
     ),
@@ -61,8 +56,8 @@ NUMBERED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="A user sends her bit at least ({least_excess:.0f} is the least excess).",
         checked_by=(
-            Evidence(Method.PROOF, "docs/buckets.md#the-error-of-a-selection", "that noise only adds"),
-            Evidence(Method.ENUMERATION, "statements:overestimates", "all bits and noises up to 4 of three users"),
+            proof("docs/buckets.md#the-error-of-a-selection", "that noise only adds"),
+            enumeration("buckets:overestimates", "all bits and noises up to 4 of three users"),
         ),
         links=("protocols.bitsum.negative_binomial",),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof
 
 __all__ = ["REMARKS"]
 
@@ -12,17 +12,13 @@ REMARKS: tuple[Theorem, ...] = (
     Theorem(
         name="ghazi2021-algorithm-7-divisible",
         source="ghazi2021, Algorithm 7, divisible noise",
-        kind=Kind.CLAIM,
         statement="The noises NB(r/n, p) of n users add up to NB(r, p)",
-        hypotheses=(
-            within("r", "(0, inf)"),
-            within("p", "(0, 1)"),
-        ),
+        hypotheses=(within("r", "(0, inf)"), within("p", "(0, 1)")),
         verdict=Verdict.HOLDS,
         finding="For any shape, integer or not ({terms} terms compared for four halves).",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.displayed:more_shape", "the product of generating functions"),
-            Evidence(Method.ENUMERATION, "remarks:divided_noise", "four laws of shape 1/2, in fractions"),
+            proof("dpverify.evidence.buckets:more_shape", "the product of generating functions"),
+            enumeration("buckets:divided_noise", "four laws of shape 1/2, in fractions"),
         ),
         links=("protocols.bitsum.negative_binomial",),
     ),
@@ -34,44 +30,38 @@ REMARKS: tuple[Theorem, ...] = (
         hypotheses=(within("epsilon", "(0, 1)", "ghazi2021, Corollary 40"),),
         verdict=Verdict.HOLDS,
         finding="T is at most {constant:.2f} r / eps.",
-        checked_by=(Evidence(Method.ENCLOSURE, "remarks:noise_of_corollary_40", "the least of (1-p)/eps, at eps = 1"),),
+        checked_by=(enclosure("buckets:noise_of_corollary_40", "the least of (1-p)/eps, at eps = 1"),),
         links=("dpverify.formulas.protocols.histogram:published_threshold",),
     ),
     Theorem(
         name="ghazi2021-lemma-36-two-buckets",
         source="ghazi2021, proofs of Lemmas 36 and 37, composition",
-        kind=Kind.CLAIM,
         statement="Changing a user changes two buckets, so that (eps/2, delta/2) each is (eps, delta)",
-        hypotheses=(
-            within("epsilon", "(0, inf)"),
-            within("delta", "[0, 1]"),
-        ),
+        hypotheses=(within("epsilon", "(0, inf)"), within("delta", "[0, 1]")),
         verdict=Verdict.HOLDS,
         finding="By basic composition; two of the worst mechanisms have {share:.4f} of delta.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/buckets.md#privacy-one-pair-for-all-neighbours", "the pair of both buckets"),
-            Evidence(Method.ENUMERATION, "remarks:two_buckets", "two of the worst mechanisms, in fractions"),
+            proof("docs/buckets.md#privacy-one-pair-for-all-neighbours", "the pair of both buckets"),
+            enumeration("buckets:two_buckets", "two of the worst mechanisms, in fractions"),
         ),
         links=("dpverify.claims.shared.buckets:BucketAccount",),
     ),
     Theorem(
         name="ghazi2021-theorem-29-majority",
         source="ghazi2021, proof of Theorem 29, last step",
-        kind=Kind.CLAIM,
         statement="A selection within 0.1 n of the largest count returns h_r where c_{h_r} >= 0.8 n",
         hypotheses=(within("n", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="All other counts are at most 0.2 n, {least_lead:.1f} n less; (5) misses the n.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/user_level.md#how-many-samples-and-users", "what a plurality needs"),
-            Evidence(Method.ENUMERATION, "remarks:majority_is_selected", "all counts of ten users on three hypotheses"),
+            proof("docs/user_level.md#how-many-samples-and-users", "what a plurality needs"),
+            enumeration("user_level:majority_is_selected", "all counts of ten users on three hypotheses"),
         ),
         links=("dpverify.claims.user_level.classifier:plurality_failure",),
     ),
     Theorem(
         name="ghazi2021-lemma-37-empty",
         source="ghazi2021, proof of Lemma 37, empty buckets",
-        kind=Kind.CLAIM,
         statement="A bucket that no user holds gets 0, without error",
         hypotheses=(
             Hypothesis("everyone-takes-part", "All n users take part.", lambda n, participants: participants == n),
@@ -79,8 +69,8 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="Always ({output:.0f}): n minus the count of zeros is at most 0.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/buckets.md#the-error-of-a-histogram", "the estimate of a bucket"),
-            Evidence(Method.ENUMERATION, "remarks:empty_buckets", "all noises up to 4 of three users"),
+            proof("docs/buckets.md#the-error-of-a-histogram", "the estimate of a bucket"),
+            enumeration("buckets:empty_buckets", "all noises up to 4 of three users"),
         ),
         links=("protocols.histogram",),
     ),
@@ -96,7 +86,7 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.CHECKED,
         finding="With the least shape of Theorem 39 the exact quantile is at most {constant:.1f} log(1/(delta beta)) / "
         "eps at 27 points; the printed parameters give 1000 times as much and more.",
-        checked_by=(Evidence(Method.ACCOUNTING, "remarks:accuracy_of_lemma_38", "the exact quantile at 27 points"),),
+        checked_by=(accounting("buckets:accuracy_of_lemma_38", "the exact quantile at 27 points"),),
         links=("dpverify.claims.shared.buckets:noise_tail",),
     ),
 )

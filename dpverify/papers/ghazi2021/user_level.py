@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas.conditions import within
 from dpverify.formulas.protocols.user_level import ACCURACY_BELOW_A_TENTH, BELOW_ONE, NO_LARGER_DELTA
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["CENTRAL_LEARNER", "LEARNER_LOWER_BOUND", "LOCAL_LEARNER", "QUERIES", "SHUFFLE_LEARNER", "STABLE_LEARNER"]
 
@@ -21,16 +21,11 @@ STABLE_LEARNER: tuple[Theorem, ...] = (
         "(1 + d): d itself on two outcomes, and 2 d / (1 + d) if P and Q have no common outcome or are uniform on "
         "overlapping sets of equal size.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
+            proof(
                 "dpverify.claims.user_level.correlated_sampling",
                 "the exact probability, and that it is at most 2 d / (1 + d)",
             ),
-            Evidence(
-                Method.ENUMERATION,
-                "user_level:shared_clocks",
-                "all laws of weights up to 3 on three outcomes, in fractions",
-            ),
+            enumeration("user_level:shared_clocks", "all laws of weights up to 3 on three outcomes, in fractions"),
         ),
         links=(
             "protocols.user_level.correlated_sampling",
@@ -53,13 +48,9 @@ STABLE_LEARNER: tuple[Theorem, ...] = (
         "- beta' where it shows '<= beta', and writes |H| in curly letters. It bounds the error of h_r; A's own output "
         "adds the 2 beta^2 / 5 of instability, for which the slack e^-10 in gamma leaves room.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "user_level:stability_steps", "where the Hoeffding step fails"),
-            Evidence(
-                Method.ACCOUNTING,
-                "user_level:stable_samples",
-                "the printed number of samples beside one that is enough",
-            ),
-            Evidence(Method.PROOF, "dpverify.claims.user_level.stable_learner", "that so many samples are enough"),
+            accounting("user_level:stability_steps", "where the Hoeffding step fails"),
+            accounting("user_level:stable_samples", "the printed number of samples beside one that is enough"),
+            proof("dpverify.claims.user_level.stable_learner", "that so many samples are enough"),
         ),
         links=(
             "protocols.user_level.stable_learner",
@@ -79,10 +70,8 @@ STABLE_LEARNER: tuple[Theorem, ...] = (
         "/ 10 as stated only 2 beta / 10 + beta^2 / 5 follows, which is above beta^2 for beta below {enough_from}, and "
         "the stability with it. Needs beta < 0.98 as Theorem 26 does.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.user_level.stable_learner", "a distance far below beta^2 / 10"),
-            Evidence(
-                Method.ACCOUNTING, "user_level:stability_steps", "what is left of beta^2 from both forms of the lemma"
-            ),
+            proof("dpverify.claims.user_level.stable_learner", "a distance far below beta^2 / 10"),
+            accounting("user_level:stability_steps", "what is left of beta^2 from both forms of the lemma"),
         ),
         links=(
             "tests/claims/user_level/test_stable_learner.py::test_lemma_28_as_stated_is_not_enough_for_the_theorem",
@@ -98,10 +87,7 @@ QUERIES: tuple[Theorem, ...] = (
         kind=Kind.ALGORITHM,
         statement="The answer l / I has probability u - floor(u) at l = floor(u) + 1 and the rest at l = floor(u), on "
         "the grid {0, 1/I, ..., 1}",
-        hypotheses=(
-            within("tau", "(0, 0.25]"),
-            within("u", "[-1, 1]", "ghazi2021, Definition 31"),
-        ),
+        hypotheses=(within("tau", "(0, 0.25]"), within("u", "[-1, 1]", "ghazi2021, Definition 31")),
         verdict=Verdict.FAILS,
         finding="It is I u that is to be rounded: read literally, u = 1/2 is answered by 0 or 1/I, off by more than "
         "tau at every tau <= 1/4 (the mean answer is {mean_answer}; at u = 1/2 every answer is off by {least_off:.2f} "
@@ -109,14 +95,10 @@ QUERIES: tuple[Theorem, ...] = (
         "has mass outside its set. With I u and the grid {{-1, ..., 1}} every answer is within 1/I, and one uniform "
         "offset per query is the correlated sampling.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION,
-                "user_level:literal_rounding",
-                "the printed answers to u = 1/2 at three tolerances, in fractions",
+            enumeration(
+                "user_level:literal_rounding", "the printed answers to u = 1/2 at three tolerances, in fractions"
             ),
-            Evidence(
-                Method.SYMBOLIC, "user_level:literal_rounding_symbolic", "the mean of the printed answer for any u"
-            ),
+            symbolic("user_level:literal_rounding_symbolic", "the mean of the printed answer for any u"),
         ),
         links=(
             "protocols.user_level.statistical_queries:rounded_answer",
@@ -131,11 +113,7 @@ QUERIES: tuple[Theorem, ...] = (
         kind=Kind.BOUND,
         statement="m' = 10^6 q^2 / (beta^2 tau^2) log(q^2 / (beta^4 tau^2)) samples give |u - u^| <= beta^2 / (3 q I) "
         "with probability 1 - beta^2 / (3 q)",
-        hypotheses=(
-            within("beta", "(0, 1)"),
-            within("tau", "(0, 1)"),
-            within("q", "[1, inf)"),
-        ),
+        hypotheses=(within("beta", "(0, 1)"), within("tau", "(0, 1)"), within("q", "[1, inf)")),
         verdict=Verdict.PROOF_WRONG,
         finding="The deviation asks for beta^4 in the place of beta^2 in m': with a query of values -1 and 1 and mean "
         "0, q = 1, tau = 0.1 and beta = 0.001 the printed m' = {samples:.1e} leaves |u - u^| a standard deviation of "
@@ -144,12 +122,10 @@ QUERIES: tuple[Theorem, ...] = (
         "refuted by this: an offset is bad only if a grid boundary is near u, and those have a share below beta. (q I "
         "/ beta^2)^2 samples per query are enough, by means alone. The proof also writes T for I, and nu for tau.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "user_level:printed_query_samples",
-                "the deviation at q = 1, tau = 0.1, beta = 0.001 by the normal law",
+            accounting(
+                "user_level:printed_query_samples", "the deviation at q = 1, tau = 0.1, beta = 0.001 by the normal law"
             ),
-            Evidence(Method.SYMBOLIC, "user_level:printed_query_samples_limit", "the limit as beta goes to 0"),
+            symbolic("user_level:printed_query_samples_limit", "the limit as beta goes to 0"),
         ),
         links=(
             "dpverify.formulas.protocols.user_level:published_query_samples",
@@ -163,18 +139,15 @@ QUERIES: tuple[Theorem, ...] = (
         kind=Kind.LEMMA,
         statement="A learner from q queries of tolerance tau becomes (1 - beta, 1 - beta)-pseudo-globally stable with "
         "O~_beta(q^3 / tau^2) samples, and private by Theorems 25, 29 and 30",
-        hypotheses=(
-            within("beta", "(0, 1)"),
-            within("tau", "(0, 1)"),
-        ),
+        hypotheses=(within("beta", "(0, 1)"), within("tau", "(0, 1)")),
         verdict=Verdict.PROOF_WRONG,
         finding="True with Algorithm 5 repaired: q^3 I^2 / beta^4 samples are enough. Theorems 29 and 30 also ask that "
         "the public randomness specifies a small class of outputs, of which the lemma says nothing: there are at most "
         "(2 I + 1)^q sequences of answers, so that d <= q log2(2 I + 1) ({bits_per_query:.1f} bits a query at I = 10), "
         "which Corollary 33 needs.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/user_level.md#departures-from-the-source", "the repaired learner"),
-            Evidence(Method.ENUMERATION, "user_level:repaired_queries", "that repaired answers are within 1/I"),
+            proof("docs/user_level.md#departures-from-the-source", "the repaired learner"),
+            enumeration("user_level:repaired_queries", "that repaired answers are within 1/I"),
         ),
         links=(
             "protocols.user_level.statistical_queries",
@@ -199,11 +172,7 @@ LOCAL_LEARNER: tuple[Theorem, ...] = (
         "docs/user_level.md), and eps is attained. 'c >= 0.8' is 'c >= 0.8 n'. If accuracy is said of A's output and "
         "not of h_r, a bad h_r has probability beta / 2.7, not beta / 3: what Markov leaves of 0.9.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "user_level:local_users",
-                "the failure of the plurality for d up to 14, eps of 0.1 and 0.99",
-            ),
+            accounting("user_level:local_users", "the failure of the plurality for d up to 14, eps of 0.1 and 0.99"),
         ),
         links=(
             "protocols.user_level.local_selection",
@@ -225,8 +194,7 @@ CENTRAL_LEARNER: tuple[Theorem, ...] = (
         "failure of at most {worst_share:.2f} of beta/3). Its exact epsilon is below the promised one: eps/2 for one "
         "user, and eps only in the limit. The text before it derives Theorem 3 from 'Theorem 29', which is Theorem 30.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
+            accounting(
                 "user_level:central_users",
                 "the failure of the plurality for d up to 14, eps of 0.1 and 0.99",
                 quick=False,
@@ -256,12 +224,7 @@ SHUFFLE_LEARNER: tuple[Theorem, ...] = (
         "bound its samples, but their logarithm grows with d^2, so that the polynomial (d/alpha)^O(1) is not "
         "checked. The messages do grow: every user sends one for each hypothesis but her own.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "user_level:shuffle_users",
-                "the least numbers of users for 9 to 10^15 hypotheses",
-                quick=False,
-            ),
+            accounting("user_level:shuffle_users", "the least numbers of users for 9 to 10^15 hypotheses", quick=False),
         ),
         links=(
             "protocols.selection",
@@ -283,19 +246,13 @@ LEARNER_LOWER_BOUND: tuple[Theorem, ...] = (
         kind=Kind.LEMMA,
         statement="Pr[A(D) in S] <= e^(k eps) Pr[A(D') in S] + (e^(k eps) - 1) / (e^eps - 1) delta for datasets k "
         "users apart",
-        hypotheses=(
-            within("epsilon", "(0, inf)"),
-            within("delta", "[0, 1)"),
-            within("k", "[0, inf)"),
-        ),
+        hypotheses=(within("epsilon", "(0, inf)"), within("delta", "[0, 1)"), within("k", "[0, inf)")),
         verdict=Verdict.HOLDS,
         finding="Attained in one step by every mechanism that attains (eps, delta). The event is named O and then S. "
         "It holds for replaced users as for added and removed ones.",
         checked_by=(
-            Evidence(
-                Method.SYMBOLIC, "user_level:group_privacy_symbolic", "the inductive step for any eps, delta and k"
-            ),
-            Evidence(Method.ENUMERATION, "user_level:group_privacy_by_steps", "seven steps, in fractions"),
+            symbolic("user_level:group_privacy_symbolic", "the inductive step for any eps, delta and k"),
+            enumeration("user_level:group_privacy_by_steps", "seven steps, in fractions"),
         ),
         links=(
             "dpverify.formulas.protocols.user_level:group_privacy",
@@ -317,12 +274,10 @@ LEARNER_LOWER_BOUND: tuple[Theorem, ...] = (
         "as eps n vanishes. 'belongs to H' is 'belongs to G'. 10 / T gives 1 - e^-10, not 0.99: {runs_factor:.2f} "
         "e^(eps n) runs are enough for 3/4 at delta = 0, and where n is public the runs are on n fixed users.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "user_level:representation_step",
-                "the step with and without the condition, and the counterexample",
+            accounting(
+                "user_level:representation_step", "the step with and without the condition, and the counterexample"
             ),
-            Evidence(Method.PROOF, "dpverify.claims.user_level.lower_bound", "the lemma with its constants"),
+            proof("dpverify.claims.user_level.lower_bound", "the lemma with its constants"),
         ),
         links=(
             "dpverify.claims.user_level.lower_bound:enough_runs",

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
 from dpverify.formulas.protocols.vector_sum import HYPOTHESES
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["DISPLAYED"]
 
 _RANGE = within("epsilon", "(0, 6)", "scott2022, Theorem 4.1")
-
-
-def _by(method: Method, check: str, shows: str, quick: bool = True) -> Evidence:
-    return Evidence(method, f"vector_displays:{check}", shows, quick)
 
 
 DISPLAYED: tuple[Theorem, ...] = (
@@ -26,7 +22,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="2016 = 36 * 56, with much to spare: Theorem 4.2 gives at most {worst_ratio:.2f} of eps up to delta = "
         "0.9.",
-        checked_by=(_by(Method.ACCOUNTING, "longer_range", "Theorem 4.2 at the scaled parameter"),),
+        checked_by=(accounting("vector_sum:longer_range", "Theorem 4.2 at the scaled parameter"),),
         links=("dpverify.formulas.protocols.vector_sum:gamma_theorem",),
         concern=Concern.ACCURACY,
     ),
@@ -39,7 +35,9 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="1/4 + (k + 2) / (12 k) for the values 0 and 1, which is {at_one_level} for k = 1 and falls to "
         "{at_many_levels:.3f}.",
-        checked_by=(_by(Method.SYMBOLIC, "random_report", "second moments of a uniform report, for every k", False),),
+        checked_by=(
+            symbolic("vector_error:random_report", "second moments of a uniform report, for every k", quick=False),
+        ),
         links=("dpverify.formulas.protocols.vector_sum:report_variance_bound",),
         concern=Concern.ACCURACY,
     ),
@@ -52,7 +50,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.PROOF_WRONG,
         finding="The last line has n - 1 where the statement has n, which is smaller by (n/(n-1))^(2/3): {at_two:.2f} "
         "times for two users, {at_experiments:.6f} times for the 50,000 of the experiments.",
-        checked_by=(_by(Method.SYMBOLIC, "users_less_one", "the ratio, and its limit"),),
+        checked_by=(symbolic("vector_error:users_less_one", "the ratio, and its limit"),),
         links=("dpverify.formulas.protocols.vector_sum:mse_theorem",),
         concern=Concern.ACCURACY,
         repair="Write n - 1, or say that the bound is asymptotic.",
@@ -60,12 +58,11 @@ DISPLAYED: tuple[Theorem, ...] = (
     Theorem(
         name="scott2022-lemma-4.5-likelihood",
         source="scott2022, Lemma 4.5, likelihood ratio of a scalar view",
-        kind=Kind.CLAIM,
         statement="Given the uniform messages, the likelihood ratio of two true values is that of their counts",
         hypotheses=(within("gamma", "(0, 1]"), within("k", "[1, inf)")),
         verdict=Verdict.CHECKED,
         finding="In all {cases} cases of three random messages over three values.",
-        checked_by=(_by(Method.ENUMERATION, "likelihood_of_counts", "every blanket of three messages, in fractions"),),
+        checked_by=(enumeration("vector_sum:likelihood_of_counts", "every blanket of three messages, in fractions"),),
         links=("dpverify.privacy_loss.losses.blanket", "docs/vector_sums.md"),
     ),
     Theorem(
@@ -78,9 +75,9 @@ DISPLAYED: tuple[Theorem, ...] = (
         finding="In units of log(2t/delta) the exponents are {first_small:.3f} and {second_small:.0f}, and "
         "{first_large:.2f} and {second_large:.0f}: the lower tail decides.",
         checked_by=(
-            _by(Method.ENUMERATION, "chernoff_exponents", "four exponents, in fractions"),
-            _by(Method.SYMBOLIC, "second_exponential", "e^(x/2) - 1 - 1/c >= x/2 for log(2t/delta) >= 4/7"),
-            _by(Method.ENCLOSURE, "half_power_of_seven", "1 - e^(-1/2) >= 1 / sqrt 7"),
+            enumeration("vector_sum:chernoff_exponents", "four exponents, in fractions"),
+            symbolic("vector_sum:second_exponential", "e^(x/2) - 1 - 1/c >= x/2 for log(2t/delta) >= 4/7"),
+            enclosure("vector_sum:half_power_of_seven", "1 - e^(-1/2) >= 1 / sqrt 7"),
         ),
         links=("dpverify.formulas.protocols.vector_sum:gamma_theorem",),
     ),
@@ -89,11 +86,10 @@ DISPLAYED: tuple[Theorem, ...] = (
         source="scott2022, Figure 2 and Figure 3, powers of d, n and eps",
         kind=Kind.NUMBER,
         statement="The error is of order d^(8/3), n^(-5/3) and eps^(-4/3)",
-        hypotheses=(),
         verdict=Verdict.CHECKED,
         finding="Fitted to the bound at the best whole k: {in_d:.2f} in d, {in_n:.2f} in n, and {in_epsilon:.2f} in "
         "eps, where eps is so small that its second branch does not matter.",
-        checked_by=(_by(Method.ACCOUNTING, "exponents_of_the_error", "least squares on logarithms"),),
+        checked_by=(accounting("vector_error:exponents_of_the_error", "least squares on logarithms"),),
         links=("dpverify.formulas.protocols.vector_sum:mse_refined",),
         concern=Concern.ACCURACY,
     ),
@@ -116,7 +112,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         "100, n = 50000, (0.95, 0.01) k = 1 needs gamma {gamma:.2f}; up to d = {most_coordinates} there is one. Nor "
         "does a whole k always have the stated error: where the proof's k is 1.2, the best whole one is at "
         "{rounded:.4f} of its bound.",
-        checked_by=(Evidence(Method.ACCOUNTING, "second_reading:one_level", "gamma at k = 1, and whole k beside 1.2"),),
+        checked_by=(accounting("vector_sum:one_level", "gamma at k = 1, and whole k beside 1.2"),),
         links=(
             "dpverify.formulas.protocols.vector_sum:gamma_theorem",
             "dpverify.formulas.protocols.vector_sum:balancing_levels",
@@ -137,8 +133,8 @@ DISPLAYED: tuple[Theorem, ...] = (
         "for two users and d = 3), t times it otherwise. The deviation is that from the sampled users' values, as in "
         "Theorem 4.6.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "second_reading:estimand", "two users of three coordinates, in fractions"),
-            Evidence(Method.SYMBOLIC, "second_reading:estimand_symbolic", "the mean for any n, d and t"),
+            enumeration("vector_error:estimand", "two users of three coordinates, in fractions"),
+            symbolic("vector_error:estimand_symbolic", "the mean for any n, d and t"),
         ),
         links=("protocols.vector_sum:VectorSum.analyze", "dpverify.formulas.protocols.vector_sum:standard_deviation"),
         concern=Concern.ACCURACY,
@@ -147,15 +143,14 @@ DISPLAYED: tuple[Theorem, ...] = (
     Theorem(
         name="scott2022-equation-1",
         source="scott2022, section 4.3, equation 1, and equation 2",
-        kind=Kind.CLAIM,
         statement="A view is (eps, delta)-DP if its likelihood ratio is e^eps or more with probability at most delta",
         hypotheses=(within("epsilon", "[0, inf)"), within("delta", "[0, 1]")),
         verdict=Verdict.HOLDS,
         finding="It is enough, and more than needed: what counts is by how much the ratio exceeds e^eps, and delta may "
         "be {least:.0f} where the probability is not.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.second_reading:likely_losses", "the split of an event by losses"),
-            Evidence(Method.ENUMERATION, "second_reading:likely_losses", "laws of three outcomes, in fractions"),
+            proof("dpverify.evidence.vector_sum:likely_losses", "the split of an event by losses"),
+            enumeration("vector_sum:likely_losses", "laws of three outcomes, in fractions"),
         ),
         links=("docs/accounting.md",),
     ),
@@ -167,13 +162,12 @@ DISPLAYED: tuple[Theorem, ...] = (
         hypotheses=(within("delta", "(0, 0.5]"),),
         verdict=Verdict.HOLDS,
         finding="By {small} for eps < 1, and {large} from 1 on, where the first of its two terms decides.",
-        checked_by=(Evidence(Method.SYMBOLIC, "second_reading:adaptive_factor", "both ratios"),),
+        checked_by=(symbolic("vector_sum:adaptive_factor", "both ratios"),),
         links=("dpverify.formulas.protocols.vector_sum:gamma_refined",),
     ),
     Theorem(
         name="scott2022-section-1-matrices",
         source="scott2022, section 1, sums of matrices",
-        kind=Kind.CLAIM,
         statement="To sum matrices as vectors it is important that they are reduced, so that their rows are linearly "
         "independent",
         hypotheses=(within("d", "[1, inf)"),),
@@ -182,12 +176,8 @@ DISPLAYED: tuple[Theorem, ...] = (
         "how they hang together. Matrices of two equal rows are summed without bias ({bias:.0f}); reduced ones would "
         "have another sum.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.evidence.second_reading:repeated_rows",
-                "that coordinates are summed one by one",
-            ),
-            Evidence(Method.ENUMERATION, "second_reading:repeated_rows", "one user's 2 x 2 matrix, in fractions"),
+            proof("dpverify.evidence.vector_error:repeated_rows", "that coordinates are summed one by one"),
+            enumeration("vector_error:repeated_rows", "one user's 2 x 2 matrix, in fractions"),
         ),
         links=("docs/vector_sums.md",),
         repair="Leave the sentence out.",
@@ -195,22 +185,16 @@ DISPLAYED: tuple[Theorem, ...] = (
     Theorem(
         name="scott2022-section-2-single-message",
         source="scott2022, section 2, on its reference 19",
-        kind=Kind.CLAIM,
         statement="Reference 19 is a protocol of the single-message shuffle model for private summation, with zero-sum "
         "noise by the 'invisibility cloak'",
-        hypotheses=(),
         verdict=Verdict.FAILS,
         finding="Zero-sum noise needs several messages: split into one share, a number is sent as it is (two users' "
         "views differ by {one:.0f} in total variation with one share, {two:.2f} with two and {three:.2f} with three). "
         "By their abstracts the reference has a constant number of messages per user, and the cloak is of an earlier "
         "work (ghazi2019).",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.evidence.second_reading:shares_of_a_secret",
-                "that a single share is the number",
-            ),
-            Evidence(Method.ENUMERATION, "second_reading:shares_of_a_secret", "all splits of two users' numbers mod 3"),
+            proof("dpverify.evidence.shuffling:shares_of_a_secret", "that a single share is the number"),
+            enumeration("shuffling:shares_of_a_secret", "all splits of two users' numbers mod 3"),
         ),
         repair="Say 'multi-message', and cite ghazi2019 for the cloak.",
     ),

@@ -7,7 +7,7 @@ import math
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
 from dpverify.formulas.protocols.vector_sum import HYPOTHESES
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["VECTOR_SUM"]
 
@@ -36,18 +36,13 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "{points} points of a grid, with at most {worst:.1e} of the delta that is stated; but its proof does not show "
         "it, and no other is known.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
+            accounting(
                 "vector_sum:theorem_grid",
                 "the exact delta at d up to 10, eps from 0.1 to 5.9, delta from 1e-9 to 1/2",
                 quick=False,
             ),
-            Evidence(
-                Method.ACCOUNTING, "vector_sum:theorem_near_one", "a dataset at delta = 0.9999 with a delta near 1"
-            ),
-            Evidence(
-                Method.ENUMERATION, "vector_sum:theorem_of_two_users", "all views of two users at delta = 1 - 1e-7"
-            ),
+            accounting("vector_sum:theorem_near_one", "a dataset at delta = 0.9999 with a delta near 1"),
+            enumeration("vector_sum:theorem_of_two_users", "all views of two users at delta = 1 - 1e-7"),
         ),
         links=(
             "dpverify.formulas.protocols.vector_sum:gamma_theorem",
@@ -78,8 +73,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "{revealed:.4f} is enough for a revealed coordinate and {hidden:.1e} in truth; at delta = 1e-6 for "
         "{asked_small:.2f}, which is no probability, where {revealed_small:.3f} and {hidden_small:.4f} are enough.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
+            accounting(
                 "vector_sum:refined_gamma",
                 "the delta of a revealed coordinate at eps from 0.5 to 3, delta from 1e-6 to 1/2, and the least gammas",
                 quick=False,
@@ -115,20 +109,16 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "0.99, delta = 0.9, t = 1 the total is {excess_ratio:.4f} delta, and Theorem 4.2 gives an epsilon of "
         "{advanced_epsilon:.2f}.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
+            proof(
                 "dpverify.evidence.vector_sum:optimal_composition",
                 "that it holds for delta <= 0.39, by optimal composition and Hoeffding's inequality",
             ),
-            Evidence(
-                Method.ENCLOSURE,
+            enclosure(
                 "vector_sum:optimal_composition",
                 "the total by optimal composition, for t up to 1000 and delta from 1e-12 to 0.87",
             ),
-            Evidence(
-                Method.ENUMERATION,
-                "vector_sum:composition_at_large_delta",
-                "the excess of one mechanism at delta = 0.9, in fractions",
+            enumeration(
+                "vector_sum:composition_at_large_delta", "the excess of one mechanism at delta = 0.9, in fractions"
             ),
         ),
         links=(
@@ -152,12 +142,8 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "{together:.3f}, and the scalar views together {apart:.3f}. A uniform t-subset also makes the numbers of "
         "reports per coordinate dependent.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "vector_sum:linked_views", "all views of two users, in fractions"),
-            Evidence(
-                Method.SYMBOLIC,
-                "vector_sum:product_of_views",
-                "two views of equal scalar views, as polynomials in gamma",
-            ),
+            enumeration("vector_sum:linked_views", "all views of two users, in fractions"),
+            symbolic("vector_sum:product_of_views", "two views of equal scalar views, as polynomials in gamma"),
         ),
         links=("protocols.vector_sum", _TESTS + "test_linked_reports_reveal_more_than_their_histograms"),
         concern=Concern.PROOF,
@@ -176,8 +162,8 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "which is positive. At n = 301, t = 1, d = 100 Pr[s >= 2 E s] is {tail:.4f}, and exp(-n/3) "
         "{printed_bound:.0e}. And gamma must be large where s is small, so s <= 2 E s bounds it from the wrong side.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "vector_sum:sample_size", "the tail at n = 301, d = 100, in fractions"),
-            Evidence(Method.SYMBOLIC, "vector_sum:sample_size_exponent", "that the exponents compare the other way"),
+            enumeration("vector_error:sample_size", "the tail at n = 301, d = 100, in fractions"),
+            symbolic("vector_error:sample_size_exponent", "that the exponents compare the other way"),
         ),
         links=(_TESTS + "test_sample_size_step",),
         repair="No bound on s is needed: N_phi ~ Bin(n-1, gamma t / (d (k+1))) has the constant 112 in place of 56.",
@@ -191,9 +177,7 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         verdict=Verdict.PROOF_WRONG,
         finding="Algorithm 2 draws from the k + 1 values {{0, ..., k}}: the probability is gamma/(k+1), half of the "
         "stated one for k = 1.",
-        checked_by=(
-            Evidence(Method.ENUMERATION, "vector_sum:domain_of_reports", "the law of a report for k = 1, 3 and 10"),
-        ),
+        checked_by=(enumeration("vector_error:domain_of_reports", "the law of a report for k = 1, 3 and 10"),),
         links=("protocols.vector_sum:VectorSum.report_law", _TESTS + "test_domain_step"),
         repair="c = gamma s / (k+1), so that the proved gamma grows by (k+1)/k.",
     ),
@@ -210,8 +194,8 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "root, the two terms are equal rather than their sum least: the minimum has 2A in place of 4A and is "
         "{smaller:.1%} smaller. k must be an integer besides.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "vector_sum:printed_levels", "the exact error with the printed k at n = 10^8"),
-            Evidence(Method.SYMBOLIC, "vector_sum:best_levels", "the minimum of the sum", quick=False),
+            accounting("vector_error:printed_levels", "the exact error with the printed k at n = 10^8"),
+            symbolic("vector_error:best_levels", "the minimum of the sum", quick=False),
         ),
         links=("dpverify.formulas.protocols.vector_sum:balancing_levels", _TESTS + "test_choice_of_levels"),
         concern=Concern.ACCURACY,
@@ -233,13 +217,10 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         "is the best (mean squared error {few_one:,.0f}, t = d: {few_all:,.0f}, both guessing 1/2), and worse than "
         "answering 1/2 without asking anyone ({few_constant:,.0f}).",
         checked_by=(
-            Evidence(
-                Method.SYMBOLIC, "vector_sum:normalized_bound", "the bound in the unit of the sampled coordinates"
-            ),
-            Evidence(Method.ENUMERATION, "vector_sum:unsampled_error", "the error of sampling at n = 3, d = 4"),
-            Evidence(
-                Method.ACCOUNTING,
-                "vector_sum:best_number_of_coordinates",
+            symbolic("vector_error:normalized_bound", "the bound in the unit of the sampled coordinates"),
+            enumeration("vector_error:unsampled_error", "the error of sampling at n = 3, d = 4"),
+            accounting(
+                "vector_error:best_number_of_coordinates",
                 "the least worst-case error for t from 1 to d, at 50000 and at ten users",
                 quick=False,
             ),
@@ -263,8 +244,8 @@ VECTOR_SUM: tuple[Theorem, ...] = (
         finding="Unbiased for the sum over the users who sampled the coordinate, in expectation t/d times the sum "
         "({share:.4f} at t = 1, d = 3). The output is no vector in [0, 1]^d, as stated, but one of real numbers.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.vector_sum:debiased_sum", "the mean given who samples what"),
-            Evidence(Method.ENUMERATION, "vector_sum:debiased_sum", "the mean for two users and d = 3, in fractions"),
+            proof("dpverify.evidence.vector_error:debiased_sum", "the mean given who samples what"),
+            enumeration("vector_error:debiased_sum", "the mean for two users and d = 3, in fractions"),
         ),
         links=(
             "protocols.vector_sum:VectorSum.analyze",

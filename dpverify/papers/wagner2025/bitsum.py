@@ -7,15 +7,13 @@ import math
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
 from dpverify.formulas.protocols import negative_binomial, randomized_response
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["NEGATIVE_BINOMIAL", "PURE", "RANDOMIZED_RESPONSE", "THREE_NB"]
 
 _FLIPPED = within("p", "(0, 0.5)")
 _EVERYONE = Hypothesis(
-    "everyone-takes-part",
-    "All n users take part: n is their number.",
-    lambda n, participants: participants == n,
+    "everyone-takes-part", "All n users take part: n is their number.", lambda n, participants: participants == n
 )
 
 RANDOMIZED_RESPONSE: tuple[Theorem, ...] = (
@@ -31,8 +29,7 @@ RANDOMIZED_RESPONSE: tuple[Theorem, ...] = (
         "the stated one, and at n = 30000, eps0 = 0.0126, delta0 = 6.5e-10 the exact loss is {share:.1%} of eps0. Its "
         "proof stands in cheu2019, which was not at hand.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
+            accounting(
                 "bitsum:lemma_4_8",
                 "the exact delta at n of 10^3 and 3 10^4, eps0 from 0.01 to 0.99, delta0 from 1e-9 to 0.1",
                 quick=False,
@@ -56,8 +53,8 @@ RANDOMIZED_RESPONSE: tuple[Theorem, ...] = (
         "0, 0 and p = 1/5). B.1, which describes RR, does not call the sum unbiased; Algorithm 2 puts it into "
         "Theorem 3.2, which needs it. The authors' public code (talwagner/shuffle_dp_kde) does debias.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "bitsum:sum_bias", "the mean of the sum for three users, in fractions"),
-            Evidence(Method.SYMBOLIC, "bitsum:sum_bias_symbolic", "the bias for any n, sum and p"),
+            enumeration("bitsum:sum_bias", "the mean of the sum for three users, in fractions"),
+            symbolic("bitsum:sum_bias_symbolic", "the bias for any n, sum and p"),
         ),
         links=("protocols.bitsum.randomized_response", "dpverify.claims.bitsum.randomized_response"),
         concern=Concern.ACCURACY,
@@ -85,25 +82,19 @@ THREE_NB: tuple[Theorem, ...] = (
         "most {worst_share:.3f} of delta0. The authors' public code has p = e^(-0.8 eps0), which is more noise (RMSE "
         "{code_error:.2f} in place of {text_error:.2f} at eps0 = 1).",
         checked_by=(
-            Evidence(Method.ENCLOSURE, "bitsum:flood_rate", "delta for c of 1/2, 1, 0.2514 and 0.2515", quick=True),
-            Evidence(
-                Method.PROOF,
+            enclosure("flood:flood_rate", "delta for c of 1/2, 1, 0.2514 and 0.2515", quick=True),
+            proof(
                 "docs/floods.md#the-published-flood-for-all-budgets",
                 "that delta is below a bound in closed form, for all eps0 and delta0",
             ),
-            Evidence(
-                Method.ENCLOSURE,
+            enclosure(
                 "flood:published",
                 "a bound on delta / delta0 at c = 0.2, over all eps0 and delta0 (docs/floods.md)",
                 quick=False,
             ),
-            Evidence(
-                Method.ENUMERATION, "flood:enumerated", "the two lemmas of that proof, in fractions on small cases"
-            ),
-            Evidence(Method.ACCOUNTING, "bitsum:flood_rate_grid", "delta at c = 0.2 on a grid", quick=False),
-            Evidence(
-                Method.ENCLOSURE, "bitsum:code_of_three_nb", "the noise of the public code beside that of the text"
-            ),
+            enumeration("flood:enumerated", "the two lemmas of that proof, in fractions on small cases"),
+            accounting("flood:flood_rate_grid", "delta at c = 0.2 on a grid", quick=False),
+            enclosure("flood:code_of_three_nb", "the noise of the public code beside that of the text"),
         ),
         links=(
             "protocols.bitsum.three_nb",
@@ -129,20 +120,13 @@ NEGATIVE_BINOMIAL: tuple[Theorem, ...] = (
         "delta0^{power:.1f} e^-{power:.1f} for eps0 <= 1. At (1, 1e-6) it is {delta:.1e}, and with the same r the "
         "least standard deviation that is (1, 1e-6)-DP is {least_error:.2f} against {published_error:.2f}.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
+            proof(
                 "dpverify.evidence.bitsum:negative_binomial_chernoff",
                 "that one likelihood ratio is at most e^(0.2 eps0), and Chernoff's bound on where the other exceeds "
                 "e^eps0",
             ),
-            Evidence(
-                Method.ENCLOSURE,
-                "bitsum:negative_binomial_chernoff",
-                "the exponent of that bound on all of 0 < eps0 <= 1",
-            ),
-            Evidence(
-                Method.ENCLOSURE, "bitsum:negative_binomial_point", "delta at (1, 1e-6), and the least noise there"
-            ),
+            enclosure("bitsum:negative_binomial_chernoff", "the exponent of that bound on all of 0 < eps0 <= 1"),
+            enclosure("bitsum:negative_binomial_point", "delta at (1, 1e-6), and the least noise there"),
         ),
         links=(
             "protocols.bitsum.negative_binomial",
@@ -167,12 +151,9 @@ NEGATIVE_BINOMIAL: tuple[Theorem, ...] = (
         "the noise is never negative. In use all n users must take part: each one who does not adds "
         "{excess_if_one_is_absent:.0f} to the estimate, which then may exceed the sum of those who do.",
         checked_by=(
-            Evidence(
-                Method.PROOF, "docs/buckets.md#the-error-of-a-selection", "that counting zeros never overestimates"
-            ),
-            Evidence(
-                Method.ENUMERATION,
-                "bitsum:count_from_below",
+            proof("docs/buckets.md#the-error-of-a-selection", "that counting zeros never overestimates"),
+            enumeration(
+                "buckets:count_from_below",
                 "the largest excess over all bits and noises of three users, and with one absent",
             ),
         ),
@@ -189,8 +170,8 @@ NEGATIVE_BINOMIAL: tuple[Theorem, ...] = (
         "{excess:.0f} too large on average, {deviations:.1f} standard deviations. B.1 describes ghazi2020's protocol "
         "and does not call it unbiased; who puts it into Theorem 3.2, which asks for that, must subtract the mean.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "bitsum:count_bias", "the mean of the noise at (1, 1e-6), summed over its law"),
-            Evidence(Method.SYMBOLIC, "bitsum:count_bias_symbolic", "the mean from the generating function"),
+            accounting("buckets:count_bias", "the mean of the noise at (1, 1e-6), summed over its law"),
+            symbolic("buckets:count_bias_symbolic", "the mean from the generating function"),
         ),
         links=("protocols.bitsum.negative_binomial", "dpverify.claims.bitsum.negative_binomial"),
     ),
@@ -222,8 +203,8 @@ PURE: tuple[Theorem, ...] = (
         "ln(q + (1-q) e^eps'), below eps' < eps0 (at most {largest_share:.4f} eps0 on a grid), for every dataset: "
         "dropping is not needed for the sum.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.bitsum.pure", "the largest loss of the sum, for every dataset"),
-            Evidence(Method.ENCLOSURE, "bitsum:pure_sum", "that loss at 16 points"),
+            proof("dpverify.claims.bitsum.pure", "the largest loss of the sum, for every dataset"),
+            enclosure("bitsum:pure_sum", "that loss at 16 points"),
         ),
         links=(
             "protocols.bitsum.pure",
@@ -234,7 +215,6 @@ PURE: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-pure-message-view",
         source=_CODE + ", Appendix B.1 (after ghazi2023)",
-        kind=Kind.CLAIM,
         statement="With the same parameters the shuffled messages are eps0-DP",
         hypotheses=_PURE_HYPOTHESES,
         verdict=Verdict.OPEN,
@@ -245,13 +225,9 @@ PURE: tuple[Theorem, ...] = (
         "3NB at an epsilon of its own, and a closed form gives {pure_mean:,.0f} pairs at (1, 1e-6), {pure_ratio:.1f} "
         "times the least (docs/floods.md).",
         checked_by=(
-            Evidence(Method.ENUMERATION, "flood:dropping", "the divergence with and without dropping, in fractions"),
-            Evidence(Method.ACCOUNTING, "flood:closed_form", "the flood of the closed form beside the least one"),
-            Evidence(
-                Method.ENUMERATION,
-                "bitsum:first_message_of_pure",
-                "the probabilities of no message +1 of the reconstruction",
-            ),
+            enumeration("flood:dropping", "the divergence with and without dropping, in fractions"),
+            accounting("flood:closed_form", "the flood of the closed form beside the least one"),
+            enumeration("bitsum:first_message_of_pure", "the probabilities of no message +1 of the reconstruction"),
         ),
         links=(
             "protocols.bitsum.pure",
@@ -272,9 +248,7 @@ PURE: tuple[Theorem, ...] = (
         "{bias_one:.2f} at eps0 = 1 (noise {noise_one:.2g}), {bias_small:,.0f} at 0.0126 (noise {noise_small:.0f}) and "
         "{bias_least:,.0f} at 2/768 (noise {noise_least:.0f}). The code's test passes rho = True, that is 1, beyond "
         "its own range (0, 1/2]: q is then {q_of_code:.2f} at 2/768, and nothing refuses a q above 1.",
-        checked_by=(
-            Evidence(Method.ACCOUNTING, "bitsum:code_of_pure", "bias and noise at three budgets, and q at rho = 1"),
-        ),
+        checked_by=(accounting("bitsum:code_of_pure", "bias and noise at three budgets, and q at rho = 1"),),
         links=(
             "protocols.bitsum.pure",
             "dpverify.formulas.protocols.pure:released_bias",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, enumeration, proof
 
 __all__ = ["CLASSIFIER"]
 
@@ -27,12 +27,10 @@ CLASSIFIER: tuple[Theorem, ...] = (
         "{point_and_label:.0e} over delta); (eps, delta) if only her point differs. It needs each class's protocol to "
         "be (eps, delta)-DP at its reported size, whatever that turns out to be.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "docs/classifier.md#her-label-changes-too-eps--eps_lbl-delta",
-                "both worlds at the same reported label",
+            proof(
+                "docs/classifier.md#her-label-changes-too-eps--eps_lbl-delta", "both worlds at the same reported label"
             ),
-            Evidence(Method.ENUMERATION, "buckets:one_user_classes", "all views of one user of two classes"),
+            enumeration("classifier:one_user_classes", "all views of one user of two classes"),
         ),
         links=(
             "protocols.classifier",
@@ -59,8 +57,8 @@ CLASSIFIER: tuple[Theorem, ...] = (
         "part of the model: with one user they are her reported label, at eps_lbl. At eps = 0.5, eps_lbl = 2 and two "
         "classes they alone have delta {delta_of_counts:.3f}.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/classifier.md#her-point-changes-her-label-stays-eps-delta", "equal labels"),
-            Evidence(Method.ENUMERATION, "buckets:counts_are_labels", "what the counts of one user reveal"),
+            proof("docs/classifier.md#her-point-changes-her-label-stays-eps-delta", "equal labels"),
+            enumeration("classifier:counts_are_labels", "what the counts of one user reveal"),
         ),
         links=(
             "protocols.classifier",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, symbolic
 
 __all__ = ["COMMUNICATION"]
 
@@ -23,11 +23,7 @@ COMMUNICATION: tuple[Theorem, ...] = (
         hypotheses=(_INSTANCES,),
         verdict=Verdict.HOLDS,
         finding="Holds: {messages:.0f} message per bitsum, whatever the bit.",
-        checked_by=(
-            Evidence(
-                Method.ENUMERATION, "communication:one_message", "the messages of users of RR, by their randomizer"
-            ),
-        ),
+        checked_by=(enumeration("bitsum:one_message", "the messages of users of RR, by their randomizer"),),
         links=("protocols.bitsum.randomized_response", "dpverify.claims.shared.communication:communication"),
     ),
     Theorem(
@@ -48,12 +44,8 @@ COMMUNICATION: tuple[Theorem, ...] = (
         "at 300. And 1 is the worst case, a one in every instance: rounded features are fair coins over the public "
         "randomness, so the mean is (1/2 + o(1)) d.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "communication:surplus_of_three_nb",
-                "the expected surplus at n = 100 and 10^6, eps0 from 0.1 to 300",
-            ),
-            Evidence(Method.SYMBOLIC, "communication:growth_of_flood", "the limit of the flood over eps0"),
+            accounting("bitsum:surplus_of_three_nb", "the expected surplus at n = 100 and 10^6, eps0 from 0.1 to 300"),
+            symbolic("bitsum:growth_of_flood", "the limit of the flood over eps0"),
         ),
         links=(
             "protocols.bitsum.three_nb",
@@ -77,11 +69,7 @@ COMMUNICATION: tuple[Theorem, ...] = (
         "the noise is (eps0, delta0)-DP for a delta0 > 0 it is neither orders of magnitude more nor always less than "
         "3NB as published: at n = 30000 and delta0 = 1e-6 a bitsum costs {pure_one:.3f} messages against {nb_one:.3f} "
         "at eps0 = 1, {pure_two:.3f} against {nb_two:.3f} at 2, and {pure_small:.3f} against {nb_small:.3f} at 0.03.",
-        checked_by=(
-            Evidence(
-                Method.ACCOUNTING, "bitsum:flood_of_three_nb", "expected messages at eps0 of 0.03, 1 and 2", quick=False
-            ),
-        ),
+        checked_by=(accounting("bitsum:flood_of_three_nb", "expected messages at eps0 of 0.03, 1 and 2", quick=False),),
         links=("protocols.bitsum.pure", "dpverify.claims.shared.communication:communication"),
         concern=Concern.COST,
     ),
@@ -94,9 +82,7 @@ COMMUNICATION: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="Holds for I Q = d: a tag of the instance and one bit ({bits_768} bits at d = 768). In general it is "
         "ceil(log2(I Q)) + 1.",
-        checked_by=(
-            Evidence(Method.ENUMERATION, "communication:bits", "the number of different messages for d from 1 to 1100"),
-        ),
+        checked_by=(enumeration("bitsum:bits", "the number of different messages for d from 1 to 1100"),),
         links=(
             "dpverify.claims.shared.communication:message_bits",
             "tests/claims/shared/test_communication.py::test_rows_and_bits",

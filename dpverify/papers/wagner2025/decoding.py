@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
-from dpverify.papers.theorem import Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Theorem, Verdict, enumeration, proof
 
 __all__ = ["DECODING"]
 
@@ -11,7 +11,6 @@ DECODING: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-section-3.3-decoding",
         source="wagner2025, section 3.3, class decoding",
-        kind=Kind.CLAIM,
         statement="The vocabulary words of highest private density can be released at no further cost in privacy",
         hypotheses=(
             Hypothesis(
@@ -24,12 +23,8 @@ DECODING: tuple[Theorem, ...] = (
         finding="Post-processing, as the vocabulary is fixed and public. (Words that were collected from the data "
         "would give away that someone used them, whatever their order, with delta {delta:.0f}.)",
         checked_by=(
-            Evidence(Method.PROOF, "docs/accounting.md#what-is-composed", "what is processed costs no more"),
-            Evidence(
-                Method.ENUMERATION,
-                "buckets:collected_vocabulary",
-                "two neighbouring datasets whose words are the vocabulary",
-            ),
+            proof("docs/accounting.md#what-is-composed", "what is processed costs no more"),
+            enumeration("classifier:collected_vocabulary", "two neighbouring datasets whose words are the vocabulary"),
         ),
         links=("protocols.decoding", "dpverify.claims.decoding"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["DISPLAYED"]
 
@@ -29,18 +29,14 @@ DISPLAYED: tuple[Theorem, ...] = (
         "constant is enough: with I = 1 and eps = ln(1/delta) = 100 a third gives {few_factor:.2f} eps (but basic "
         "composition eps / 30).",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.displayed:composed_parameters", "that a third is enough"),
-            Evidence(
-                Method.ACCOUNTING,
-                "displayed:composed_parameters",
+            proof("dpverify.evidence.density:composed_parameters", "that a third is enough"),
+            accounting(
+                "density:composed_parameters",
                 "Theorem 3.2 on 30 settings, as printed and at a third, and with one instance",
             ),
-            Evidence(Method.SYMBOLIC, "displayed:composed_parameters_limit", "the factor as delta goes to 0 and 1"),
+            symbolic("density:composed_parameters_limit", "the factor as delta goes to 0 and 1"),
         ),
-        links=(
-            "dpverify.composition.inverse:per_instance_budget",
-            "dpverify.formulas.composition:advanced",
-        ),
+        links=("dpverify.composition.inverse:per_instance_budget", "dpverify.formulas.composition:advanced"),
         concern=Concern.PRIVACY,
         repair="eps0 = eps / (3 sqrt(I log(1/delta))), delta <= 1/2 and I >= log(1/delta), or the exact budget.",
     ),
@@ -49,18 +45,11 @@ DISPLAYED: tuple[Theorem, ...] = (
         source="wagner2025, Theorem 3.2, composition (after dwork2014 and cheu2019, Lemma 3.6)",
         kind=Kind.BOUND,
         statement="eps = eps0 S (e^(eps0 S) - 1) I + eps0 S sqrt(2 I ln(1/delta')) and delta = I S delta0 + delta'",
-        hypotheses=(
-            within("delta", "(0, 1)"),
-            within("instances", "[1, inf)"),
-        ),
+        hypotheses=(within("delta", "(0, 1)"), within("instances", "[1, inf)")),
         verdict=Verdict.CHECKED,
         finding="Held at all {points} points of a grid, where optimal composition, which is exact, needs at most "
         "{worst_share:.2f} of it.",
-        checked_by=(
-            Evidence(
-                Method.ENCLOSURE, "statements:advanced_beside_optimal", "optimal composition beside it for I up to 1000"
-            ),
-        ),
+        checked_by=(enclosure("vector_sum:advanced_beside_optimal", "optimal composition beside it for I up to 1000"),),
         links=("dpverify.composition.theorems:compose",),
     ),
     Theorem(
@@ -78,9 +67,8 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="The RMSE sqrt(2p)/(1-p) is {constant:.3f}/eps0 in the limit of small eps0, and falls like e^(-0.495 "
         "eps0) for large.",
-        checked_by=(Evidence(Method.SYMBOLIC, "displayed:error_of_three_nb", "both limits"),),
+        checked_by=(symbolic("flood:error_of_three_nb", "both limits"),),
         links=("dpverify.formulas.protocols.three_nb:rmse",),
-        concern=Concern.TEXT,
         repair="Theta(1/eps0) for eps0 <= 1.",
     ),
     Theorem(
@@ -91,7 +79,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         hypotheses=(within("instances", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="The difference times I is (beta - 2 R^2 S)^2 + (I - 1) beta^2.",
-        checked_by=(Evidence(Method.SYMBOLIC, "displayed:first_summand", "the difference as a sum of squares"),),
+        checked_by=(symbolic("density:first_summand", "the difference as a sum of squares"),),
         links=("docs/densities.md#the-error",),
     ),
     Theorem(
@@ -103,7 +91,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="They add up to less: the noise term has 8 where 16 is stated, so that it is {noise_factor:.0f} times "
         "as large as needed.",
-        checked_by=(Evidence(Method.SYMBOLIC, "displayed:error_steps", "the difference of both sides"),),
+        checked_by=(symbolic("density:error_steps", "the difference of both sides"),),
         links=("dpverify.formulas.protocols.kde:published_rmse_bound",),
     ),
     Theorem(
@@ -111,11 +99,10 @@ DISPLAYED: tuple[Theorem, ...] = (
         source="wagner2025, section 4, Privacy parameters, values of delta",
         kind=Kind.PARAMETER,
         statement="delta = 1e-6 for DBPedia-14 and AG News and 1e-5 for SST2 and CIFAR-10 accounts for their sizes",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="All are below 1/n: n delta is {dbpedia:.2f}, {ag_news:.2f}, {sst2:.2f} and {cifar:.2f}. None is far "
         "below, and the protocols run per class, whose n is smaller.",
-        checked_by=(Evidence(Method.ENUMERATION, "displayed:deltas_of_experiments", "n delta for the four data sets"),),
+        checked_by=(enumeration("classifier:deltas_of_experiments", "n delta for the four data sets"),),
     ),
     Theorem(
         name="wagner2025-section-4.1-central",
@@ -130,11 +117,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         "exact epsilon is {exact_epsilon:.2f}. (For a user who is left out the noise is enough: delta "
         "{one_sided:.0e}.) The theorem it uses is for eps <= 1.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "displayed:code_of_central",
-                "the exact epsilon of that noise at eps = 2, delta = 1e-6",
-            ),
+            accounting("classifier:code_of_central", "the exact epsilon of that noise at eps = 2, delta = 1e-6"),
         ),
         links=("protocols.bitsum.baselines",),
         concern=Concern.PRIVACY,
@@ -146,16 +129,11 @@ DISPLAYED: tuple[Theorem, ...] = (
         "(github.com/talwagner/shuffle_dp_kde, commit 3f38f15)",
         kind=Kind.ALGORITHM,
         statement="The inner product kernel is run as (1, sqrt d, 1)-LSQ, by random signs",
-        hypotheses=(),
         verdict=Verdict.CODE_DIFFERS,
         finding="The program rounds the d coordinates, with R = 1: the identity, (d, 1, d). Its exact error is the "
         "smaller one: {identity:.3f} against {signs:.3f} at d = 32 for 500 users at one flat point (see "
         "wagner2025-a3).",
-        checked_by=(
-            Evidence(
-                Method.ACCOUNTING, "density:identity_beside_signs", "the exact suprema of both families", quick=False
-            ),
-        ),
+        checked_by=(accounting("features:identity_beside_signs", "the exact suprema of both families", quick=False),),
         links=("protocols.lsq.inner_product",),
         concern=Concern.ACCURACY,
         repair="Describe the identity, which is what the figures show.",
@@ -170,11 +148,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.CODE_DIFFERS,
         finding="The program divides by 1 - 2p after centring, which is unbiased; the sum itself is biased by "
         "{bias_of_three:.2g} for bits 1, 0, 0 and p = 1/5.",
-        checked_by=(
-            Evidence(
-                Method.ENUMERATION, "bitsum:sum_bias", "the bias of the sum, and that the repaired estimate has none"
-            ),
-        ),
+        checked_by=(enumeration("bitsum:sum_bias", "the bias of the sum, and that the repaired estimate has none"),),
         links=("protocols.bitsum.randomized_response",),
         concern=Concern.ACCURACY,
         repair="State the debiased estimate.",
@@ -185,16 +159,13 @@ DISPLAYED: tuple[Theorem, ...] = (
         "3f38f15)",
         kind=Kind.ALGORITHM,
         statement="Labels are kept with probability e^eps / (e^eps - 1 + m)",
-        hypotheses=(
-            within("epsilon", "(0, inf)"),
-            Hypothesis("two-classes", "m >= 2.", lambda m: m >= 2),
-        ),
+        hypotheses=(within("epsilon", "(0, inf)"), Hypothesis("two-classes", "m >= 2.", lambda m: m >= 2)),
         verdict=Verdict.HOLDS,
         finding="The program keeps with (e^eps - 1) / (e^eps - 1 + m) and else draws from all m labels: the same law "
         "({same:.0f}).",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "buckets:labels", "the largest ratio of the law"),
-            Evidence(Method.ENUMERATION, "displayed:code_of_labels", "both laws at six (eps, m), in fractions"),
+            symbolic("classifier:labels", "the largest ratio of the law"),
+            enumeration("classifier:code_of_labels", "both laws at six (eps, m), in fractions"),
         ),
         links=("protocols.local.labels",),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, enumeration, proof, symbolic
 
 __all__ = ["ERROR", "PRIVACY"]
 
@@ -32,8 +32,8 @@ ERROR: tuple[Theorem, ...] = (
         "which the inner product families do not have beyond the unit ball. E is the largest RMSE over inputs: the "
         "equality in Claim A.3 is <= for a bitsum whose RMSE depends on its input.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.formulas.protocols.kde:rmse_bound", "the smaller bound"),
-            Evidence(Method.SYMBOLIC, "density:tighter_error", "that the printed bound is never below the smaller one"),
+            proof("dpverify.formulas.protocols.kde:rmse_bound", "the smaller bound"),
+            symbolic("density:tighter_error", "that the printed bound is never below the smaller one"),
         ),
         links=(
             "dpverify.formulas.protocols.kde:published_rmse_bound",
@@ -45,7 +45,6 @@ ERROR: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-claim-a.4",
         source="wagner2025, Claim A.4",
-        kind=Kind.CLAIM,
         statement="|E Z_i| <= beta and E Z_i^2 <= (beta + 2 R^2 S)^2",
         hypotheses=_LSQ,
         verdict=Verdict.HOLDS,
@@ -53,19 +52,16 @@ ERROR: tuple[Theorem, ...] = (
         "-R or R; that |fbar . g| <= R^2 S all the same holds because g has at most S. The chain of inequalities "
         "misses 1/n in its second line, and '|E Z_i| <= (1/n) sum E|Z_iu| <= beta' must read |E Z_iu|.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.formulas.protocols.kde:rmse_bound",
-                "the second moment of fbar . g, of which Z_i is a mean",
+            proof(
+                "dpverify.formulas.protocols.kde:rmse_bound", "the second moment of fbar . g, of which Z_i is a mean"
             ),
-            Evidence(Method.ENUMERATION, "density:rounded_products", "fbar . g over all roundings for Q = 3, S = 1"),
+            enumeration("features:rounded_products", "fbar . g over all roundings for Q = 3, S = 1"),
         ),
         links=("dpverify.claims.kde.error", "docs/densities.md#the-error"),
     ),
     Theorem(
         name="wagner2025-a1.7-absolute-error",
         source="wagner2025, Appendix A.1.7, first variant",
-        kind=Kind.CLAIM,
         statement="With a bound on the bitsum's absolute error the proof gives a very similar supremum absolute error",
         hypotheses=(
             *_LSQ,
@@ -80,13 +76,9 @@ ERROR: tuple[Theorem, ...] = (
         "with probability E/M has mean absolute value E, and its average over 100 instances still {kept:.1%} of it at "
         "M = 10^4 E. A bound on the variance or on the tails is needed.",
         checked_by=(
-            Evidence(
-                Method.PROOF, "dpverify.formulas.protocols.kde:absolute_error_bound", "the bound, and with a variance"
-            ),
-            Evidence(
-                Method.ENUMERATION,
-                "density:absolute_error_over_instances",
-                "the mean absolute average of 100 rare errors, in fractions",
+            proof("dpverify.formulas.protocols.kde:absolute_error_bound", "the bound, and with a variance"),
+            enumeration(
+                "density:absolute_error_over_instances", "the mean absolute average of 100 rare errors, in fractions"
             ),
         ),
         links=("dpverify.formulas.protocols.kde:absolute_error_bound",),
@@ -96,20 +88,13 @@ ERROR: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-a1.7-biased",
         source="wagner2025, Appendix A.1.7, third variant",
-        kind=Kind.CLAIM,
         statement="A biased bitsum adds a corresponding term to the supRMSE",
         hypotheses=_LSQ,
         verdict=Verdict.HOLDS,
         finding="The term is {term:.0f} times 2 R^2 S b/n for a bias of at most b, and does not shrink with I.",
         checked_by=(
-            Evidence(
-                Method.PROOF, "dpverify.formulas.protocols.kde:biased_rmse_bound", "the bound with the bias in it"
-            ),
-            Evidence(
-                Method.ENUMERATION,
-                "density:bias_of_bitsums",
-                "the shift of the density for 1, 4 and 9 instances, in fractions",
-            ),
+            proof("dpverify.formulas.protocols.kde:biased_rmse_bound", "the bound with the bias in it"),
+            enumeration("density:bias_of_bitsums", "the shift of the density for 1, 4 and 9 instances, in fractions"),
         ),
         links=("dpverify.formulas.protocols.kde:biased_rmse_bound",),
     ),
@@ -121,7 +106,7 @@ ERROR: tuple[Theorem, ...] = (
         hypotheses=(*_LSQ, within("epsilon", "(0, inf)")),
         verdict=Verdict.HOLDS,
         finding="At E = c / eps0 the variance 1/I + (E/n)^2 / I is least at I = {best_instances}: {least_variance}.",
-        checked_by=(Evidence(Method.SYMBOLIC, "density:least_error_of_pure", "the minimum over I"),),
+        checked_by=(symbolic("density:least_error_of_pure", "the minimum over I"),),
         links=("dpverify.composition.theorems:CompositionTheorem",),
     ),
 )
@@ -147,13 +132,9 @@ PRIVACY: tuple[Theorem, ...] = (
         "changes by half, and one that leaves and one that enters cost no more than one full change. A protocol that "
         "sent sure bits for zeros would need min(2S, Q).",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.changes",
-                "that two halves cost at most a mean of two full changes, for every law",
-            ),
-            Evidence(Method.ENUMERATION, "density:changed_bits", "which bits change for Q = 4, S = 1, over all points"),
-            Evidence(Method.SYMBOLIC, "density:halves_add_up", "that the losses of the halves add up to eps0"),
+            proof("dpverify.changes", "that two halves cost at most a mean of two full changes, for every law"),
+            enumeration("density:changed_bits", "which bits change for Q = 4, S = 1, over all points"),
+            symbolic("density:halves_add_up", "that the losses of the halves add up to eps0"),
         ),
         links=(
             "dpverify.changes:Sparse",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Kind, Theorem, Verdict, enumeration, symbolic
 
 __all__ = ["LABELS"]
 
@@ -21,8 +21,8 @@ LABELS: tuple[Theorem, ...] = (
         "all ({without_loss:.0f} of the five for m = 5), so that at delta > 0 many labels compose to less than binary "
         "randomized response.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "buckets:labels", "the largest ratio for any m and eps"),
-            Evidence(Method.ENUMERATION, "buckets:labels_enumerated", "all pairs of five labels, in fractions"),
+            symbolic("classifier:labels", "the largest ratio for any m and eps"),
+            enumeration("classifier:labels_enumerated", "all pairs of five labels, in fractions"),
         ),
         links=("protocols.local.labels", "dpverify.claims.local.labels"),
     ),

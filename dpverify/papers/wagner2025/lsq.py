@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["GAUSSIAN", "INNER_PRODUCT", "JOHNSON_LINDENSTRAUSS", "LAPLACIAN"]
 
@@ -23,8 +23,8 @@ GAUSSIAN: tuple[Theorem, ...] = (
         "users are at one point: there it is {quiet_slack:.1f} times the truth without noise and {noisy_slack:.1f} "
         "times where noise dominates.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "density:fair_cosine", "the mean over the phase", quick=False),
-            Evidence(Method.ACCOUNTING, "density:users_at_one_point", "the exact supremum for users at one point"),
+            symbolic("features:fair_cosine", "the mean over the phase", quick=False),
+            accounting("density:users_at_one_point", "the exact supremum for users at one point"),
         ),
         links=(
             "protocols.lsq.gaussian",
@@ -46,10 +46,8 @@ LAPLACIAN: tuple[Theorem, ...] = (
         "are exactly (Q, 1, 1)-LSQable for every Q from 1 (bias {signed_bias:.0f}); this is `signed`. The exponential "
         "kernel needs points in a ball of known radius for f to be computable.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.lsq.hashing", "the exact moments"),
-            Evidence(
-                Method.ENUMERATION, "density:collisions", "collisions of two cells in 1, 2 and 5 buckets, in fractions"
-            ),
+            proof("dpverify.claims.lsq.hashing", "the exact moments"),
+            enumeration("features:collisions", "collisions of two cells in 1, 2 and 5 buckets, in fractions"),
         ),
         links=(
             "protocols.lsq.hashing",
@@ -78,16 +76,11 @@ INNER_PRODUCT: tuple[Theorem, ...] = (
         "{identity_axis:.3f}; the printed bounds are {signs_bound:.0f} and {identity_bound:.0f}. The authors' public "
         "code rounds the coordinates, that is the identity.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION,
-                "density:signs_by_enumeration",
-                "mean and range over all signs in three dimensions, in fractions",
+            enumeration(
+                "features:signs_by_enumeration", "mean and range over all signs in three dimensions, in fractions"
             ),
-            Evidence(
-                Method.ACCOUNTING,
-                "density:identity_beside_signs",
-                "the exact suprema of both families with d bitsums each",
-                quick=False,
+            accounting(
+                "features:identity_beside_signs", "the exact suprema of both families with d bitsums each", quick=False
             ),
         ),
         links=(
@@ -104,7 +97,6 @@ JOHNSON_LINDENSTRAUSS: tuple[Theorem, ...] = (
     Theorem(
         name="wagner2025-a2-fast-projection",
         source="wagner2025, Appendix A.2, Efficiency (after Backurs et al. 2024)",
-        kind=Kind.CLAIM,
         statement="Projecting points and queries to O(log^2(1/alpha) / alpha^2) dimensions by the fast "
         "Johnson-Lindenstrauss transform leaves the Gaussian density's error alpha as it is, up to a constant",
         hypotheses=(within("alpha", "(0, 1)"),),
@@ -113,12 +105,8 @@ JOHNSON_LINDENSTRAUSS: tuple[Theorem, ...] = (
         "density is then at most alpha, by the exact variance of a squared distance, at most 2/k. No logarithm is "
         "needed.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.claims.lsq.johnson_lindenstrauss",
-                "the exact variance, and what it does to a density",
-            ),
-            Evidence(Method.ENUMERATION, "density:fast_projection", "the variance over all maps of four dimensions"),
+            proof("dpverify.claims.lsq.johnson_lindenstrauss", "the exact variance, and what it does to a density"),
+            enumeration("features:fast_projection", "the variance over all maps of four dimensions"),
         ),
         links=(
             "protocols.lsq.johnson_lindenstrauss",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["NUMBERED"]
 
@@ -14,24 +14,14 @@ NUMBERED: tuple[Theorem, ...] = (
         source="wagner2025, Definition 2.1",
         kind=Kind.DEFINITION,
         statement="f, g map to [-R, R]^Q with at most S non-zero entries, and E[f . g] is within beta of the kernel",
-        hypotheses=(
-            within("R", "(0, inf)"),
-            within("beta", "[0, inf)"),
-        ),
+        hypotheses=(within("R", "(0, inf)"), within("beta", "[0, inf)")),
         verdict=Verdict.HOLDS,
         finding="Every family here keeps to it on its domain (largest feature {largest:.3f} R). The definition asks it "
         "of all x, y in R^d, which inner products do not meet beyond the unit ball.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "statements:features_by_definition",
-                "range and sparsity of four families at random points",
-            ),
+            accounting("features:features_by_definition", "range and sparsity of four families at random points"),
         ),
-        links=(
-            "protocols.lsq",
-            "dpverify.claims.lsq.base",
-        ),
+        links=("protocols.lsq", "dpverify.claims.lsq.base"),
     ),
     Theorem(
         name="wagner2025-definition-3.1",
@@ -43,33 +33,26 @@ NUMBERED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="Its exact value is enclosed for every family; for users at one point the printed bound is "
         "{quiet_slack:.1f} times as much without noise.",
-        checked_by=(
-            Evidence(Method.ACCOUNTING, "density:users_at_one_point", "the exact supremum for users at one point"),
-        ),
+        checked_by=(accounting("density:users_at_one_point", "the exact supremum for users at one point"),),
         links=("dpverify.claims.kde.error:sup_rmse",),
     ),
     Theorem(
         name="wagner2025-claim-a.2",
         source="wagner2025, Claim A.2 and Algorithm 1, rounding",
-        kind=Kind.CLAIM,
         statement="|E[fbar . g(y)] - k(x, y)| <= beta for features that are rounded to -R and R",
         hypotheses=(within("R", "(0, inf)"),),
         verdict=Verdict.HOLDS,
         finding="Rounding is unbiased for every f in [-R, R], with a fair coin ({coin_for_zero:.1f}) for f = 0, and "
         "independent of g.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/densities.md#the-error", "the moments of rounded features"),
-            Evidence(Method.ENUMERATION, "statements:bits_of_a_density", "the mean for three values, in fractions"),
+            proof("docs/densities.md#the-error", "the moments of rounded features"),
+            enumeration("density:bits_of_a_density", "the mean for three values, in fractions"),
         ),
-        links=(
-            "protocols.kde",
-            "dpverify.claims.kde.error",
-        ),
+        links=("protocols.kde", "dpverify.claims.kde.error"),
     ),
     Theorem(
         name="wagner2025-claim-a.3",
         source="wagner2025, Claim A.3",
-        kind=Kind.CLAIM,
         statement="The errors E_ij are independent given all else, of mean 0 and mean square (2 R E)^2",
         hypotheses=(
             Hypothesis("unbiased-bitsum", "The bitsum is unbiased (wagner2025, Theorem 3.2).", lambda bias: bias == 0),
@@ -78,10 +61,8 @@ NUMBERED: tuple[Theorem, ...] = (
         finding="With <= for a bitsum whose error depends on its input, as of Pure ({share:.0f} times (2 R E)^2 for "
         "one of a single error).",
         checked_by=(
-            Evidence(Method.PROOF, "docs/densities.md#the-error", "the error, with E averaged over the bits"),
-            Evidence(
-                Method.ENUMERATION, "statements:two_step_moments", "both moments for an error of 2 or -2, in fractions"
-            ),
+            proof("docs/densities.md#the-error", "the error, with E averaged over the bits"),
+            enumeration("density:two_step_moments", "both moments for an error of 2 or -2, in fractions"),
         ),
         links=("dpverify.claims.kde.error",),
     ),
@@ -90,16 +71,13 @@ NUMBERED: tuple[Theorem, ...] = (
         source="wagner2025, Table 4 with Table 2",
         kind=Kind.NUMBER,
         statement="Accuracies of the inner product kernel on SST2: from 7.8 to 93.1 %",
-        hypotheses=(),
         verdict=Verdict.FAILS,
         finding="All {equal_entries} entries of the inner product rows are those of Table 2, with their deviations: on "
         "DBPedia-14, of 14 classes. SST2 has two classes and 1,820 test examples, where {least_accuracy} % could be "
         "exchanged for 92.2 %: chance gives so little with probability 10^{log10_chance:.0f}.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "statements:copied_rows", "the printed rows of both tables"),
-            Evidence(
-                Method.ACCOUNTING, "statements:flipped_labels", "the binomial tail at 7.8 % of 1820, in fractions"
-            ),
+            enumeration("classifier:copied_rows", "the printed rows of both tables"),
+            accounting("classifier:flipped_labels", "the binomial tail at 7.8 % of 1820, in fractions"),
         ),
         concern=Concern.ACCURACY,
         repair="Print the rows of SST2.",
@@ -125,14 +103,11 @@ NUMBERED: tuple[Theorem, ...] = (
         "(1, 1e-6), C' = 1 and c = 0.2 a user then expects {least_messages:,.0f} messages for each of the I bitsums, "
         "which the analyzer must read, and {tenth_messages:.0f} at alpha = {tenth_alpha}.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.evidence.second_reading:cost_at_least_error",
+            proof(
+                "dpverify.evidence.bitsum:cost_at_least_error",
                 "that a constant number of messages is left under the condition",
             ),
-            Evidence(
-                Method.ACCOUNTING, "second_reading:cost_at_least_error", "expected messages at the least alpha and 0.1"
-            ),
+            accounting("bitsum:cost_at_least_error", "expected messages at the least alpha and 0.1"),
         ),
         links=("dpverify.formulas.protocols.three_nb:expected_messages_per_user", "docs/floods.md"),
         concern=Concern.COST,
@@ -150,7 +125,7 @@ NUMBERED: tuple[Theorem, ...] = (
         finding="What is missing to equality is {difference}. The second line adds the bitsums' errors where they are "
         "subtracted, which changes neither side: they have mean 0 given all else, so that the mean squares simply add "
         "up, and both factors 2 can be dropped.",
-        checked_by=(Evidence(Method.SYMBOLIC, "second_reading:square_of_two_errors", "the difference as a square"),),
+        checked_by=(symbolic("features:square_of_two_errors", "the difference as a square"),),
         links=("dpverify.formulas.protocols.kde:rmse_bound", "docs/densities.md#the-error"),
     ),
     Theorem(
@@ -162,7 +137,7 @@ NUMBERED: tuple[Theorem, ...] = (
         hypotheses=(within("instances", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="By linearity and independence (expanded for {instances} instances).",
-        checked_by=(Evidence(Method.SYMBOLIC, "second_reading:square_of_instances", "both, for three instances"),),
+        checked_by=(symbolic("density:square_of_instances", "both, for three instances"),),
         links=("docs/densities.md#the-error",),
     ),
     Theorem(
@@ -174,15 +149,14 @@ NUMBERED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="With <= in the place of <: where S entries of g are R or -R it is attained ({share:.0f} of it).",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.second_reading:squared_noise", "the mean square given all else"),
-            Evidence(Method.ENUMERATION, "second_reading:squared_noise", "all queries and errors for S = Q = 2"),
+            proof("dpverify.evidence.density:squared_noise", "the mean square given all else"),
+            enumeration("density:squared_noise", "all queries and errors for S = Q = 2"),
         ),
         links=("docs/densities.md#the-error",),
     ),
     Theorem(
         name="wagner2025-section-3.1-dropouts",
         source="wagner2025, section 3.1, user counts",
-        kind=Kind.CLAIM,
         statement="If some users drop out, the protocol fails to meet its DP guarantee for the remaining users",
         hypotheses=(
             Hypothesis(
@@ -196,14 +170,8 @@ NUMBERED: tuple[Theorem, ...] = (
         "e^eps = 3/2). But what is published has much slack: RR by Lemma 4.8 for 30,000 users at (0.0126, 6.5e-10) "
         "keeps it with half of them (delta {half:.0e}), and a protocol may be planned for the least number that comes.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "dpverify.evidence.second_reading:absent_users",
-                "that one report more is post-processing",
-            ),
-            Evidence(
-                Method.ENUMERATION, "second_reading:absent_users", "all datasets of four and three users, in fractions"
-            ),
+            proof("dpverify.evidence.bitsum:absent_users", "that one report more is post-processing"),
+            enumeration("bitsum:absent_users", "all datasets of four and three users, in fractions"),
         ),
         links=("docs/crowds.md",),
         repair="Say 'may fail', or plan for fewer users (docs/crowds.md).",
@@ -213,18 +181,16 @@ NUMBERED: tuple[Theorem, ...] = (
         source="wagner2025, Theorem 3.2 and section 3.1, bit-width",
         kind=Kind.NUMBER,
         statement="The protocol has optimal bit-width 1",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="A value is one of two. A message also names its bitsum ({bits_768} bits for 768), and a shuffler that "
         "adds modulo a number, as that of Kairouz et al. (2021a), which section 3.1 takes the word from, needs room "
         "for the sum and its noise, some log2(n) bits.",
-        checked_by=(Evidence(Method.ENUMERATION, "communication:bits", "the number of different messages"),),
+        checked_by=(enumeration("bitsum:bits", "the number of different messages"),),
         links=("dpverify.claims.shared.communication:message_bits",),
     ),
     Theorem(
         name="wagner2025-b2-rounding",
         source="wagner2025, Appendix B.2, little gain in realsums",
-        kind=Kind.CLAIM,
         statement="The Hoeffding-like error of rounding is built into LSQ anyway, so that sums of real numbers would "
         "improve low-order terms only",
         hypotheses=(
@@ -241,8 +207,8 @@ NUMBERED: tuple[Theorem, ...] = (
         "which section 4 and the authors' program run the inner product, has no error of its own: there all but the "
         "noise is rounding (variance {variance:.4f} for one user at x = y = (3/5, 4/5)), and real sums have none.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "second_reading:rounded_features", "second moments of one instance"),
-            Evidence(Method.ENUMERATION, "second_reading:rounded_identity", "all roundings of a point, in fractions"),
+            symbolic("density:rounded_features", "second moments of one instance"),
+            enumeration("features:rounded_identity", "all roundings of a point, in fractions"),
         ),
         links=("dpverify.claims.kde.error", "protocols.lsq.inner_product"),
         concern=Concern.ACCURACY,
@@ -261,11 +227,8 @@ NUMBERED: tuple[Theorem, ...] = (
         "at eps = 2 needs {needed:.4f} and has {ag_news:.4f}. The flips are private all the same, by the exact law: "
         "delta is at most {worst:.0e} of delta0 in all of them.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "second_reading:runs_of_response",
-                "eps0, the lemma's range and the exact delta of all twelve",
-                quick=False,
+            accounting(
+                "classifier:runs_of_response", "eps0, the lemma's range and the exact delta of all twelve", quick=False
             ),
         ),
         links=(

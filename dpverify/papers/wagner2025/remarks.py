@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["REMARKS"]
 
@@ -14,54 +14,43 @@ REMARKS: tuple[Theorem, ...] = (
         source="wagner2025, section 2.1, equation 1",
         kind=Kind.DEFINITION,
         statement="Pr[M(X) in T] <= e^eps Pr[M(X') in T] + delta for data sets that differ on at most one coordinate",
-        hypotheses=(
-            within("epsilon", "[0, inf)"),
-            within("delta", "[0, 1]"),
-        ),
+        hypotheses=(within("epsilon", "[0, inf)"), within("delta", "[0, 1]")),
         verdict=Verdict.HOLDS,
         finding="Replacement of a user, n being public: the adjacency of every guarantee here. Over all events, which "
         "at delta > 0 are more than single outcomes ({all_events:.1f} against {single_outcomes:.1f} in an example at "
         "eps = 0). The proof of Theorem 3.2 omits a user instead.",
-        checked_by=(
-            Evidence(
-                Method.ENUMERATION, "statements:levels_by_definition", "all events of three outcomes, in fractions"
-            ),
-        ),
+        checked_by=(enumeration("local:levels_by_definition", "all events of three outcomes, in fractions"),),
         links=("dpverify.guarantee:Adjacency",),
     ),
     Theorem(
         name="wagner2025-section-2.1-post-processing",
         source="wagner2025, section 2.1, post-processing",
-        kind=Kind.CLAIM,
         statement="The output of the analyzer is as private as that of the shuffler",
         hypotheses=(within("epsilon", "[0, inf)"),),
         verdict=Verdict.HOLDS,
         finding="No map of a view increases a divergence (largest increase {largest_increase:.0f} over all maps of "
         "four views to two outputs).",
         checked_by=(
-            Evidence(Method.PROOF, "docs/accounting.md#what-is-composed", "what the engine composes"),
-            Evidence(Method.ENUMERATION, "remarks:processed_views", "all maps at three epsilons, in fractions"),
+            proof("docs/accounting.md#what-is-composed", "what the engine composes"),
+            enumeration("density:processed_views", "all maps at three epsilons, in fractions"),
         ),
         links=("dpverify.guarantee:ThreatModel",),
     ),
     Theorem(
         name="wagner2025-section-4-mean-kernel",
         source="wagner2025, section 4, Kernels, mean of inner products",
-        kind=Kind.CLAIM,
         statement="The inner product density at y is the inner product of y with the mean",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="By linearity ({value:.3f} both ways in an example).",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.lsq.inner_product", "the moments of the families"),
-            Evidence(Method.ENUMERATION, "remarks:mean_of_kernels", "two points, in fractions"),
+            proof("dpverify.claims.lsq.inner_product", "the moments of the families"),
+            enumeration("classifier:mean_of_kernels", "two points, in fractions"),
         ),
         links=("protocols.lsq.inner_product",),
     ),
     Theorem(
         name="wagner2025-section-3.3-nearest-centre",
         source="wagner2025, section 3.3, classification, nearest class center, and section 4",
-        kind=Kind.CLAIM,
         statement="The nearest class center classifier is the highest density class classifier of the inner product "
         "kernel",
         hypotheses=(
@@ -77,8 +66,8 @@ REMARKS: tuple[Theorem, ...] = (
         "has the larger inner product with the first ({inner_long:.2f} against {inner_short:.2f}) and is nearer to the "
         "second.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.remarks:mean_as_classifier", "the squared distance written out"),
-            Evidence(Method.ENUMERATION, "remarks:mean_as_classifier", "two means and a point, in fractions"),
+            proof("dpverify.evidence.classifier:mean_as_classifier", "the squared distance written out"),
+            enumeration("classifier:mean_as_classifier", "two means and a point, in fractions"),
         ),
         links=("protocols.classifier",),
         concern=Concern.ACCURACY,
@@ -93,11 +82,8 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="R = sqrt 2 and g = sqrt 2 cos give the factor {factor}. B_i must be unbiased: for RR the printed "
         "analyzer does not correct the flips.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:features_of_algorithm_2", "the product of range and feature"),),
-        links=(
-            "protocols.kde",
-            "protocols.lsq.gaussian",
-        ),
+        checked_by=(symbolic("features:features_of_algorithm_2", "the product of range and feature"),),
+        links=("protocols.kde", "protocols.lsq.gaussian"),
     ),
     Theorem(
         name="wagner2025-algorithm-2-frequencies",
@@ -107,9 +93,7 @@ REMARKS: tuple[Theorem, ...] = (
         hypotheses=(within("d", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="The mean over the phase leaves the cosine of the difference, and that over w is {kernel}.",
-        checked_by=(
-            Evidence(Method.SYMBOLIC, "remarks:frequencies_of_algorithm_2", "the integral over a normal frequency"),
-        ),
+        checked_by=(symbolic("features:frequencies_of_algorithm_2", "the integral over a normal frequency"),),
         links=("protocols.lsq.gaussian",),
     ),
     Theorem(
@@ -117,14 +101,11 @@ REMARKS: tuple[Theorem, ...] = (
         source="wagner2025, section 4.2, cost of 3NB in practice",
         kind=Kind.NUMBER,
         statement="3NB costs a few times the messages of RR in practice",
-        hypotheses=(),
         verdict=Verdict.OPEN,
         finding="It depends on the constant c of p', which is not given: for 40,000 users and 768 instances at eps = 7 "
         "(eps0 = {epsilon0:.4f} by Theorem 3.2) a user expects {messages_one:.1f} messages for a bitsum at c = 1, "
         "{messages_half:.1f} at 1/2 and {messages_fifth:.1f} at 0.2, the one that is private. RR sends 1.",
-        checked_by=(
-            Evidence(Method.ACCOUNTING, "remarks:messages_of_three_nb", "expected messages for three constants"),
-        ),
+        checked_by=(accounting("bitsum:messages_of_three_nb", "expected messages for three constants"),),
         links=("dpverify.formulas.protocols.three_nb:expected_messages_per_user",),
         concern=Concern.COST,
         repair="State c.",
@@ -135,12 +116,11 @@ REMARKS: tuple[Theorem, ...] = (
         kind=Kind.NUMBER,
         statement="The Gaussian kernel is more resilient to errors than the inner product, and often more accurate "
         "under shuffled DP",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="With RR it is in {better} of {total} entries of Tables 2, 3 and 5 (Table 4 has the rows of another "
         "data set), and with 3NB in all {by_three_nb} of Table 5. There RR and the inner product are at chance, from "
         "{least_by_chance} to {most_by_chance} % of ten classes.",
-        checked_by=(Evidence(Method.ENUMERATION, "remarks:resilient_kernel", "all printed entries"),),
+        checked_by=(enumeration("classifier:resilient_kernel", "all printed entries"),),
     ),
     Theorem(
         name="wagner2025-a1.7-pure-composition",
@@ -151,7 +131,7 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="And no better at delta = 0 ({pure:.3f} for ten of 0.1); at delta = 1e-6 the exact value is "
         "{small:.4f}.",
-        checked_by=(Evidence(Method.ENCLOSURE, "remarks:composed_reports", "ten mechanisms of eps0 = 0.1"),),
+        checked_by=(enclosure("density:composed_reports", "ten mechanisms of eps0 = 0.1"),),
         links=("dpverify.composition.theorems:CompositionTheorem",),
     ),
     Theorem(
@@ -160,66 +140,51 @@ REMARKS: tuple[Theorem, ...] = (
         kind=Kind.BOUND,
         statement="supRMSE is O(sqrt(alpha^2 (1 + log(1/delta) / (alpha eps n)^2))), so O(alpha) for alpha >= C' "
         "sqrt(log(1/delta)) / (eps n)",
-        hypotheses=(
-            within("alpha", "(0, 1)"),
-            within("delta", "(0, 1)"),
-        ),
+        hypotheses=(within("alpha", "(0, 1)"), within("delta", "(0, 1)")),
         verdict=Verdict.HOLDS,
         finding="By Theorem 3.2 it is at most {error} for an RMSE of sqrt(log(1/delta)) / (alpha eps), which is "
         "{quiet_slack:.0f} times the truth without noise.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "remarks:error_of_theorem_3_3", "the setting in the bound"),
-            Evidence(Method.ACCOUNTING, "density:users_at_one_point", "the exact supremum for users at one point"),
+            symbolic("density:error_of_theorem_3_3", "the setting in the bound"),
+            accounting("density:users_at_one_point", "the exact supremum for users at one point"),
         ),
         links=("dpverify.formulas.protocols.kde:published_rmse_bound",),
     ),
     Theorem(
         name="wagner2025-section-4-flood-cancels",
         source="wagner2025, section 4, 3NB, footnote 2, and Algorithm 2",
-        kind=Kind.CLAIM,
         statement="The third noise cancels in the sum, whose error is asymptotically that of central DP",
         hypotheses=(within("epsilon0", "(0, inf)"),),
         verdict=Verdict.HOLDS,
         finding="The sum is b + psi_1 - psi_2, discrete Laplace noise at 0.99 eps0: {more_small:.2%} more error than "
         "at eps0 for eps0 = 0.01, {more_one:.2%} for 1.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.claims.bitsum.three_nb", "the law of both counts"),
-            Evidence(Method.ENUMERATION, "remarks:sum_of_three_noises", "all small noises"),
+            proof("dpverify.claims.bitsum.three_nb", "the law of both counts"),
+            enumeration("flood:sum_of_three_noises", "all small noises"),
         ),
         links=("protocols.bitsum.three_nb",),
     ),
     Theorem(
         name="wagner2025-appendix-c-flips",
         source="wagner2025, Appendix C, ablation (after cheu2019)",
-        kind=Kind.CLAIM,
         statement="The larger n is, the smaller is the flip probability of shuffled randomized response; the local one "
         "does not depend on n",
-        hypotheses=(
-            within("epsilon0", "(0, 1)"),
-            within("n", "[1, inf)"),
-        ),
+        hypotheses=(within("epsilon0", "(0, 1)"), within("n", "[1, inf)")),
         verdict=Verdict.HOLDS,
         finding="Both branches of Lemma 4.8 fall in n.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:flips_over_users", "the derivatives of both branches"),),
+        checked_by=(symbolic("bitsum:flips_over_users", "the derivatives of both branches"),),
         links=("dpverify.formulas.protocols.randomized_response:flip_probability",),
     ),
     Theorem(
         name="wagner2025-section-3.3-counts",
         source="wagner2025, section 3.3, published counts",
-        kind=Kind.CLAIM,
         statement="The counts of the reported labels are eps_lbl-DP, by post-processing",
         hypotheses=(within("label_epsilon", "(0, inf)"),),
         verdict=Verdict.HOLDS,
         finding="With two users the largest ratio is {largest_ratio:.3f} at e^eps_lbl = 3; with one it is e^eps_lbl.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "docs/classifier.md#her-label-changes-too-eps--eps_lbl-delta",
-                "what is a function of the reports",
-            ),
-            Evidence(
-                Method.ENUMERATION, "remarks:reported_counts", "the counts of two users and three labels, in fractions"
-            ),
+            proof("docs/classifier.md#her-label-changes-too-eps--eps_lbl-delta", "what is a function of the reports"),
+            enumeration("classifier:reported_counts", "the counts of two users and three labels, in fractions"),
         ),
         links=("protocols.local.labels",),
     ),
@@ -233,9 +198,7 @@ REMARKS: tuple[Theorem, ...] = (
         finding="Theorem 3.2 charges I S delta0. With S < Q the text wastes delta0 by the factor Q / S "
         "({sparse_waste:.0f} for Q = 20, S = 1); with S = Q, which is what its experiments use, the two agree "
         "({dense_waste:.0f}). Here S is used.",
-        checked_by=(
-            Evidence(Method.ENUMERATION, "density:split_of_delta", "both splits for S = Q and S < Q, in fractions"),
-        ),
+        checked_by=(enumeration("density:split_of_delta", "both splits for S = Q and S < Q, in fractions"),),
         links=("dpverify.composition.inverse:per_instance_budget",),
         concern=Concern.ACCURACY,
         repair="Write I S delta0.",
@@ -252,8 +215,8 @@ REMARKS: tuple[Theorem, ...] = (
         "per user (1/n) and r' in total: read literally, the flood is {factor} times what is needed, and at n = 30000 "
         "and (1, 1e-6) a user sends {literal:,.0f} messages for a bit instead of {meant:.2f}.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "buckets:flood_per_user", "expected messages at n = 30000, (1, 1e-6)"),
-            Evidence(Method.SYMBOLIC, "buckets:flood_per_user_symbolic", "the ratio of the floods"),
+            accounting("bitsum:flood_per_user", "expected messages at n = 30000, (1, 1e-6)"),
+            symbolic("bitsum:flood_per_user_symbolic", "the ratio of the floods"),
         ),
         links=("protocols.bitsum.three_nb", "dpverify.formulas.protocols.three_nb:flood_shape"),
         concern=Concern.COST,

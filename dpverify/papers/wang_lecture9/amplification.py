@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.amplification import CLOSED_CLONES
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["AMPLIFICATION"]
 
@@ -24,16 +24,10 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         "clones behind it {clones:.5f} exactly, every mechanism that all users run is below {every:.5f}, and one of "
         "them has {attained:.5f}. On a grid the exact clones are at most {worst_share:.2f} of the closed bound.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "amplification:closed_bound",
-                "the closed bound, the clones, and every mechanism at n = 10^5, epsilon0 = 4",
+            accounting(
+                "shuffling:closed_bound", "the closed bound, the clones, and every mechanism at n = 10^5, epsilon0 = 4"
             ),
-            Evidence(
-                Method.ACCOUNTING,
-                "amplification:closed_bound_grid",
-                "the closed bound beside the exact clones at 14 points",
-            ),
+            accounting("shuffling:closed_bound_grid", "the closed bound beside the exact clones at 14 points"),
         ),
         links=(
             "dpverify.formulas.amplification:closed_clones",
@@ -44,7 +38,6 @@ AMPLIFICATION: tuple[Theorem, ...] = (
     Theorem(
         name="feldman2021-theorem-3.1-condition",
         source="feldman2021, Theorem 3.1, and its published script",
-        kind=Kind.CLAIM,
         statement="The closed bound holds where epsilon0 <= ln(n / (16 ln(2/delta))), as printed; the script asks for "
         "ln(4/delta), and an issue of its repository takes the 2 for a misprint",
         hypotheses=CLOSED_CLONES,
@@ -54,10 +47,9 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         "at the bound is at most {largest:.4f} delta. Some condition is needed: with 2 in the place of 16 it is "
         "{beyond:.1f} delta at n = 1,000 and delta = 1e-6.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/amplification.md#upper-bounds", "the bound under ln(2/delta)"),
-            Evidence(
-                Method.ENUMERATION,
-                "amplification:closed_bound_between",
+            proof("docs/amplification.md#upper-bounds", "the bound under ln(2/delta)"),
+            enumeration(
+                "shuffling:closed_bound_between",
                 "the clones between the two conditions, in fractions, and far outside of them",
             ),
         ),
@@ -80,8 +72,8 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         "= 1e-6), which no constant covers for all delta. Nor does the text's remark that epsilon must then be small "
         "follow: epsilon0 > 1 is amplified as well.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "amplification:average_factor", "the root mean squared error at delta = 1e-6"),
-            Evidence(Method.SYMBOLIC, "amplification:average_factor_symbolic", "the factor for any delta"),
+            accounting("shuffling:average_factor", "the root mean squared error at delta = 1e-6"),
+            symbolic("shuffling:average_factor_symbolic", "the factor for any delta"),
         ),
         links=("docs/amplification.md",),
         concern=Concern.ACCURACY,
@@ -90,7 +82,6 @@ AMPLIFICATION: tuple[Theorem, ...] = (
     Theorem(
         name="feldman2023-clones",
         source="feldman2023, section 3",
-        kind=Kind.CLAIM,
         statement="Every epsilon0-LDP mechanism that all users run has no more than the divergence of two counts among "
         "coins of probability 2 / (e^epsilon0 + 1)",
         hypotheses=(within("epsilon0", "(0, inf)"),),
@@ -100,28 +91,16 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         "given parameters up to 1e-6, relative, wherever it was evaluated (docs/amplification.md); no counterexample "
         "was found.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "amplification:closed_bound",
-                "that every mechanism is below the clones at n = 10^5, epsilon0 = 4",
-            ),
+            accounting("shuffling:closed_bound", "that every mechanism is below the clones at n = 10^5, epsilon0 = 4"),
         ),
-        links=(
-            "dpverify.privacy_loss.shuffling.amplification:clones",
-            "docs/amplification.md#upper-bounds",
-        ),
+        links=("dpverify.privacy_loss.shuffling.amplification:clones", "docs/amplification.md#upper-bounds"),
     ),
     Theorem(
         name="wang2024-two-counts",
         source="wang2024 (arXiv 2304.05007), the reduction to (p, beta, q), and its published script",
-        kind=Kind.CLAIM,
         statement="A mechanism with ratios p and q and total variation beta has no more than the divergence of the two "
         "counts (A + D1, C - A + D2), C ~ Bin(n-1, 2r), r = alpha p / q, alpha = beta / (p - 1)",
-        hypotheses=(
-            within("p", "(1, inf)"),
-            within("q", "[1, inf)"),
-            within("beta", "(0, 1]"),
-        ),
+        hypotheses=(within("p", "(1, inf)"), within("q", "[1, inf)"), within("beta", "(0, 1]")),
         verdict=Verdict.FAILS,
         finding="Where beta < (p-1)/(p+1) the user reports elsewhere with probability 1 - (p+1) alpha, and others do "
         "so with q times less only: that third count tells more. At p = q = 20, alpha = 0.02/21, n = 9 and epsilon = "
@@ -129,12 +108,8 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         "{truth:.2e}. Counted apart, the three counts are a bound, and attained; to first order in 1/sqrt(n) the two "
         "agree.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION,
-                "amplification:two_counts_in_fractions",
-                "both divergences for nine users, in fractions",
-            ),
-            Evidence(Method.ACCOUNTING, "amplification:two_counts_numerically", "the same divergence by the engine"),
+            enumeration("shuffling:two_counts_in_fractions", "both divergences for nine users, in fractions"),
+            accounting("shuffling:two_counts_numerically", "the same divergence by the engine"),
         ),
         links=(
             "dpverify.privacy_loss.shuffling.amplification:variation_ratio",
@@ -150,24 +125,13 @@ AMPLIFICATION: tuple[Theorem, ...] = (
         kind=Kind.LEMMA,
         statement="The divergence of shuffled reports is at most E[(Z_1 + ... + Z_m)+] / (n gamma), m ~ Bin(n, gamma), "
         "with Z the privacy amplification variable of the blanket of mass gamma",
-        hypotheses=(
-            within("gamma", "(0, 1]"),
-            within("n", "[1, inf)"),
-        ),
+        hypotheses=(within("gamma", "(0, 1]"), within("n", "[1, inf)")),
         verdict=Verdict.HOLDS,
         finding="Holds, and is exact if all others' reports come from the blanket alone. For k-ary randomized "
         "response, k >= 3, a dataset comes within 2e-6 of it: the shuffle index of takagi2026 has no band there.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "docs/amplification.md#one-report-among-others",
-                "both sides, given how many draw from the blanket",
-            ),
-            Evidence(
-                Method.ENUMERATION,
-                "amplification:blanket_by_enumeration",
-                "both sides for n = 4 and three reports, in fractions",
-            ),
+            proof("docs/amplification.md#one-report-among-others", "both sides, given how many draw from the blanket"),
+            enumeration("shuffling:blanket_by_enumeration", "both sides for n = 4 and three reports, in fractions"),
         ),
         links=("dpverify.privacy_loss.shuffling.hidden_report",),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, enclosure, enumeration, proof, symbolic
 
 __all__ = ["DISPLAYED"]
 
@@ -19,7 +19,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="As eps is at most 1: both follow from the right errors, 1/(n eps) and 1/(eps sqrt(n)), and their "
         "ratio is {gap}.",
-        checked_by=(Evidence(Method.SYMBOLIC, "displayed:sample_sizes", "both equations solved for n"),),
+        checked_by=(symbolic("local:sample_sizes", "both equations solved for n"),),
         links=("docs/local_means.md#error",),
     ),
     Theorem(
@@ -31,7 +31,7 @@ DISPLAYED: tuple[Theorem, ...] = (
         hypotheses=(within("epsilon", "(0, 1]", "wang_lecture9, Theorem 9.2"),),
         verdict=Verdict.HOLDS,
         finding="[{low:.4f}, {high:.4f}]. The display has P(A = a | X_i = 1) where P(X_i = 1 | A = a) is meant.",
-        checked_by=(Evidence(Method.ENCLOSURE, "displayed:bayes_interval", "the ends of the interval"),),
+        checked_by=(enclosure("local:bayes_interval", "the ends of the interval"),),
         links=("dpverify.claims.shared.lower_bound",),
     ),
     Theorem(
@@ -40,16 +40,14 @@ DISPLAYED: tuple[Theorem, ...] = (
         kind=Kind.NUMBER,
         statement="At epsilon = ln 3, about 1.1, randomized response is right with probability 3/4, and says yes for a "
         "no with 1/4",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="ln 3 is {epsilon:.4f}.",
-        checked_by=(Evidence(Method.ENUMERATION, "displayed:log_three", "the ratio of 3/4 and 1/4"),),
+        checked_by=(enumeration("local:log_three", "the ratio of 3/4 and 1/4"),),
         links=("protocols.local.randomized_response",),
     ),
     Theorem(
         name="wang_lecture9-9.1.1-one-hash",
         source="wang_lecture9, 9.1.1, one hash function",
-        kind=Kind.CLAIM,
         statement="With h = 1 B is a one-hot encoding, which is effective when there are at most k values",
         hypotheses=(
             Hypothesis(
@@ -62,12 +60,8 @@ DISPLAYED: tuple[Theorem, ...] = (
         finding="Of k values under a random hash function some collide with probability {five:.4f} at k = 5, and all "
         "but surely at k = 128. A one-hot encoding needs distinct places.",
         checked_by=(
-            Evidence(Method.PROOF, "dpverify.evidence.displayed:collisions_of_hashes", "what distinct places make"),
-            Evidence(
-                Method.ENUMERATION,
-                "displayed:collisions_of_hashes",
-                "the chance of a collision for k of 5, 16 and 128, in fractions",
-            ),
+            proof("dpverify.evidence.local:collisions_of_hashes", "what distinct places make"),
+            enumeration("local:collisions_of_hashes", "the chance of a collision for k of 5, 16 and 128, in fractions"),
         ),
         links=("protocols.rappor.bloom",),
         concern=Concern.ACCURACY,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import (
+    Concern,
+    Kind,
+    Theorem,
+    Verdict,
+    accounting,
+    enumeration,
+    monte_carlo,
+    proof,
+    symbolic,
+)
 
 __all__ = ["CENTRAL", "LAPLACE", "LOWER_BOUND", "ONE_BIT", "RESPONSE"]
 
@@ -27,12 +37,8 @@ CENTRAL: tuple[Theorem, ...] = (
         finding="Not for sure: the error is larger with probability 1/e = {beyond:.3f} ({sampled:.3f} of 10^6 draws). "
         "1/(n eps) is exactly its expected absolute value, and sqrt(2) times as much its root mean square.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "lecture:laplace_error", "the tail and the mean of the density"),
-            Evidence(
-                Method.MONTE_CARLO,
-                "lecture:laplace_error_sampled",
-                "the share of 10^6 draws, within five standard errors, 0.0025",
-            ),
+            symbolic("local:laplace_error", "the tail and the mean of the density"),
+            monte_carlo("local:laplace_error_sampled", "the share of 10^6 draws, within five standard errors, 0.0025"),
         ),
         links=("protocols.local.baselines", "dpverify.claims.local.baselines"),
         concern=Concern.ACCURACY,
@@ -44,16 +50,13 @@ RESPONSE: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-randomized-response",
         source="wang_lecture9, section 9.1, randomized response",
-        kind=Kind.CLAIM,
         statement="Randomized response is eps-DP for each user, its estimate of the mean is unbiased, and has variance "
         "O(1/(n eps^2))",
         hypotheses=(_EPSILON, _USERS, _BITS),
         verdict=Verdict.HOLDS,
         finding="The variance is 1 / (4 n sinh^2(eps/2)) for every dataset, below 1/(n eps^2) for every eps: the "
         "constant is 1, and is needed as eps goes to 0. At eps = 1 it is {share_at_one:.3f} of that.",
-        checked_by=(
-            Evidence(Method.SYMBOLIC, "lecture:response_variance", "mean and variance for either bit and any eps"),
-        ),
+        checked_by=(symbolic("local:response_variance", "mean and variance for either bit and any eps"),),
         links=(
             "protocols.local.randomized_response",
             "dpverify.claims.local.randomized_response",
@@ -72,8 +75,8 @@ RESPONSE: tuple[Theorem, ...] = (
         "mean squared error is {ratio:.1f} times 1/sqrt(n eps), and the ratio grows as {growth}. The sample size that "
         "follows in the text, 1/(alpha eps)^2, is the one of the right error.",
         checked_by=(
-            Evidence(Method.ACCOUNTING, "lecture:response_error", "the exact error at eps = 0.01"),
-            Evidence(Method.SYMBOLIC, "lecture:response_error_symbolic", "the limit of the ratio as eps goes to 0"),
+            accounting("local:response_error", "the exact error at eps = 0.01"),
+            symbolic("local:response_error_symbolic", "the limit of the ratio as eps goes to 0"),
         ),
         links=("docs/local_means.md#error",),
         concern=Concern.ACCURACY,
@@ -85,7 +88,6 @@ LAPLACE: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-laplace-mean",
         source="wang_lecture9, section 9.1, Laplace noise",
-        kind=Kind.CLAIM,
         statement="Values in [0, m] plus Lap(m/eps), averaged, are eps-DP for each user, and unbiased",
         hypotheses=(
             _EPSILON,
@@ -102,12 +104,8 @@ LAPLACE: tuple[Theorem, ...] = (
         "{smallest_from_one:.1e}, and 0 has. Noise on any grid that divides [0, m] has losses that dominate those of "
         "continuous noise, and at delta > 0 many reports cost more with fewer steps.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/local_means.md#privacy", "the loss of a report, in real numbers and on grids"),
-            Evidence(
-                Method.ENUMERATION,
-                "lecture:floating_point_reports",
-                "floats that can be reported for the value 0 and not for 1",
-            ),
+            proof("docs/local_means.md#privacy", "the loss of a report, in real numbers and on grids"),
+            enumeration("local:floating_point_reports", "floats that can be reported for the value 0 and not for 1"),
         ),
         links=(
             "protocols.local.laplace",
@@ -133,16 +131,8 @@ LAPLACE: tuple[Theorem, ...] = (
         "on m. With one step a report has an entropy of {entropy:.2f} bits at eps = 1 for the worst value, and the "
         "variance of the mean is {variance:.2f} m^2/n, where continuous noise has 2 m^2/n.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "lecture:bits_of_a_report",
-                "entropy and variance of discrete noise with one step at eps = 1",
-            ),
-            Evidence(
-                Method.SYMBOLIC,
-                "lecture:bits_of_a_report_symbolic",
-                "the entropy with a unit, and that a law of steps has no m",
-            ),
+            accounting("local:bits_of_a_report", "entropy and variance of discrete noise with one step at eps = 1"),
+            symbolic("local:bits_of_a_report_symbolic", "the entropy with a unit, and that a law of steps has no m"),
         ),
         links=(
             "protocols.local.laplace",
@@ -170,10 +160,8 @@ ONE_BIT: tuple[Theorem, ...] = (
         "eps to be bounded. Laplace noise has the smaller worst variance from eps = {crossing:.3f} on, so that the two "
         "are not the same.",
         checked_by=(
-            Evidence(Method.SYMBOLIC, "lecture:one_bit_variance", "mean and variance for every value and eps"),
-            Evidence(
-                Method.ACCOUNTING, "lecture:one_bit_worst", "the constant at eps = 1, the floor, and the crossing"
-            ),
+            symbolic("local:one_bit_variance", "mean and variance for every value and eps"),
+            accounting("local:one_bit_worst", "the constant at eps = 1, the floor, and the crossing"),
         ),
         links=(
             "protocols.local.one_bit",
@@ -211,14 +199,9 @@ LOWER_BOUND: tuple[Theorem, ...] = (
         "e^eps / ((e^eps + 1)^2 n) for some dataset; randomized response has e^eps / ((e^eps - 1)^2 n), {factor:.2f} "
         "times as much at eps = 1. As eps goes to 0 the proof loses the factor 1/eps^2.",
         checked_by=(
-            Evidence(
-                Method.PROOF,
-                "docs/local_means.md#what-no-local-mean-can-be-below-theorem-92",
-                "the bound with its constants",
-            ),
-            Evidence(
-                Method.ACCOUNTING,
-                "lecture:least_error_of_local_means",
+            proof("docs/local_means.md#what-no-local-mean-can-be-below-theorem-92", "the bound with its constants"),
+            accounting(
+                "local:least_error_of_local_means",
                 "that bound at n = 10^4, and randomized response beside it",
                 quick=False,
             ),

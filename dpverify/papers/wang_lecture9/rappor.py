@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, proof, symbolic
 
 __all__ = ["RAPPOR", "RAPPOR_LIMIT"]
 
@@ -29,12 +29,8 @@ RAPPOR_LIMIT: tuple[Theorem, ...] = (
         "Values that are known, with the hash functions of their cohorts, differ in fewer bits where hash functions "
         "collide.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/rappor.md#two-values", "the loss of two values"),
-            Evidence(
-                Method.ENUMERATION,
-                "lecture:permanent_loss",
-                "all responses for k of 4 and 5, h of 1 and 2, in fractions",
-            ),
+            proof("docs/rappor.md#two-values", "the loss of two values"),
+            enumeration("local:permanent_loss", "all responses for k of 4 and 5, h of 1 and 2, in fractions"),
         ),
         links=(
             "protocols.rappor",
@@ -45,7 +41,6 @@ RAPPOR_LIMIT: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-9.1.1-limit",
         source="wang_lecture9, 9.1.1, infinitely many responses, Figure 9.2 and Figure 9.3",
-        kind=Kind.CLAIM,
         statement="Towards an adversary who views an infinite number of responses, the local DP guarantee of the "
         "permanent response is left",
         hypotheses=(
@@ -64,14 +59,8 @@ RAPPOR_LIMIT: tuple[Theorem, ...] = (
         "that changes has a largest loss of {change_one:.1f} after one report of each, {change_ten:.0f} after 10 and "
         "{change_hundred:,.0f} after 100.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION, "lecture:permanent_loss", "the limit for reports on one value, by all responses"
-            ),
-            Evidence(
-                Method.ENCLOSURE,
-                "lecture:limit_of_reports",
-                "the loss of a value that changes after 1, 10 and 100 reports",
-            ),
+            enumeration("local:permanent_loss", "the limit for reports on one value, by all responses"),
+            enclosure("local:limit_of_reports", "the loss of a value that changes after 1, 10 and 100 reports"),
         ),
         links=("protocols.rappor", "dpverify.claims.rappor.response:change_seen", "docs/rappor.md#many-values"),
         concern=Concern.PRIVACY,
@@ -93,8 +82,8 @@ RAPPOR: tuple[Theorem, ...] = (
         "and tends to Theorem 1's: {epsilon_one:.3f}, {epsilon_two:.3f} and {epsilon_ten:.3f} after one, two and ten "
         "at k = 128, h = 2, f = p = 1/2, q = 3/4.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/rappor.md#two-values", "the loss of two values"),
-            Evidence(Method.ENCLOSURE, "lecture:single_report", "the loss of one, two and ten reports"),
+            proof("docs/rappor.md#two-values", "the loss of two values"),
+            enclosure("local:single_report", "the loss of one, two and ten reports"),
         ),
         links=(
             "dpverify.formulas.protocols.rappor:published_epsilon_one",
@@ -104,7 +93,6 @@ RAPPOR: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-9.1.1-single",
         source="wang_lecture9, 9.1.1, a single response",
-        kind=Kind.CLAIM,
         statement="The instantaneous response strengthens the local guarantee towards an adversary who views a single "
         "response",
         hypotheses=(*_CHANCES, _ORDERED),
@@ -113,12 +101,10 @@ RAPPOR: tuple[Theorem, ...] = (
         "f = p = 1/2 and q = 3/4 epsilon is {epsilon_one:.3f} instead of 4.394; it is {epsilon_two:.3f} after two "
         "reports, {epsilon_ten:.3f} after ten.",
         checked_by=(
-            Evidence(
-                Method.SYMBOLIC,
-                "lecture:single_report_symbolic",
-                "that the ratio of a report is below that of the permanent response",
+            symbolic(
+                "local:single_report_symbolic", "that the ratio of a report is below that of the permanent response"
             ),
-            Evidence(Method.ENCLOSURE, "lecture:single_report", "the loss of one, two and ten reports"),
+            enclosure("local:single_report", "the loss of one, two and ten reports"),
         ),
         links=("protocols.rappor", "dpverify.claims.rappor.response"),
     ),
@@ -127,12 +113,11 @@ RAPPOR: tuple[Theorem, ...] = (
         source="wang_lecture9, 9.1.1, the averaging attack",
         kind=Kind.NUMBER,
         statement="If every response is yes with probability 1/4, 75 of 100 are with probability 1.39e-24",
-        hypotheses=(),
         verdict=Verdict.FAILS,
         finding="It is ten times less: {exactly:.3e}, and {or_more:.3e} for 75 or more.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "lecture:averaging_attack", "the binomial law, in fractions"),
-            Evidence(Method.ENCLOSURE, "lecture:averaging_attack_logarithms", "the same by logarithms, in balls"),
+            enumeration("local:averaging_attack", "the binomial law, in fractions"),
+            enclosure("local:averaging_attack_logarithms", "the same by logarithms, in balls"),
         ),
         links=("docs/rappor.md#what-was-found-in-the-sources",),
         repair="1.28e-25.",
@@ -142,11 +127,10 @@ RAPPOR: tuple[Theorem, ...] = (
         source="wang_lecture9, 9.1.1, a hundred rounds",
         kind=Kind.NUMBER,
         statement="Without memoization 100 rounds at epsilon = ln 3 have an overall epsilon of 110",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="100 ln 3 = {pure:.2f}, rounded up, and attained at delta = 0. At delta = 1e-6 the exact value is "
         "{at_delta:.2f}.",
-        checked_by=(Evidence(Method.ENCLOSURE, "lecture:hundred_rounds", "the composed two-valued law"),),
+        checked_by=(enclosure("local:hundred_rounds", "the composed two-valued law"),),
         links=("dpverify.privacy_loss.losses.two_valued:composed_epsilon",),
     ),
     Theorem(
@@ -154,16 +138,13 @@ RAPPOR: tuple[Theorem, ...] = (
         source="wang_lecture9, Figure 9.2",
         kind=Kind.NUMBER,
         statement="With k = 256, h = 4, p = 1/4, q = 3/4 and f = 1/2, 145 bits of a report are ones",
-        hypotheses=(),
         verdict=Verdict.FAILS,
         finding="{mean:.0f} are, on average, and 145 or more with probability {tail:.1e} (at most {hoeffding:.1e} from "
         "the mean alone). With p = 1/2 the average is {other_mean:.1f}: the figure is that of p = 1/2, as in "
         "erlingsson2014.",
         checked_by=(
-            Evidence(
-                Method.ENUMERATION, "lecture:example_report", "the law of the number of ones, for p of 1/4 and 1/2"
-            ),
-            Evidence(Method.ACCOUNTING, "lecture:example_report_moments", "Hoeffding's bound on the same tail"),
+            enumeration("local:example_report", "the law of the number of ones, for p of 1/4 and 1/2"),
+            accounting("local:example_report_moments", "Hoeffding's bound on the same tail"),
         ),
         links=("protocols.rappor", "tests/claims/rappor/test_response.py::test_the_figure_with_145_ones_has_another_p"),
         repair="p = 1/2.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Kind, Theorem, Verdict, accounting, enumeration, proof, symbolic
 
 __all__ = ["REMARKS"]
 
@@ -12,24 +12,16 @@ REMARKS: tuple[Theorem, ...] = (
     Theorem(
         name="wang_lecture9-central-laplace",
         source="wang_lecture9, section 9.1, central Laplace mechanism",
-        kind=Kind.CLAIM,
         statement="The mean of n bits plus Lap(1/(n eps)) is eps-DP",
-        hypotheses=(
-            within("epsilon", "(0, inf)"),
-            within("n", "[1, inf)"),
-        ),
+        hypotheses=(within("epsilon", "(0, inf)"), within("n", "[1, inf)")),
         verdict=Verdict.HOLDS,
         finding="Replacing a bit moves the mean by 1/n, and the densities differ by {ratio} at most, in real numbers.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:central_sensitivity", "the ratio of the densities"),),
-        links=(
-            "protocols.local.baselines",
-            "dpverify.claims.local.baselines",
-        ),
+        checked_by=(symbolic("local:central_sensitivity", "the ratio of the densities"),),
+        links=("protocols.local.baselines", "dpverify.claims.local.baselines"),
     ),
     Theorem(
         name="wang_lecture9-9.1.1-memoization",
         source="wang_lecture9, 9.1.1, memoization",
-        kind=Kind.CLAIM,
         statement="From repeated disclosures of a remembered response the adversary learns nothing new",
         hypotheses=(
             Hypothesis(
@@ -41,8 +33,8 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS,
         finding="The ratio stays at {remembered:.0f}; three fresh answers have {fresh:.0f}.",
         checked_by=(
-            Evidence(Method.PROOF, "docs/rappor.md#one-bit", "the limit of many reports"),
-            Evidence(Method.ENUMERATION, "remarks:repeated_answers", "three tellings at p = 3/4, in fractions"),
+            proof("docs/rappor.md#one-bit", "the limit of many reports"),
+            enumeration("local:repeated_answers", "three tellings at p = 3/4, in fractions"),
         ),
         links=("protocols.rappor",),
     ),
@@ -51,30 +43,22 @@ REMARKS: tuple[Theorem, ...] = (
         source="wang_lecture9, Figure 9.3, both responses",
         kind=Kind.ALGORITHM,
         statement="A bit is reported as 1 with probability q if B' is 1 and p if it is 0, B' being B but for f",
-        hypotheses=(
-            within("f", "(0, 1)"),
-            within("p", "(0, 1)"),
-            within("q", "(0, 1)"),
-        ),
+        hypotheses=(within("f", "(0, 1)"), within("p", "(0, 1)"), within("q", "(0, 1)")),
         verdict=Verdict.HOLDS,
         finding="Together: {zero} for a bit that is 0, and {one} for one that is 1.",
-        checked_by=(Evidence(Method.SYMBOLIC, "remarks:shared_prefix_of_bits", "both probabilities"),),
-        links=(
-            "protocols.rappor",
-            "dpverify.formulas.protocols.rappor:report_probabilities",
-        ),
+        checked_by=(symbolic("local:shared_prefix_of_bits", "both probabilities"),),
+        links=("protocols.rappor", "dpverify.formulas.protocols.rappor:report_probabilities"),
     ),
     Theorem(
         name="wang_lecture9-figure-9.2-run",
         source="wang_lecture9, Figure 9.2, the run",
         kind=Kind.NUMBER,
         statement="Of four set bits two are kept, and both are reported",
-        hypotheses=(),
         verdict=Verdict.HOLDS,
         finding="Exactly two are kept with probability {two:.3f} (three are expected), and both reported as well with "
         "{both:.3f}: a run that may well be. 'Never reported on' is said of the other two: their values are not, "
         "but each is a 1 in a report with probability p.",
-        checked_by=(Evidence(Method.ENUMERATION, "remarks:bits_of_the_example", "the chances, in fractions"),),
+        checked_by=(enumeration("local:bits_of_the_example", "the chances, in fractions"),),
         links=("protocols.rappor",),
     ),
     Theorem(
@@ -92,11 +76,8 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.CHECKED,
         finding="For a fixed delta: at eps0 = 1/2, n = 10^5 the exact constant is {at_large:.2f} at delta = 1e-5 and "
         "{at_small:.2f} at 1e-12.",
-        checked_by=(
-            Evidence(Method.ACCOUNTING, "remarks:amplified_without_logarithm", "the exact epsilon at two deltas"),
-        ),
+        checked_by=(accounting("shuffling:amplified_without_logarithm", "the exact epsilon at two deltas"),),
         links=("dpverify.privacy_loss.shuffling.amplification:pure",),
-        concern=Concern.TEXT,
         repair="O(eps0 sqrt(log(1/delta) / n)), as in Theorem 9.4.",
     ),
     Theorem(
@@ -107,9 +88,7 @@ REMARKS: tuple[Theorem, ...] = (
         hypotheses=(within("n", "[1, inf)"),),
         verdict=Verdict.HOLDS,
         finding="{messages:.0f} report per user, of one bit, whatever hers is.",
-        checked_by=(
-            Evidence(Method.ENUMERATION, "communication:one_message", "the messages of users of the randomizer"),
-        ),
+        checked_by=(enumeration("bitsum:one_message", "the messages of users of the randomizer"),),
         links=("protocols.shuffled_mean",),
     ),
     Theorem(
@@ -128,17 +107,15 @@ REMARKS: tuple[Theorem, ...] = (
         verdict=Verdict.HOLDS_WITH_CONDITION,
         finding="By the printed rates, with eps outside the root, it is {general} for convex losses; for strongly "
         "convex ones, whose excess risk is a square, d / (n eps^2) and d log(1/delta) / (n eps)^2 are {strong} apart.",
-        checked_by=(Evidence(Method.SYMBOLIC, "second_reading:gap_of_risks", "both ratios"),),
+        checked_by=(symbolic("local:gap_of_risks", "both ratios"),),
         links=("docs/local_means.md#error",),
         repair="'n for strongly convex losses'.",
     ),
     Theorem(
         name="wang_lecture9-section-9.2.2-histogram",
         source="wang_lecture9, section 9.2.2, end (after cheu2021 and others)",
-        kind=Kind.CLAIM,
         statement="The shuffle model still cannot deal with selection, and even in low dimension is separated from the "
         "central one, such as for histograms",
-        hypotheses=(),
         verdict=Verdict.OPEN,
         finding="Which separations are meant is not said, and the works were not at hand. Where every user holds one "
         "item, Lemma 36 of ghazi2021 selects with an error that does not depend on their number. With several messages "

@@ -7,7 +7,7 @@ import math
 from dpverify.formulas import Hypothesis
 from dpverify.formulas.conditions import within
 from dpverify.formulas.protocols.shuffled_mean import HYPOTHESES
-from dpverify.papers.theorem import Concern, Evidence, Kind, Method, Theorem, Verdict
+from dpverify.papers.theorem import Concern, Kind, Theorem, Verdict, accounting, enclosure, enumeration, symbolic
 
 __all__ = ["SHUFFLED_MEAN"]
 
@@ -24,11 +24,8 @@ SHUFFLED_MEAN: tuple[Theorem, ...] = (
         "is at most {constant:.2f} times that at four budgets, of eps 0.3 and 1, delta from 1e-2 to 1e-10 and 2^(-eps "
         "n), n from 20 to 30000. Its proof stands in cheu2019, which was not at hand.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "lecture:shuffled_theorem",
-                "privacy and error of the least coins at four budgets",
-                quick=False,
+            accounting(
+                "shuffling:shuffled_theorem", "privacy and error of the least coins at four budgets", quick=False
             ),
         ),
         links=(
@@ -58,19 +55,17 @@ SHUFFLED_MEAN: tuple[Theorem, ...] = (
         "And p is no probability where n eps^2 is at most the constant times ln(1/delta), which the hypotheses allow: "
         "at (0.1, 1e-6), n = 1000 it is {impossible:.2f} with constant 1.",
         checked_by=(
-            Evidence(
-                Method.ACCOUNTING,
-                "lecture:shuffled_constant",
+            accounting(
+                "shuffling:shuffled_constant",
                 "the exact delta with the constant 8, eps from 0.1 to 1, delta from 1/2 to 1e-100, n from 100 to 10^6",
                 quick=False,
             ),
-            Evidence(
-                Method.ACCOUNTING,
-                "lecture:shuffled_parameter",
+            accounting(
+                "shuffling:shuffled_parameter",
                 "the exact epsilon at (1, 1e-6), n = 30000, and the least factor",
                 quick=False,
             ),
-            Evidence(Method.ENCLOSURE, "lecture:shuffled_parameter_enclosed", "the exact delta by binomial tails"),
+            enclosure("shuffling:shuffled_parameter_enclosed", "the exact delta by binomial tails"),
         ),
         links=(
             "dpverify.formulas.protocols.shuffled_mean",
@@ -90,8 +85,8 @@ SHUFFLED_MEAN: tuple[Theorem, ...] = (
         "written the estimate of the mean is {bias_formula} too large for every dataset, {bias:.3f} at p = 0.1 and n = "
         "10^4, whatever the data.",
         checked_by=(
-            Evidence(Method.ENUMERATION, "lecture:shuffled_estimate", "the mean for four users, in fractions"),
-            Evidence(Method.SYMBOLIC, "lecture:shuffled_estimate_symbolic", "the bias for any n, p and sum"),
+            enumeration("shuffling:shuffled_estimate", "the mean for four users, in fractions"),
+            symbolic("shuffling:shuffled_estimate_symbolic", "the bias for any n, p and sum"),
         ),
         links=(
             "protocols.shuffled_mean",

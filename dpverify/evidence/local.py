@@ -1,4 +1,4 @@
-"""What backs the verdicts on wang_lecture9: local means, the shuffled mean, and the reports of RAPPOR."""
+"""What backs the verdicts on what users run by themselves: local means, their limits, and RAPPOR."""
 
 from __future__ import annotations
 
@@ -7,36 +7,45 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpverify.evidence import require
+import flint
+import numpy as np
+from scipy import stats
 
-__all__ = [
-    "averaging_attack",
-    "averaging_attack_logarithms",
-    "bits_of_a_report",
-    "bits_of_a_report_symbolic",
-    "example_report",
-    "example_report_moments",
-    "floating_point_reports",
-    "hundred_rounds",
-    "laplace_error",
-    "laplace_error_sampled",
-    "least_error_of_local_means",
-    "limit_of_reports",
-    "one_bit_variance",
-    "one_bit_worst",
-    "permanent_loss",
-    "response_error",
-    "response_error_symbolic",
-    "response_variance",
-    "shuffled_constant",
-    "shuffled_estimate",
-    "shuffled_estimate_symbolic",
-    "shuffled_parameter",
-    "shuffled_parameter_enclosed",
-    "shuffled_theorem",
-    "single_report",
-    "single_report_symbolic",
-]
+from dpverify.claims.rappor.response import RapporClaims, change_seen
+from dpverify.claims.shared.lower_bound import failure_probability, least_squared_error
+from dpverify.evidence import require
+from dpverify.formulas.contexts import upper_float
+from dpverify.guarantee import ThreatModel
+from dpverify.privacy_loss.losses.two_valued import composed_epsilon
+from dpverify.search import smallest
+from protocols.rappor.response import Rappor
+
+
+def levels_by_definition() -> dict[str, float]:
+    """Enumerate all events of a report of three outcomes: single ones decide only for delta = 0."""
+    first = [Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)]
+    second = [Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)]
+    events = [[i for i in range(3) if mask >> i & 1] for mask in range(1, 8)]
+
+    def excess(event: list[int], power: Fraction) -> Fraction:
+        return sum((first[i] - power * second[i] for i in event), Fraction(0))
+
+    power = max(a / b for a, b in zip(first, second, strict=True))
+    require(max(excess(event, power) for event in events) == 0, "Single outcomes do not decide at delta = 0.")
+    alone = [event for event in events if len(event) == 1]
+    whole, single = (max(excess(event, Fraction(1)) for event in chosen) for chosen in (events, alone))
+    require(whole > single, "Single outcomes decide at delta > 0 as well.")
+    return {"all_events": float(whole), "single_outcomes": float(single)}
+
+
+def central_sensitivity() -> dict[str, str]:
+    """Divide the densities of Lap(1/(n eps)) around two means that differ by 1/n: e^eps where both are on one side."""
+    import sympy
+
+    n, e, x = sympy.symbols("n e x", positive=True)
+    ratio = sympy.exp(-(x + 0) * n * e) / sympy.exp(-(x + 1 / n) * n * e)
+    require(sympy.simplify(ratio - sympy.exp(e)) == 0, "The ratio is another.")
+    return {"ratio": "e^eps"}
 
 
 def laplace_error() -> dict[str, float]:
@@ -52,8 +61,6 @@ def laplace_error() -> dict[str, float]:
 
 def laplace_error_sampled() -> dict[str, float]:
     """Draw 10^6 values of Laplace noise, and count those beyond its scale; five standard errors are 0.0025."""
-    import numpy as np
-
     share = float(np.mean(np.abs(np.random.default_rng(0).laplace(size=10**6)) > 1.0))
     require(abs(share - math.exp(-1.0)) < 0.0025, "The share differs from 1/e by more than five standard errors.")
     return {"sampled": share}
@@ -100,8 +107,6 @@ def floating_point_reports() -> dict[str, float]:
 
     By Sterbenz's lemma 1 + l is exact for l in [-2, -1/2], and so a multiple of 2^-53; l outside is not near.
     """
-    import numpy as np
-
     report = 2.0**-60
     near = -1.0
     found = set()
@@ -164,7 +169,6 @@ def one_bit_variance() -> dict[str, str]:
 
 def one_bit_worst() -> dict[str, float]:
     """Evaluate that variance's constant at eps = 1, its floor, and where Laplace noise becomes better."""
-    from dpverify.search import smallest
 
     def one_bit(e: float) -> float:
         return 1.0 / math.tanh(e / 2.0) ** 2 / 4.0
@@ -176,10 +180,6 @@ def one_bit_worst() -> dict[str, float]:
 
 def least_error_of_local_means() -> dict[str, float]:
     """Bound from below how often every local estimator errs, and how often randomized response does not."""
-    from scipy import stats
-
-    from dpverify.claims.shared.lower_bound import failure_probability, least_squared_error
-
     often, oftener = (failure_probability(10_000, 1.0, radius / 100) for radius in (0.1, 0.05))
     deviation = 1.0 / (2.0 * math.sinh(0.5))
     within = 1.0 - 2.0 * float(stats.norm.sf(0.1 / deviation))
@@ -190,109 +190,6 @@ def least_error_of_local_means() -> dict[str, float]:
         "response_within": within,
         "factor": deviation**2 / least_squared_error(1, 1.0),
     }
-
-
-def shuffled_theorem() -> dict[str, float]:
-    """Account for five least coins, and compare their expected error with the stated one of constant 1."""
-    from dpverify.changes import Full
-    from dpverify.claims.shuffled_mean import ShuffledMeanClaims
-    from dpverify.guarantee import ThreatModel
-    from protocols.shuffled_mean import ShuffledMean
-
-    claims, worst = ShuffledMeanClaims(), 0.0
-    cases = ((1.0, 1e-2, 1000, 0.01369), (1.0, 1e-10, 30_000, 0.004325), (0.3, 1e-6, 1000, 0.25895))
-    for epsilon, delta, n, p in (*cases, (1.0, 2.0**-20, 20, 0.53775)):
-        mean = ShuffledMean(n, p)
-        found = claims.curve(mean, Full(1), ThreatModel.COMMUNICATION).delta(epsilon).upper
-        require(found <= delta, f"p={p} is not private at n={n}.")
-        worst = max(worst, claims.mean_absolute_error(mean).upper / claims.published_bound(n, epsilon, delta))
-    require(worst <= 1.56, "The constant is above 1.56.")
-    return {"constant": worst}
-
-
-def shuffled_parameter() -> dict[str, float]:
-    """Account for p = ln(1/delta) / (n eps^2) at (1, 1e-6), n = 30,000."""
-    from dpverify.changes import Full
-    from dpverify.claims.shuffled_mean import ShuffledMeanClaims
-    from dpverify.guarantee import ThreatModel
-    from protocols.shuffled_mean import ShuffledMean
-
-    claims = ShuffledMeanClaims()
-
-    def curve(mean: ShuffledMean) -> Any:
-        return claims.curve(mean, Full(1), ThreatModel.COMMUNICATION)
-
-    published = claims.published(30_000, 1.0, 1e-6)
-    exact = curve(published).epsilon(1e-6).lower
-    require(exact > 1.0, "The printed parameter is private.")
-    p = 4.93 * published.coin_probability
-    require(curve(ShuffledMean(30_000, p)).delta(1.0).upper <= 1e-6, "4.93 times as much is not enough.")
-    require(curve(ShuffledMean(30_000, p * 4.91 / 4.93)).delta(1.0).lower > 1e-6, "4.91 times as much is enough.")
-    return {"exact_epsilon": exact, "impossible": math.log(1e6) / (1000 * 0.01)}
-
-
-def shuffled_constant() -> dict[str, float]:
-    """Account for p = 8 ln(1/delta) / (n eps^2) wherever that is a probability on a grid of eps, delta and n.
-
-    Below 1e-12, where the engine's rounding shows, in balls and for the dataset without ones: 10^6 users, eps = 1.
-    """
-    from dpverify.certificates.enclosure import hockey_stick
-    from dpverify.certificates.pairs import Direction, RandomizedResponsePair
-    from dpverify.changes import Full
-    from dpverify.claims.shuffled_mean import ShuffledMeanClaims
-    from dpverify.guarantee import ThreatModel
-    from protocols.shuffled_mean import ShuffledMean
-
-    claims, worst, points = ShuffledMeanClaims(), 0.0, 0
-    for n, epsilon, delta in product((100, 1000, 30_000), (0.1, 0.3, 1.0), (0.5, 1e-2, 1e-6, 1e-12)):
-        p = 8.0 * math.log(1.0 / delta) / (n * epsilon**2)
-        if p < 1.0 and delta >= 2.0 ** (-epsilon * n):
-            curve = claims.curve(ShuffledMean(n, p), Full(1), ThreatModel.COMMUNICATION)
-            worst, points = max(worst, curve.delta(epsilon).upper / delta), points + 1
-    require(worst <= 1.0, f"The constant 8 gives {worst} delta somewhere on the grid.")
-
-    def without_ones(constant: int, delta: float) -> tuple[float, float]:
-        pair = RandomizedResponsePair(10**6, constant * math.log(1.0 / delta) / 10**6 / 2.0, 0)
-        found = [hockey_stick(pair, 1, way, digits=6) for way in Direction]
-        return max(each.lower for each in found), max(each.upper for each in found)
-
-    for delta in (1e-16, 1e-30, 1e-100):
-        require(without_ones(8, delta)[1] <= delta, f"The constant 8 is not private at delta={delta}.")
-        require(without_ones(6, delta)[0] > delta, f"The constant 6 is private at delta={delta}.")
-    return {"constant": 8, "points": points, "share": worst}
-
-
-def shuffled_parameter_enclosed() -> dict[str, float]:
-    """Enclose the delta at epsilon 1 of the same parameter by binomial tails in Arb balls."""
-    from dpverify.certificates.enclosure import hockey_stick
-    from dpverify.certificates.pairs import Direction, RandomizedResponsePair
-
-    pair = RandomizedResponsePair(30_000, math.log(1e6) / 30_000 / 2.0, 0)
-    found = max(hockey_stick(pair, 1, way, digits=6).lower for way in Direction)
-    require(found > 1e-6, "The printed parameter is private.")
-    return {"exact_delta": found}
-
-
-def shuffled_estimate() -> dict[str, float]:
-    """Enumerate equation 9.5 for four users in fractions, and evaluate its bias at n = 10,000."""
-    n, p, x = 4, Fraction(1, 10), (1, 0, 0, 0)
-    mean = Fraction(0)
-    for reports in product((0, 1), repeat=n):
-        mass = math.prod((1 - p) * (y == b) + p / 2 for y, b in zip(reports, x, strict=True))
-        mean += mass * (sum(reports) - p / 2) / (n * (1 - p))
-    bias = mean - Fraction(sum(x), n)
-    require(bias == (n - 1) * p / (2 * n * (1 - p)), "The bias is another.")
-    return {"bias": float(Fraction(9999) * p / (2 * 10_000 * (1 - p)))}
-
-
-def shuffled_estimate_symbolic() -> dict[str, str]:
-    """Derive the bias of equation 9.5 for any n, p and sum."""
-    import sympy
-
-    n, p, s = sympy.symbols("n p s", positive=True)
-    bias = sympy.factor(((1 - p) * s + n * p / 2 - p / 2) / (n * (1 - p)) - s / n)
-    require(sympy.simplify(bias - (n - 1) * p / (2 * n * (1 - p))) == 0, "The bias is another.")
-    return {"bias_formula": "(n-1) p / (2 n (1-p))"}
 
 
 def permanent_loss() -> dict[str, float]:
@@ -313,9 +210,6 @@ def permanent_loss() -> dict[str, float]:
 
 def limit_of_reports() -> dict[str, float]:
     """Evaluate what any number of reports on one value lose, and what a changed value loses after 1, 10 and 100."""
-    from dpverify.claims.rappor.response import change_seen
-    from protocols.rappor.response import Rappor
-
     found = {}
     for name, reports in (("one", 1), ("ten", 10), ("hundred", 100)):
         found[f"change_{name}"] = change_seen(Rappor(128, 2, f=0.5, p=0.5, q=0.75, reports=reports)).upper
@@ -325,10 +219,6 @@ def limit_of_reports() -> dict[str, float]:
 
 def single_report() -> dict[str, float]:
     """Enclose the loss of one, two and ten reports for k = 128, h = 2, f = p = 1/2, q = 3/4."""
-    from dpverify.claims.rappor.response import RapporClaims
-    from dpverify.guarantee import ThreatModel
-    from protocols.rappor.response import Rappor
-
     found = {}
     for name, reports in (("one", 1), ("two", 2), ("ten", 10)):
         mechanism = Rappor(128, 2, f=0.5, p=0.5, q=0.75, reports=reports)
@@ -358,8 +248,6 @@ def averaging_attack() -> dict[str, float]:
 
 def averaging_attack_logarithms() -> dict[str, float]:
     """Compute the same by logarithms of gamma functions in balls."""
-    import flint
-
     log = flint.arb(101).lgamma() - flint.arb(76).lgamma() - flint.arb(26).lgamma()
     found = float((log + 25 * flint.arb(3).log() - 100 * flint.arb(4).log()).exp())
     require(not 1.3e-24 < found < 1.5e-24, "The printed number is right.")
@@ -368,9 +256,6 @@ def averaging_attack_logarithms() -> dict[str, float]:
 
 def hundred_rounds() -> dict[str, float]:
     """Compose 100 rounds at ln 3: 100 ln 3 at delta = 0, and the two-valued law's epsilon at delta = 1e-6."""
-    from dpverify.formulas.contexts import upper_float
-    from dpverify.privacy_loss.losses.two_valued import composed_epsilon
-
     exact = upper_float(composed_epsilon(math.log(3.0), 100, 1e-6))
     require(math.ceil(100 * math.log(3.0)) == 110, "100 ln 3 is not 110, rounded up.")
     return {"pure": 100.0 * math.log(3.0), "at_delta": exact}
@@ -401,3 +286,80 @@ def example_report_moments() -> dict[str, float]:
     bound = math.exp(-2.0 * (145.0 - 97.0) ** 2 / 256.0)
     require(bound < 1e-7, "The bound leaves 145 ones possible.")
     return {"hoeffding": bound}
+
+
+def sample_sizes() -> dict[str, str]:
+    """Solve 1/(n eps) = alpha and 1/(eps sqrt(n)) = alpha for n: the central and the local number of samples."""
+    import sympy
+
+    n, e, a = sympy.symbols("n e a", positive=True)
+    central, local = sympy.solve(1 / (n * e) - a, n), sympy.solve(1 / (e * sympy.sqrt(n)) - a, n)
+    require(central == [1 / (a * e)] and local == [1 / (a**2 * e**2)], "The numbers of samples are others.")
+    gap = sympy.simplify((1 / (e * sympy.sqrt(n))) / (1 / (n * e)))
+    require(sympy.simplify(gap - sympy.sqrt(n)) == 0, "The gap is not sqrt(n).")
+    return {"gap": "sqrt(n)"}
+
+
+def gap_of_risks() -> dict[str, Any]:
+    """Divide the local rates of empirical risk by the central ones, as printed, for both kinds of losses."""
+    import sympy
+
+    n, d, e, log = sympy.symbols("n d epsilon log", positive=True)
+    strong = sympy.simplify((d / (n * e**2)) / (d * log / (n**2 * e**2)))
+    general = sympy.simplify((sympy.sqrt(d) / (e * sympy.sqrt(n))) / (sympy.sqrt(d * log) / (n * e)))
+    require(strong == n / log and sympy.simplify(general - sympy.sqrt(n / log)) == 0, "Other gaps.")
+    return {"strong": "n / log(1/delta)", "general": "sqrt(n / log(1/delta))"}
+
+
+def bayes_interval() -> dict[str, float]:
+    """Enclose 1/(e + 1) and e/(e + 1) in balls: a bit given the transcript of a 1-LDP protocol, within [1/4, 3/4]."""
+    e = flint.arb(1).exp()
+    low, high = 1 / (e + 1), e / (e + 1)
+    require(low > flint.arb("0.25") and high < flint.arb("0.75"), "The interval exceeds [1/4, 3/4].")
+    return {"low": float(low), "high": float(high)}
+
+
+def log_three() -> dict[str, float]:
+    """Evaluate the budget at which randomized response is right with probability 3/4, and wrong with 1/4."""
+    right = Fraction(3, 4)
+    require(right / (1 - right) == 3, "The ratio is not 3.")
+    return {"epsilon": math.log(3.0)}
+
+
+def collisions_of_hashes() -> dict[str, float]:
+    """Compute, in fractions, how often k values collide under one uniformly random hash function to k places.
+
+    Where no two values share a place, each has one of its own: B is the one-hot encoding of the place.
+    """
+    found = {k: 1 - Fraction(math.factorial(k), k**k) for k in (5, 16, 128)}
+    require(min(found.values()) > Fraction(9, 10), "Collisions are rare.")
+    return {"five": float(found[5]), "many": float(found[128])}
+
+
+def repeated_answers() -> dict[str, float]:
+    """Enumerate a remembered answer that is told three times, in fractions: the ratio is that of one telling."""
+    p = Fraction(3, 4)
+    fresh = max((p / (1 - p)) ** yes * ((1 - p) / p) ** (3 - yes) for yes in range(4))
+    require(fresh == (p / (1 - p)) ** 3, "Three fresh answers have another ratio.")
+    return {"remembered": float(p / (1 - p)), "fresh": float(fresh)}
+
+
+def shared_prefix_of_bits() -> dict[str, str]:
+    """Compose both steps of RAPPOR for a bit that is 0 and one that is 1: p* and q*."""
+    import sympy
+
+    f, p, q = sympy.symbols("f p q", positive=True)
+    one = (1 - f / 2) * q + f / 2 * p
+    zero = f / 2 * q + (1 - f / 2) * p
+    require(sympy.simplify(zero - (f * (p + q) / 2 + (1 - f) * p)) == 0, "p* is another.")
+    require(sympy.simplify(one - (f * (p + q) / 2 + (1 - f) * q)) == 0, "q* is another.")
+    return {"zero": "f (p+q)/2 + (1-f) p", "one": "f (p+q)/2 + (1-f) q"}
+
+
+def bits_of_the_example() -> dict[str, float]:
+    """Compute, in fractions, how often two of four set bits survive at f = 1/2, and both are reported at q = 3/4."""
+    kept = Fraction(3, 4)  # 1 - f/2
+    two = 6 * kept**2 * (1 - kept) ** 2
+    both = two * Fraction(3, 4) ** 2
+    require(Fraction(1, 100) < both < Fraction(1, 2), "The example is no typical one.")
+    return {"two": float(two), "both": float(both)}
