@@ -3,7 +3,7 @@
 `ctx` is the number system (see `dpverify.formulas.contexts`): `FLOATS` for floats, `mpmath.mp` for any precision, an
 Arb context for balls that provably contain the value, and a sympy context for expressions. A formula evaluates what a
 source states and refuses the arguments at which the number means nothing; whether the source's hypotheses hold there is
-kept apart, as `Hypothesis` data, so that a formula can be studied outside them.
+kept apart, as `Hypothesis` data, so that a formula can be studied outside them. Epsilons are in nats.
 """
 
 from __future__ import annotations

@@ -6,44 +6,21 @@ import math
 from typing import Any
 
 from dpverify.formulas import Hypothesis
-from dpverify.formulas.contexts import Context, check_range
+from dpverify.formulas.contexts import Context
+from dpverify.formulas.ranges import ranges
 
 __all__ = ["CLOSED_CLONES", "closed_clones", "largest_epsilon0"]
 
 
+@ranges(delta="(0, 1]")
 def largest_epsilon0(ctx: Context, users: int, delta: Any) -> Any:
-    """Return `ln(n / (16 ln(2 / delta)))`: up to which epsilon0 the theorem holds; it may be negative.
-
-    Raises
-    ------
-    FormulaRangeError
-        If delta is outside (0, 1].
-    """
-    delta = check_range("delta", ctx.convert(delta), low=0, high=1, low_open=True)
+    """Return `ln(n / (16 ln(2 / delta)))`: up to which epsilon0 the theorem holds; it may be negative."""
     return ctx.log(users / (16 * ctx.log(2 / delta)))
 
 
+@ranges(epsilon0="(0, inf)", delta="(0, 1]")
 def closed_clones(ctx: Context, epsilon0: Any, users: int, delta: Any) -> Any:
-    """Return `ln(1 + (e^eps0 - 1) / (e^eps0 + 1) (8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n))`.
-
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    epsilon0 : number
-        The privacy of one report, positive.
-    users : int
-        n, at least 1.
-    delta : number
-        In (0, 1].
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    epsilon0 = check_range("epsilon0", ctx.convert(epsilon0), low=0, low_open=True)
-    delta = check_range("delta", ctx.convert(delta), low=0, high=1, low_open=True)
+    """Return `ln(1 + (e^eps0 - 1) / (e^eps0 + 1) (8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n))`."""
     grown = ctx.exp(epsilon0)
     inner = 8 * ctx.sqrt(grown * ctx.log(4 / delta) / users) + 8 * grown / users
     return ctx.log1p(ctx.expm1(epsilon0) / (grown + 1) * inner)

@@ -37,8 +37,6 @@ __all__ = [
     "less",
     "lower_float",
     "nudged",
-    "open_unit",
-    "positive",
     "positive_part",
     "shown",
     "smaller",
@@ -204,15 +202,9 @@ Whole = Any
 """A number that is whole wherever the source uses it; a formula can be solved for it among all real ones."""
 
 
-def whole(name: str, value: Any, low: int) -> Any:
-    """Return an integer after checking that it is one and not below `low`; an expression with symbols passes.
-
-    Raises
-    ------
-    ValueError
-        If it is no integer, or below `low`.
-    """
-    return value if is_symbolic(value) else check_integer(name, value, low=low)
+def whole(name: str, value: Any, low: int, high: int | None = None) -> Any:
+    """Return an integer after checking that it is one in [low, high]; an expression with symbols passes."""
+    return value if is_symbolic(value) else check_integer(name, value, low=low, high=high)
 
 
 def less(a: Any, b: Any) -> bool:
@@ -260,16 +252,6 @@ def check_range(
     if below or above:
         raise FormulaRangeError(f"{name}={shown(value)} must be in {describe_range(low, high, low_open, high_open)}.")
     return value
-
-
-def positive(name: str, value: Any) -> Any:
-    """Return a number after checking that it is certainly positive; see `check_range`."""
-    return check_range(name, value, low=0, low_open=True)
-
-
-def open_unit(name: str, value: Any) -> Any:
-    """Return a number after checking that it certainly lies in (0, 1); see `check_range`."""
-    return check_range(name, value, low=0, high=1, low_open=True, high_open=True)
 
 
 def upper_float(ball: flint.arb) -> float:

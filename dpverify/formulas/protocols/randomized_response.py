@@ -16,6 +16,7 @@ from typing import Any
 
 from dpverify.formulas import FormulaRangeError, Hypothesis
 from dpverify.formulas.contexts import Context, arb_context, check_range, less, shown
+from dpverify.formulas.ranges import ranges
 
 __all__ = [
     "HYPOTHESES",
@@ -47,34 +48,13 @@ def small_epsilon_branch(ctx: Context, epsilon0: Any, delta0: Any, n: Any) -> An
     return (1 - ctx.convert(epsilon0) * ctx.sqrt(ctx.convert(n) / (432 * _log_term(ctx, delta0)))) / 2
 
 
+@ranges(epsilon0="(0, 1)", delta0="(0, 1)", n="[1, inf)")
 def flip_probability(ctx: Context, epsilon0: Any, delta0: Any, n: Any) -> Any:
-    """Evaluate the flip probability p of cheu2019, Lemma 4.8, whether or not its `HYPOTHESES` hold.
+    """Return the flip probability p of cheu2019, Lemma 4.8, in (0, 1/2), whether or not its `HYPOTHESES` hold.
 
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    epsilon0, delta0 : number
-        The privacy parameters of one bitsum, each in (0, 1); epsilon0 in nats.
-    n : int
-        The number of users, at least 1.
-
-    Returns
-    -------
-    number
-        p in (0, 1/2).
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range, or if p is not in (0, 1/2) (a float p rounds to 1/2 where epsilon0 is tiny).
-    UndecidedComparisonError
-        If the branch cannot be told: overlapping balls, or symbols (use the branches by name).
+    Where p is not in (0, 1/2), as a float rounds to 1/2 if epsilon0 is tiny, it raises FormulaRangeError; where the
+    branch cannot be told, by overlapping balls or symbols, UndecidedComparisonError: use the branches by name.
     """
-    epsilon0, delta0, n = ctx.convert(epsilon0), ctx.convert(delta0), ctx.convert(n)
-    check_range("epsilon0", epsilon0, low=0, high=1, low_open=True, high_open=True)
-    check_range("delta0", delta0, low=0, high=1, low_open=True, high_open=True)
-    check_range("n", n, low=1)
     branch = small_epsilon_branch if less(epsilon0, branch_point(ctx, delta0, n)) else large_epsilon_branch
     p = branch(ctx, epsilon0, delta0, n)
     try:
@@ -86,47 +66,15 @@ def flip_probability(ctx: Context, epsilon0: Any, delta0: Any, n: Any) -> Any:
         ) from None
 
 
+@ranges(n="[1, inf)", p="[0, 1/2)")
 def rmse(ctx: Context, n: Any, p: Any) -> Any:
-    """Return the root mean squared error of RR's unbiased estimate, `sqrt(n p (1-p)) / (1-2p)`.
-
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    n : int
-        The number of users, at least 1.
-    p : number
-        The flip probability, in [0, 1/2).
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    n = check_range("n", ctx.convert(n), low=1)
-    p = check_range("p", ctx.convert(p), low=0, high=0.5, high_open=True)
+    """Return the root mean squared error of RR's unbiased estimate, `sqrt(n p (1-p)) / (1-2p)`."""
     return ctx.sqrt(n * p * (1 - p)) / (1 - 2 * p)
 
 
+@ranges(n="[1, inf)", error="[0, inf)")
 def flip_probability_at_rmse(ctx: Context, n: Any, error: Any) -> Any:
-    """Return the flip probability at which RR's RMSE equals `error`: the inverse of `rmse` in p.
-
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    n : int
-        The number of users, at least 1.
-    error : number
-        The RMSE, at least 0, in users.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    n = check_range("n", ctx.convert(n), low=1)
-    error = check_range("error", ctx.convert(error), low=0)
+    """Return the flip probability at which RR's RMSE equals `error`, in users: the inverse of `rmse` in p."""
     # With u = p (1-p): E^2 (1 - 4u) = n u, so u = E^2 / (n + 4 E^2), and p is the smaller root of p^2 - p + u = 0.
     square = error**2
     u = square / (n + 4 * square)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.formulas.contexts import Context, check_range, open_unit
+from dpverify.formulas.contexts import Context
+from dpverify.formulas.ranges import ranges
 
 __all__ = [
     "bit_loss",
@@ -24,25 +25,19 @@ __all__ = [
 ]
 
 
+@ranges(f="(0, 1)", p="(0, 1)", q="(0, 1)")
 def report_probabilities(ctx: Context, f: Any, p: Any, q: Any) -> tuple[Any, Any]:
     """Return p* and q*, the probabilities that a bit that is 0, and one that is 1, is reported as 1."""
-    f, p, q = (open_unit(name, ctx.convert(value)) for name, value in (("f", f), ("p", p), ("q", q)))
     return (f * q + (2 - f) * p) / 2, ((2 - f) * q + f * p) / 2
 
 
+@ranges(f="(0, 1)")
 def bit_loss(ctx: Context, f: Any, ratio: Any) -> Any:
     """Return `ln((2-f + f M) / (f + (2-f) M))`: the loss of reports M times as likely if the bit became the other one.
 
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    f : number
-        In (0, 1).
-    ratio : number
-        M in [0, 1].
+    M, the ratio, is in [0, 1].
     """
-    f, ratio = open_unit("f", ctx.convert(f)), ctx.convert(ratio)
+    ratio = ctx.convert(ratio)
     return ctx.log((2 - f + f * ratio) / (f + (2 - f) * ratio))
 
 
@@ -54,22 +49,12 @@ def permanent_epsilon(ctx: Context, f: Any, bits: Any) -> Any:
     return ctx.convert(bits) * bit_loss(ctx, f, ctx.zero)
 
 
+@ranges(f="(0, 1)", p="(0, 1)", q="(0, 1)", reports="[1, inf)")
 def epsilon(ctx: Context, f: Any, p: Any, q: Any, reports: Any, lost: Any, gained: Any) -> Any:
-    """Return the largest loss of a value against another one, by how many bits of the pattern the other lacks and adds.
+    """Return the largest loss of a value against another one after n reports, with p < q.
 
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    f, p, q : number
-        In (0, 1), with p < q.
-    reports : int
-        n, at least 1.
-    lost, gained : int
-        How many bits only the first pattern has, and only the second.
+    The first pattern has `lost` bits that the second has not, and the second `gained` that the first has not.
     """
-    f, p, q = (open_unit(name, ctx.convert(value)) for name, value in (("f", f), ("p", p), ("q", q)))
-    reports = check_range("reports", ctx.convert(reports), low=1)
     all_ones, all_zeros = (ctx.exp(reports * ctx.log(ratio)) for ratio in (p / q, (1 - q) / (1 - p)))
     return ctx.convert(lost) * bit_loss(ctx, f, all_ones) + ctx.convert(gained) * bit_loss(ctx, f, all_zeros)
 

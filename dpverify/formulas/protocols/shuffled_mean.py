@@ -5,39 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.formulas import Hypothesis
-from dpverify.formulas.contexts import (
-    Context,
-    UndecidedComparisonError,
-    arb_context,
-    check_range,
-    less,
-    open_unit,
-    positive,
-)
+from dpverify.formulas.contexts import Context, UndecidedComparisonError, arb_context, check_range, less
+from dpverify.formulas.ranges import ranges
 
 __all__ = ["HYPOTHESES", "coin_probability", "estimate", "published_error"]
 
 
+@ranges(epsilon="(0, inf)", delta="(0, 1)", n="[1, inf)")
 def coin_probability(ctx: Context, epsilon: Any, delta: Any, n: Any) -> Any:
     """Return p = ln(1/delta) / (n eps^2), with which the text calls the protocol (eps, delta)-DP, up to a constant.
 
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    epsilon, delta : number
-        The budget: epsilon > 0 in nats, delta in (0, 1).
-    n : int
-        The number of users, at least 1.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range, or p is no probability below 1: there the text gives no protocol.
+    Where that is no probability below 1 the text gives no protocol: FormulaRangeError, too.
     """
-    epsilon, delta = positive("epsilon", ctx.convert(epsilon)), open_unit("delta", ctx.convert(delta))
-    users = check_range("n", ctx.convert(n), low=1)
-    return open_unit("coin_probability", -ctx.log(delta) / (users * epsilon**2))
+    return check_range(
+        "coin_probability", -ctx.log(delta) / (n * epsilon**2), low=0, high=1, low_open=True, high_open=True
+    )
 
 
 def estimate(ctx: Context, reports: Any, n: Any, p: Any) -> Any:
@@ -45,9 +27,9 @@ def estimate(ctx: Context, reports: Any, n: Any, p: Any) -> Any:
     return (reports - ctx.convert(p) / 2) / (n * (1 - ctx.convert(p)))
 
 
+@ranges(epsilon="(0, inf)", delta="(0, 1)")
 def published_error(ctx: Context, epsilon: Any, delta: Any, n: Any) -> Any:
     """Return sqrt(ln(1/delta)) / (n eps), the bound of equation 9.4 without its constant."""
-    epsilon, delta = positive("epsilon", ctx.convert(epsilon)), open_unit("delta", ctx.convert(delta))
     return ctx.sqrt(-ctx.log(delta)) / (n * epsilon)
 
 

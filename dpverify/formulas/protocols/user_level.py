@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.formulas import Hypothesis
-from dpverify.formulas.contexts import Context, check_range, open_unit, positive
+from dpverify.formulas.contexts import Context
+from dpverify.formulas.ranges import ranges
 
 __all__ = [
     "ACCURACY_BELOW_A_TENTH",
@@ -39,82 +40,42 @@ NO_LARGER_DELTA = Hypothesis(
 )
 
 
+@ranges(bits="[0, inf)", alpha="(0, 1)", beta="(0, 1)")
 def published_sharpness(ctx: Context, bits: Any, alpha: Any, beta: Any) -> Any:
-    """Return gamma = 2 (d + ln(1/beta) + 10) / alpha (proof of Theorem 26).
-
-    Raises
-    ------
-    FormulaRangeError
-        If alpha or beta is outside (0, 1), or the size negative.
-    """
-    bits = check_range("bits", ctx.convert(bits), low=0)
-    alpha, beta = open_unit("alpha", ctx.convert(alpha)), open_unit("beta", ctx.convert(beta))
+    """Return gamma = 2 (d + ln(1/beta) + 10) / alpha (proof of Theorem 26)."""
     return 2 * (bits + ctx.log(1 / beta) + 10) / alpha
 
 
+@ranges(sharpness="(0, inf)", bits="[0, inf)", beta="(0, 1)")
 def published_samples(ctx: Context, sharpness: Any, bits: Any, beta: Any) -> Any:
-    """Return m = 10^6 gamma^2 d ln(1/beta) / beta^4, which Algorithm 3 draws.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    sharpness, bits = positive("sharpness", ctx.convert(sharpness)), check_range("bits", ctx.convert(bits), low=0)
-    beta = open_unit("beta", ctx.convert(beta))
+    """Return m = 10^6 gamma^2 d ln(1/beta) / beta^4, which Algorithm 3 draws."""
     return 10**6 * sharpness**2 * bits * ctx.log(1 / beta) / beta**4
 
 
+@ranges(queries="(0, inf)", tolerance="(0, 1)", beta="(0, 1)")
 def published_query_samples(ctx: Context, queries: Any, tolerance: Any, beta: Any) -> Any:
-    """Return m' = 10^6 q^2/(beta^2 tau^2) ln(q^2/(beta^4 tau^2)) of one query (proof of Lemma 32, as it is printed).
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    queries = positive("queries", ctx.convert(queries))
-    tolerance, beta = open_unit("tolerance", ctx.convert(tolerance)), open_unit("beta", ctx.convert(beta))
+    """Return m' = 10^6 q^2/(beta^2 tau^2) ln(q^2/(beta^4 tau^2)) of one query (proof of Lemma 32, as it is printed)."""
     ratio = (queries / tolerance) ** 2
     return 10**6 * ratio / beta**2 * ctx.log(ratio / beta**4)
 
 
+@ranges(bits="[0, inf)", beta="(0, 1)", epsilon="(0, inf)")
 def selection_users(ctx: Context, bits: Any, beta: Any, epsilon: Any, power: int) -> Any:
-    """Return (d + ln(1/beta)) / epsilon^power: the users of Theorems 29 (power 2) and 30 (power 1), without constant.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    bits, epsilon = check_range("bits", ctx.convert(bits), low=0), positive("epsilon", ctx.convert(epsilon))
-    return (bits + ctx.log(1 / open_unit("beta", ctx.convert(beta)))) / epsilon**power
+    """Return (d + ln(1/beta)) / epsilon^power: the users of Theorems 29 (power 2) and 30 (1), without constant."""
+    return (bits + ctx.log(1 / beta)) / epsilon**power
 
 
+@ranges(probability="[0, 1]", epsilon="(0, inf)", delta="[0, 1]", users="[0, inf)")
 def group_privacy(ctx: Context, probability: Any, epsilon: Any, delta: Any, users: Any) -> Any:
     """Return `e^(k eps) P + (e^(k eps) - 1) / (e^eps - 1) delta`, which bounds an event on a dataset k users away.
 
     Lemma 34. It is P + k delta in the limit of epsilon = 0.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
     """
-    probability = check_range("probability", ctx.convert(probability), low=0, high=1)
-    epsilon, users = positive("epsilon", ctx.convert(epsilon)), check_range("users", ctx.convert(users), low=0)
-    delta = check_range("delta", ctx.convert(delta), low=0, high=1)
     grown = ctx.exp(users * epsilon)
     return grown * probability + (grown - 1) / (ctx.exp(epsilon) - 1) * delta
 
 
+@ranges(epsilon="(0, inf)", delta="(0, 1)")
 def lower_bound_users(ctx: Context, epsilon: Any, delta: Any) -> Any:
-    """Return 0.01 ln(1/delta) / epsilon, up to which Algorithm 6 makes a representation (proof of Lemma 4).
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    """
-    epsilon = positive("epsilon", ctx.convert(epsilon))
-    return ctx.log(1 / open_unit("delta", ctx.convert(delta))) / 100 / epsilon
+    """Return 0.01 ln(1/delta) / epsilon, up to which Algorithm 6 makes a representation (proof of Lemma 4)."""
+    return ctx.log(1 / delta) / 100 / epsilon

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpverify.formulas import FormulaRangeError, Hypothesis
 from dpverify.formulas.contexts import Context, Whole, check_range, is_symbolic, larger, less, shown, smaller
+from dpverify.formulas.ranges import ranges
 
 __all__ = [
     "HYPOTHESES",
@@ -24,68 +25,43 @@ __all__ = [
     "standard_deviation",
 ]
 
-_EPSILON_LIMIT = 6
+
+_SIZES = {"epsilon": "(0, 6)", "delta": "(0, 1]", "d": "[1, inf)", "n": "[2, inf)"}
 
 
 def _small(ctx: Context, epsilon: Any) -> bool:
-    """Return whether the branch for epsilon < 1 applies; refuse what neither branch covers."""
-    check_range("epsilon", epsilon, low=0, high=_EPSILON_LIMIT, low_open=True, high_open=True)
+    """Return whether the branch for epsilon < 1 applies."""
     return less(epsilon, ctx.convert(1))
 
 
-def _check_sizes(ctx: Context, delta: Any, d: Any, n: Any, t: Any = 1, k: Any = 1) -> tuple[Any, Any, Any, Any, Any]:
-    delta, d, n, t, k = (ctx.convert(value) for value in (delta, d, n, t, k))
-    check_range("delta", delta, low=0, high=1, low_open=True)
-    check_range("d", d, low=1)
-    check_range("n", n, low=2)
-    check_range("t", t, low=1)
+def _check_sampled(d: Any, t: Any) -> None:
     if not (is_symbolic(d) or is_symbolic(t)) and less(d, t):
         raise FormulaRangeError(f"t={shown(t)} must be in [1, d], and d={shown(d)}.")
-    check_range("k", k, low=0, low_open=True)
-    return delta, d, n, t, k
 
 
 def _logs(ctx: Context, delta: Any, t: Any) -> Any:
     return ctx.log(1 / delta) * ctx.log(2 * t / delta)
 
 
+@ranges(**_SIZES, k="(0, inf)", t="[1, inf)")
 def gamma_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, k: Whole, n: Whole, t: Whole) -> Any:
     """Return gamma of scott2022, Theorem 4.1: `56 d k L L2 / ((n-1) eps^2)`, with 2016 for 1 <= eps < 6.
 
-    Parameters
-    ----------
-    ctx : Context
-        The number system.
-    epsilon, delta : number
-        The budget: epsilon in (0, 6), delta in (0, 1].
-    d, k, n, t : int
-        Coordinates, levels, users (at least 2), and coordinates per user.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range, or gamma exceeds 1: the formula then gives no protocol.
+    Where it exceeds 1 the formula gives no protocol: FormulaRangeError, too.
     """
-    epsilon = ctx.convert(epsilon)
-    delta, d, n, t, k = _check_sizes(ctx, delta, d, n, t, k)
+    _check_sampled(d, t)
     constant = 56 if _small(ctx, epsilon) else 2016
     return check_range("gamma", constant * d * k * _logs(ctx, delta, t) / ((n - 1) * epsilon**2), low=0, high=1)
 
 
+@ranges(**_SIZES, k="(0, inf)")
 def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, k: Whole, n: Whole) -> Any:
     """Return gamma of scott2022, section 4.5, for t = 1.
 
     `max(14 d k log(2/delta) / ((n-1) eps^2), 27 d k / ((n-1) eps))` for eps < 1, and
     `max(80 d k log(2/delta) / ((n-1) eps^2), 36 d k / (11 (n-1) eps))` for 1 <= eps < 6. Parameters as in
     `gamma_theorem`.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range, or gamma exceeds 1.
     """
-    epsilon = ctx.convert(epsilon)
-    delta, d, n, _, k = _check_sizes(ctx, delta, d, n, 1, k)
     unit = d * k / ((n - 1) * epsilon)
     if _small(ctx, epsilon):
         first, second = 14 * unit * ctx.log(2 / delta) / epsilon, 27 * unit
@@ -94,38 +70,35 @@ def gamma_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, k: Whole, n:
     return check_range("gamma", larger(ctx, first, second), low=0, high=1)
 
 
+@ranges(k="(0, inf)", gamma="[0, 1]")
 def report_variance_bound(ctx: Context, k: Whole, gamma: Any) -> Any:
     """Return `(1-gamma)/(4 k^2) + gamma/2`, the bound on Var(y/k) in the proof of Theorem 4.6.
 
     The exact variance is `(1-gamma) r/k^2 + gamma (k+2)/(12k) + gamma (1-gamma) (x - 1/2)^2` with
     `r = frac(kx) (1 - frac(kx)) <= 1/4`; as `(k+2)/(12k) <= 1/4`, the bound holds.
     """
-    k, gamma = ctx.convert(k), ctx.convert(gamma)
-    check_range("k", k, low=0, low_open=True)
-    check_range("gamma", gamma, low=0, high=1)
     return (1 - gamma) / (4 * k**2) + gamma / 2
 
 
+@ranges(**_SIZES, t="[1, inf)")
 def levels_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, t: Whole) -> Any:
     """Return k as printed in the proof of Theorem 4.6: `(n-1) eps^2 / (4 A d L L2)`, A = 28 or 1008; no integer.
 
     The cube root is missing (see `balancing_levels`).
     """
-    epsilon = ctx.convert(epsilon)
-    delta, d, n, t, _ = _check_sizes(ctx, delta, d, n, t)
-    logs = _logs(ctx, delta, t)
-    check_range("log(1/delta) log(2t/delta)", logs, low=0, low_open=True)
+    _check_sampled(d, t)
+    logs = check_range("log(1/delta) log(2t/delta)", _logs(ctx, delta, t), low=0, low_open=True)
     constant = 28 if _small(ctx, epsilon) else 1008
     return (n - 1) * epsilon**2 / (4 * constant * d * logs)
 
 
+@ranges(slope="(0, inf)")
 def balancing_levels(ctx: Context, slope: Any) -> Any:
     """Return the k at which `1/(4 k^2)` and `slope k` are equal, `(4 slope)^(-1/3)`: what scott2022 uses.
 
     It gives `(4 slope)^(2/3) / 2`. The minimum of the sum is at `(2 slope)^(-1/3)`, and smaller by 5.5 %:
     `3 (2 slope)^(2/3) / 4`.
     """
-    slope = check_range("slope", ctx.convert(slope), low=0, low_open=True)
     return _power(ctx, 4 * slope, -1, 3)
 
 
@@ -133,10 +106,9 @@ def _power(ctx: Context, base: Any, numerator: int, denominator: int) -> Any:
     return ctx.exp(ctx.log(base) * numerator / denominator)
 
 
+@ranges(**_SIZES)
 def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole) -> Any:
     """Return k of scott2022, section 4.5 (no integer): the smaller of two cube roots."""
-    epsilon = ctx.convert(epsilon)
-    delta, d, n, _, _ = _check_sizes(ctx, delta, d, n)
     unit = n * epsilon / d
     if _small(ctx, epsilon):
         first, second = unit * epsilon / (28 * ctx.log(2 / delta)), unit / 54
@@ -145,31 +117,23 @@ def levels_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole) -
     return _power(ctx, smaller(ctx, first, second), 1, 3)
 
 
+@ranges(**_SIZES, t="[1, inf)", gamma="[0, 1)")
 def mse_theorem(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, t: Whole, gamma: Any) -> Any:
     """Return the normalised mean squared error of scott2022, Theorem 4.6, at the gamma that is used.
 
     `2 t d^(8/3) (14 L L2)^(2/3) / ((1-gamma)^2 n^(5/3) eps^(4/3))`, with 8 and 63 for 1 <= eps < 6: the sum over the
     coordinates, in units of (n/d)^2. It leaves out the error of sampling coordinates.
-
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
     """
-    epsilon, gamma = ctx.convert(epsilon), ctx.convert(gamma)
-    delta, d, n, t, _ = _check_sizes(ctx, delta, d, n, t)
-    check_range("gamma", gamma, low=0, high=1, high_open=True)
+    _check_sampled(d, t)
     front, inner = (2, 14) if _small(ctx, epsilon) else (8, 63)
     logs = check_range("log(1/delta) log(2t/delta)", _logs(ctx, delta, t), low=0, low_open=True)
     growth = _power(ctx, d**8 * (inner * logs) ** 2 / (n**5 * epsilon**4), 1, 3)
     return front * t * growth / (1 - gamma) ** 2
 
 
+@ranges(**_SIZES, gamma="[0, 1)")
 def mse_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, gamma: Any) -> Any:
     """Return the normalised mean squared error of scott2022, section 4.5, for t = 1, as `mse_theorem` does."""
-    epsilon, gamma = ctx.convert(epsilon), ctx.convert(gamma)
-    delta, d, n, _, _ = _check_sizes(ctx, delta, d, n)
-    check_range("gamma", gamma, low=0, high=1, high_open=True)
     growth = d**8 / n**5
     log = ctx.log(2 / delta)
     if _small(ctx, epsilon):
@@ -181,9 +145,10 @@ def mse_refined(ctx: Context, epsilon: Any, delta: Any, d: Whole, n: Whole, gamm
     return larger(ctx, first, second) / (1 - gamma) ** 2
 
 
+@ranges(mse="[0, inf)")
 def standard_deviation(ctx: Context, mse: Any) -> Any:
     """Return the root of a mean squared error: Corollary 4.7 from Theorem 4.6, and its refinement from section 4.5."""
-    return ctx.sqrt(check_range("mse", ctx.convert(mse), low=0))
+    return ctx.sqrt(mse)
 
 
 HYPOTHESES: tuple[Hypothesis, ...] = (

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.formulas.protocols import rappor
-from tests.formulas.agreement import assert_one_number, assert_refused
+from tests.formulas.agreement import assert_one_number
 
 F, P, Q = 0.4, 0.3, 0.8
 
@@ -64,9 +64,3 @@ def test_many_reports_tend_to_the_permanent_response() -> None:
     assert all(a < b for a, b in itertools.pairwise(after))
     assert after[-2] < limit == pytest.approx(after[-1], rel=1e-15)
     assert rappor.flip_parameter(mpmath.fp, limit / 4) == pytest.approx(F)
-
-
-def test_ranges() -> None:
-    assert_refused(lambda: rappor.bit_loss(mpmath.fp, 1.0, 0.5), "f=1.0 must be in (0, 1).")
-    assert_refused(lambda: rappor.epsilon(mpmath.fp, F, 0.0, Q, 1, 1, 1), "p=0.0 must be in (0, 1).")
-    assert_refused(lambda: rappor.epsilon(mpmath.fp, F, P, Q, 0, 1, 1), "reports=0.0 must be in [1, inf).")
