@@ -16,6 +16,7 @@ __all__ = [
     "before_first",
     "bisected",
     "crossing",
+    "crossing_height",
     "galloped",
     "largest_float",
     "largest_integer",
@@ -295,6 +296,34 @@ def crossing(
     relative : float
         How far the answer may be from the crossing, about, over the larger of epsilon and `scale`.
     """
+    log_delta = math.log(delta)
+
+    def height(epsilon: float) -> float:
+        value = profile(epsilon)
+        above_delta = math.log(max(value, 5e-324)) - log_delta
+        return min(above_delta, 0.0) if value <= delta else max(above_delta, 5e-324)
+
+    return crossing_height(height, guess, slope=slope, above=above, scale=scale, relative=relative)
+
+
+def crossing_height(
+    height: Callable[[float], float],
+    guess: float,
+    *,
+    slope: Callable[[float], float],
+    above: bool,
+    scale: float,
+    relative: float = _TOLERANCE,
+) -> float:
+    """Return the same for a decreasing bound that is told by its height above delta, in logarithms, however large.
+
+    Parameters
+    ----------
+    height : callable
+        At most 0 where the bound is at most delta.
+    guess, slope, above, scale, relative
+        As for `crossing`.
+    """
     safe: float | None = None
     unsafe: float | None = None
     point = max(guess, scale)
@@ -302,8 +331,8 @@ def crossing(
     bracket, slow = math.inf, 0
     last: tuple[float, float] | None = None
     for _ in range(200):
-        value = profile(point)
-        reached = (value <= delta) == above
+        high = height(point)
+        reached = (high <= 0.0) == above
         if reached:
             safe = point
         else:
@@ -313,14 +342,13 @@ def crossing(
             return safe
         if not above and unsafe == 0.0:
             return 0.0
-        height = math.log(max(value, 5e-324)) - math.log(delta)
         if safe is None or unsafe is None:
             # One-sided so far: step further each time, so that the crossing is soon bracketed.
-            step, boldness = boldness * height / slope(point), 2.0 * boldness
+            step, boldness = boldness * high / slope(point), 2.0 * boldness
         else:
-            fallen = 0.0 if last is None or last[0] == point else (last[1] - height) / (point - last[0])
-            step = height / (fallen if fallen > 0.0 else slope(point))
-        last = point, height
+            fallen = 0.0 if last is None or last[0] == point else (last[1] - high) / (point - last[0])
+            step = high / (fallen if fallen > 0.0 else slope(point))
+        last = point, high
         # To the other side of the crossing than this point's, so that a step that hits it leaves a narrow bracket.
         point = max(point + step + (0.5 if above != reached else -0.5) * width, 0.0)
         if point == math.inf:

@@ -31,6 +31,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     Pairs,
     noise_tail,
     normal_deviation,
+    out_of_reach,
     searched_epsilon,
     tail_for,
 )
@@ -212,7 +213,8 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
     start, ceiling = max(normal_deviation(composed_epsilon, target), math.sqrt(needed)), math.sqrt(_LARGEST_MEAN)
     # The epsilon of joint changes takes longer, and is not so smooth.
     tolerance = 5e-5 if isinstance(composed_epsilon.change, Full) else 5e-4
-    deviation = smallest_at_level(epsilon, target, start, ceiling, tolerance)
+    reached = not out_of_reach(composed_epsilon, target, ceiling)
+    deviation = smallest_at_level(epsilon, target, start, ceiling, tolerance) if reached else None
     if deviation is None:
         raise InfeasibleBudgetError(
             f"epsilon={target!r} cannot be met by {name} at a variance below {_LARGEST_MEAN:g}."

@@ -23,6 +23,7 @@ __all__ = [
     "negligible",
     "noise_tail",
     "normal_deviation",
+    "out_of_reach",
     "searched_epsilon",
     "tail_for",
 ]
@@ -35,6 +36,8 @@ LEFT_OUT = 1e-40
 """The P-mass that an instance's pairs leave out, about, unless told otherwise."""
 _CUT = 1e-10
 """The share of delta that cut tails may take, over all instances."""
+_FAR_OUT = 10.0
+"""How much noise of another shape than the normal one may gain, at most and generously: see `out_of_reach`."""
 _LEAST_CUT = 1e-260
 """So that the tails of what a view is made of, cut further out, stay within floats."""
 
@@ -114,6 +117,15 @@ def searched_epsilon(composed_epsilon: ComposedEpsilon, pairs: Sequence[Entry]) 
 def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
     """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
     return math.sqrt(-2.0 * composed_epsilon.change.full * math.log(composed_epsilon.delta)) / target
+
+
+def out_of_reach(composed_epsilon: ComposedEpsilon, target: float, deviation: float) -> bool:
+    """Return whether noise of no more than this standard deviation need not be tried: normal noise needs ten times it.
+
+    Next to epsilon = 0, where `normal_deviation` is far more than enough, that is what the total variation needs.
+    """
+    unseen = math.sqrt(composed_epsilon.change.full / (2.0 * math.pi)) / composed_epsilon.delta
+    return min(normal_deviation(composed_epsilon, target), unseen) > _FAR_OUT * deviation
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, ComposedEpsilon, normal_deviation
+from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, ComposedEpsilon, normal_deviation, out_of_reach
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError
 from dpverify.privacy_loss.floods.cells import Enclosure
 from dpverify.privacy_loss.floods.two_counts import EFFORT, negative_binomial_counts
@@ -94,6 +94,8 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     InfeasibleBudgetError
         If it is beyond 1e5.
     """
+    if out_of_reach(composed_epsilon, target, math.sqrt(2.0) * _MOST_SPREAD):
+        raise _unmet(target)
 
     def epsilon(shape: float, spread: float) -> float:
         if shape == 1.0:
@@ -131,11 +133,15 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
             start = spread * (1.0 - _FIRST_GAIN * shape**-_GAIN_SLOPE)
         shape *= 2.0
     if not found:
-        raise InfeasibleBudgetError(
-            f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
-            f"{math.sqrt(2.0) * _MOST_SPREAD:.3g} users."
-        )
+        raise _unmet(target)
     return found
+
+
+def _unmet(target: float) -> InfeasibleBudgetError:
+    return InfeasibleBudgetError(
+        f"epsilon={target!r} cannot be met by 3NB, even with an unlimited flood, at an error below "
+        f"{math.sqrt(2.0) * _MOST_SPREAD:.3g} users."
+    )
 
 
 def near_limits(limits: Mapping[float, float], near: float = NEAR_LIMIT, *, wide: bool = False) -> dict[float, float]:

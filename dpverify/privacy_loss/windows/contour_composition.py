@@ -25,7 +25,7 @@ from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.saddle import rounded_tilt
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
-from dpverify.search import crossing
+from dpverify.search import crossing, crossing_height
 
 __all__ = ["ContourComposition", "MixesBound"]
 
@@ -38,6 +38,8 @@ _SHARED_NEAR = 2.0
 _REACH = 2.0
 """A line serves queries within this many standard deviations of the tilted total loss."""
 _KEPT = 4
+_LEAST_LEFT = 1e-290
+"""Of delta: below it floats have fewer digits."""
 
 
 @dataclass(frozen=True)
@@ -183,14 +185,29 @@ class ContourComposition(Composition):
 
     def _finite_delta(self, epsilon: float) -> tuple[float, float]:
         """Return lower and upper bounds on the divergence of the smoothed grid pair, without infinite mass."""
+        return self._finite_lower(epsilon), self._finite_upper(epsilon)
+
+    def _finite_lower(self, epsilon: float) -> float:
+        return 0.0 if self._singular else max(self._sums(epsilon + self._shift(epsilon))[0], 0.0)
+
+    def _finite_upper(self, epsilon: float) -> float:
         if self._singular:
-            return 0.0, 0.0
-        shift = self._loss_error + 4.0 * UNIT * abs(epsilon)
-        lower, upper = (self._sums(epsilon + sign * shift) for sign in (1.0, -1.0))
-        return max(lower[0], 0.0), min(upper[1], 1.0) if self._log_total <= 0.0 else upper[1]
+            return 0.0
+        upper = self._sums(epsilon - self._shift(epsilon))[1]
+        return min(upper, 1.0) if self._log_total <= 0.0 else upper
+
+    def _shift(self, epsilon: float) -> float:
+        return self._loss_error + 4.0 * UNIT * abs(epsilon)
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
         """Return lower and upper bounds at an exact argument."""
+        low, high, exponent, slack = self._scaled(epsilon)
+        if exponent + slack > 700.0:
+            return 0.0, math.inf
+        return low * math.exp(exponent - slack), high * math.exp(exponent + slack) + SUBNORMAL
+
+    def _scaled(self, epsilon: float) -> tuple[float, float, float, float]:
+        """Return both bounds without their exponential, its exponent, and what this may be off by."""
         line = self._line_for(epsilon)
         contour, nodes = line.contour, line.contour.nodes
         heights = nodes.heights
@@ -212,15 +229,22 @@ class ContourComposition(Composition):
         slack += 8.0 * UNIT * (abs(line.log_scale) + contour.gain + contour.tilt * abs(epsilon) + 1.0)
         low, high = centre - radius, centre + radius
         low -= aliases * math.exp(-contour.gain) * (1.0 + 1e-6)
-        slack += self._relative_error
-        if exponent + slack > 700.0:
-            return 0.0, math.inf
-        return max(low, 0.0) * math.exp(exponent - slack), max(high, 0.0) * math.exp(exponent + slack) + SUBNORMAL
+        return max(low, 0.0), max(high, 0.0), exponent, slack + self._relative_error
 
     def _crossing(self, delta: float, guess: float, profile: Callable[[float], float], *, above: bool) -> float:
         def slope(epsilon: float) -> float:
             return self._line_for(epsilon).contour.tilt
 
+        left = (delta - self.unbounded_mass) * (1.0 - 8.0 * UNIT) - SUBNORMAL
+        if above and left > _LEAST_LEFT:
+
+            def height(epsilon: float) -> float:
+                _, high, exponent, slack = self._scaled(epsilon - self._shift(epsilon))
+                parts = math.log(max(high, SUBNORMAL)), exponent, slack, -math.log(left)
+                return sum(parts) + 8.0 * UNIT * sum(map(abs, parts))
+
+            # As a logarithm: of very many instances the roundings leave it far above 1, where it tells how far to go.
+            return crossing_height(height, guess, slope=slope, above=above, scale=self.step)
         return crossing(profile, delta, guess, slope=slope, above=above, scale=self.step)
 
 

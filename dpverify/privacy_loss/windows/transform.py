@@ -287,6 +287,12 @@ class Composition:
             bounds.append(max(value * (1.0 + sign * 64.0 * UNIT) + sign * SUBNORMAL, 0.0))
         return bounds[0], bounds[1]
 
+    def _finite_lower(self, epsilon: float) -> float:
+        return self._finite_delta(epsilon)[0]
+
+    def _finite_upper(self, epsilon: float) -> float:
+        return self._finite_delta(epsilon)[1]
+
     @staticmethod
     def _at(law: _Tilted, index: int, sign: float) -> float:
         """Return a bound (sign 1: upper, -1: lower) on the profile at one cell of the window."""
@@ -319,7 +325,7 @@ class Composition:
     def _delta_upper(self, epsilon: float) -> float:
         if Bounds.UPPER not in self._bounds:
             return 1.0
-        return min(1.0, (self._finite_delta(epsilon)[1] + self.unbounded_mass) * (1.0 + 2.0 * UNIT))
+        return min(1.0, (self._finite_upper(epsilon) + self.unbounded_mass) * (1.0 + 2.0 * UNIT))
 
     def _delta_lower(self, epsilon: float) -> float:
         # H_eps >= 1 - e^eps holds for every pair.
@@ -327,11 +333,11 @@ class Composition:
         if Bounds.LOWER not in self._bounds:
             return floor
         known = -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT)
-        lower = self._finite_delta(epsilon)[0]
+        lower = self._finite_lower(epsilon)
         if self._split_variance > 0.0:
-            lower = lower_bound(epsilon, lower, lambda e: self._finite_delta(e)[1], self._split_variance)
+            lower = lower_bound(epsilon, lower, self._finite_upper, self._split_variance)
         if self._split_variance > _WIDELY_SPLIT:
-            lower = max(lower, shifted_bound(epsilon, lambda e: self._finite_delta(e)[0], self._split_variance))
+            lower = max(lower, shifted_bound(epsilon, self._finite_lower, self._split_variance))
         return min(max((lower + known) * (1.0 - 2.0 * UNIT), floor), 1.0)
 
     def epsilon(self, delta: float) -> Interval:
