@@ -13,6 +13,7 @@ from dpverify.search import (
     before_first,
     bisected,
     crossing,
+    crossing_height,
     galloped,
     largest_float,
     largest_integer,
@@ -275,3 +276,16 @@ def test_the_first_end_is_found_behind_which_a_predicate_fails_again() -> None:
     assert found >= 1.9
     assert min(asked) > 0.7
     assert before_first(holds, [3.0, 4.0], 0.7, 1e-4) is None
+
+
+def test_a_crossing_far_below_the_largest_float_is_found_by_its_height() -> None:
+    """As where roundings leave a bound at e^1000: the profile itself would be inf, and tell nothing."""
+    asked = list[float]()
+
+    def height(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 1500.0 - 2.0 * epsilon
+
+    found = crossing_height(height, 0.5, slope=lambda _: 2.0, above=True, scale=1e-3)
+    assert 750.0 <= found <= 750.0 * (1.0 + 3e-10)
+    assert len(asked) <= 5

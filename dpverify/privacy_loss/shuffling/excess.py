@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.shuffling.few_counts import Values, counted_excess
 from dpverify.rounding import SUBNORMAL, UNIT
-from dpverify.search import bisected
 
 __all__ = ["Variable", "expected_excess"]
 
@@ -52,6 +51,8 @@ _STEEPEST = 300.0
 """The largest exponent of a single value."""
 _MOST_SCALE = 3.0
 """Next to the saddle point M^n is at most about 1: where it is more, a few large values make the sum."""
+_MOST_STEPS, _BALANCED = 60, 1e-4
+"""Of the search for a tilt, and how near to its place it ends, relatively."""
 _SMALLEST = 650.0
 """An excess below about e^-650 is bounded from above only."""
 
@@ -64,8 +65,23 @@ class Variable(Values):
         """Return an upper bound on `n ln E[e^(tilt Z)]`, above by its rounding; inf where a power overflows."""
         if tilt * float(self.values.max()) > _STEEPEST:
             return math.inf
-        logs, _, errors = self.nodes(tilt, np.zeros(1), copies)
-        return float(logs[0] + errors[0])
+        real = float(np.sum(self.weights * np.expm1(tilt * self.values)))
+        size = abs(real) + real * real
+        lack = self._error(tilt) * tilt * (1.0 + math.sqrt(size)) + 8.0 * UNIT * size
+        relative = lack / min((1.0 + real) ** 2, 1.0)
+        if relative > 0.25:
+            logs, _, errors = self.nodes(tilt, np.zeros(1), copies)
+            return float(logs[0] + errors[0])
+        log = math.log1p(real)
+        return copies * (log + 2.0 * relative + 8.0 * UNIT * abs(log))
+
+    def _error(self, tilt: float) -> float:
+        """Return a bound on the error of M at nodes of this real part, over the modulus of the node."""
+        argument = tilt * self.values
+        # Every part is at most `|s z| max(1, e^(tilt z))`; a power's argument may be off by a unit of itself.
+        units = (self.values.size + 16.0 + 2.0 * np.abs(argument)) * UNIT
+        parts = np.abs(self.values) * (2.0 * self.weight_error + 2.0 * units) + 2.0 * self.value_errors
+        return float(np.sum(self.weights * np.maximum(1.0, np.exp(argument)) * parts)) * (1.0 + 1e-9)
 
     def moments(self, tilt: float) -> tuple[float, float]:
         """Estimate mean and variance of the tilted law."""
@@ -84,15 +100,12 @@ class Variable(Values):
 
         Where the error bound is inf, only the real part is meant, and it is an upper bound.
         """
-        real, imaginary, error = np.zeros(thetas.size), np.zeros(thetas.size), 0.0
-        for weight, value, off in zip(self.weights, self.values, self.value_errors, strict=True):
+        real, imaginary, error = np.zeros(thetas.size), np.zeros(thetas.size), self._error(tilt)
+        for weight, value in zip(self.weights, self.values, strict=True):
             grown = math.exp(tilt * value)
             half = np.sin((0.5 * value) * thetas)
             real += weight * (math.expm1(tilt * value) - 2.0 * grown * half * half)
             imaginary += (weight * grown) * np.sin(value * thetas)
-            # Every part is at most `|s z| max(1, e^(tilt z))`; a power's argument may be off by a unit of itself.
-            units = (self.values.size + 16.0 + 2.0 * abs(tilt * value)) * UNIT
-            error += weight * max(1.0, grown) * (abs(value) * (2.0 * self.weight_error + 2.0 * units) + 2.0 * off)
         square = 2.0 * real + real * real + imaginary * imaginary
         distance2 = np.maximum(1.0 + square, 1e-300)
         size = np.abs(real) + real * real + imaginary * imaginary
@@ -141,12 +154,25 @@ def _saddle(variable: Variable, copies: int) -> tuple[float, float]:
     steepest = _STEEPEST / float(np.abs(variable.values).max())
     tilt = 0.0
     if mean < 0.0:
-        high = min(max(-mean / variance, 1.0 / deviation), steepest)
-        while variable.moments(high)[0] < 0.0 and high < steepest:
-            high = min(2.0 * high, steepest)
-        tilt = bisected(lambda t: variable.moments(t)[0] >= 0.0, 0.0, high, relative=1e-4)[1]
+        tilt = _balanced(variable, min(-mean / variance, steepest), steepest)
     tilt = min(max(tilt, 1.0 / deviation), steepest)
     return tilt, math.sqrt(copies * variable.moments(tilt)[1])
+
+
+def _balanced(variable: Variable, start: float, steepest: float) -> float:
+    """Return about the tilt where the tilted mean, which grows with it, is 0, at most the steepest: Newton's steps."""
+    low, high, tilt = 0.0, math.inf, start
+    for _ in range(_MOST_STEPS):
+        mean, variance = variable.moments(tilt)
+        low, high = (tilt, high) if mean < 0.0 else (low, tilt)
+        point = tilt - mean / variance if variance > 0.0 else math.inf
+        if abs(point - tilt) <= _BALANCED * tilt or low >= steepest:
+            break
+        if not low < point < high:
+            # Where large values are rare the mean grows as slowly as they become likely.
+            point = 0.5 * (low + high) if high < math.inf else 2.0 * tilt
+        tilt = min(point, steepest)
+    return tilt
 
 
 def _contour(variable: Variable, copies: int, smoothing: float) -> _Contour:

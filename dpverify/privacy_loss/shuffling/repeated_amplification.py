@@ -13,7 +13,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.profile_pair import pair_above
 from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 from dpverify.privacy_loss.shuffling.counted_reports import counted_reports
-from dpverify.search import galloped
+from dpverify.search import galloped, least_integer
 from protocols.validation import check_integer
 
 __all__ = ["RepeatedAmplification"]
@@ -22,7 +22,9 @@ _PER_DEVIATION = 8.0
 """Points per standard deviation of one round's loss: their chords add less than half a per cent to it."""
 _MOST_POINTS = 400
 _LEFT = 1e-4
-"""Of delta, over all rounds: what the bound on one round may leave at its last point."""
+"""Of delta, over all rounds: what the lower end may leave out of one round."""
+_LAST = 1e-12
+"""The same, of what the upper bound on one round has left at its last point, about."""
 
 
 class RepeatedAmplification:
@@ -59,16 +61,16 @@ class RepeatedAmplification:
     @cached_property
     def pair(self) -> PrivacyLossDistribution:
         """A pair that dominates one round, in both directions."""
-        one, left = self._one, _LEFT * self._reference / self._rounds
+        one, last_left = self._one, _LAST * self._reference / self._rounds
         deviation = 1.0 / (one.index.lower * math.sqrt(one.users))
-        step = deviation / _PER_DEVIATION
-        end = galloped(
-            lambda count: count * step >= one.largest or one.delta_upper(count * step) <= left,
-            0,
-            8,
-            ceiling=_MOST_POINTS,
-        )
-        count = _MOST_POINTS if end is None else end[1]
+        step, leading = deviation / _PER_DEVIATION, one.covers[0][0]
+
+        def ends(count: int) -> bool:
+            # By one pair of a cover: the bound on all is asked at the points themselves.
+            return count * step >= one.largest or leading.delta(count * step).upper <= last_left
+
+        within = galloped(ends, 0, 8, ceiling=_MOST_POINTS)
+        count = _MOST_POINTS if within is None else least_integer(ends, *within)
         last = min(count * step, one.largest, 600.0)
         return pair_above(one.delta_upper, np.linspace(0.0, last, count + 1)[1:].tolist())
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_blanket
-from dpverify.privacy_loss.shuffling.amplification import adaptive, randomized_response, reports
+from dpverify.privacy_loss.shuffling.amplification import Amplification, adaptive, randomized_response, reports
 from dpverify.privacy_loss.shuffling.repeated_amplification import RepeatedAmplification
 
 
@@ -34,3 +34,19 @@ def test_pure_rounds_add_up() -> None:
     assert found.delta(2.1).upper == 0.0
     assert found.epsilon(1e-9).upper <= 2.0 * (1.0 + 1e-12)
     assert found.delta(0.3).lower <= found.delta(0.3).upper
+
+
+@pytest.mark.parametrize("rounds", [10, 10**18])
+def test_points_end_where_next_to_nothing_is_left(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
+    """Each costs an expectation for every pair of a cover."""
+    asked = list[float]()
+    bound = Amplification.delta_upper
+
+    def counted(one: Amplification, epsilon: float) -> float:
+        asked.append(epsilon)
+        return bound(one, epsilon)
+
+    monkeypatch.setattr(Amplification, "delta_upper", counted)
+    pair = RepeatedAmplification(adaptive(1.0, 10_000), rounds).pair
+    assert 0.0 < pair.infinite_mass + pair.missing_mass <= 1e-15 / rounds
+    assert len(asked) <= 110
