@@ -138,23 +138,9 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def fit(self, X: ArrayLike, y: ArrayLike) -> HighestDensityClassifier:
         """Simulate the protocol on one user per row.
 
-        Parameters
-        ----------
-        X : array_like, shape (users, dimension)
-            The users' private points.
-        y : array_like, shape (users,)
-            The users' private labels.
-
-        Returns
-        -------
-        HighestDensityClassifier
-            self.
-
-        Raises
-        ------
-        ValueError
-            For a parameter out of range, a point that the features do not accept, a label outside `classes`, or a class
-            that nobody reported.
+        X has shape (users, dimension), the users' private points, and y shape (users,), their private labels.
+        ValueError for a parameter out of range, a point that the features do not accept, a label outside `classes`, or
+        a class that nobody reported.
         """
         _check_choice("empty_class", self.empty_class, ("error", "never"))
         _check_choice("unit_norm", self.unit_norm, ("check", "normalize"))
@@ -259,18 +245,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return KernelDensityProtocol(self._bitsum(users), self.features_)
 
     def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the density estimate of every class at every query.
-
-        Parameters
-        ----------
-        X : array_like, shape (queries, dimension)
-            The queries.
-
-        Returns
-        -------
-        ndarray of float64, shape (queries, n_classes)
-            In the order of `classes_`. Estimates of densities: entries may be negative.
-        """
+        """Return every class's density estimate at every query, shape (queries, n_classes); some may be negative."""
         check_is_fitted(self)
         queries = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False, reset=False)
         weights = np.stack([density.weights for density in self.densities_], axis=1)

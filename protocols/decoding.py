@@ -186,21 +186,10 @@ def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10, *, sc
 def decode_classes(
     classifier: HighestDensityClassifier, vocabulary: Vocabulary, k: int = 10, *, score: Score = "distinctive"
 ) -> dict[object, list[Word]]:
-    """Return the top words of every class of a fitted classifier, for all classes together.
+    """Return the top words of every class of a fitted classifier, for all classes together, in the order of `classes_`.
 
-    Parameters
-    ----------
-    classifier : HighestDensityClassifier
-        Fitted.
-    vocabulary, k
-        As for `top_words`. Vectors are used as they are, whatever `classifier.unit_norm` is.
-    score : {"distinctive", "density"}
-        By what tells a class from the others, or by the densities as in the source.
-
-    Returns
-    -------
-    dict of list of Word
-        By class, in the order of `classes_`.
+    As `top_words`, by what tells a class from the others, unless the score is "density". Vectors are used as they are,
+    whatever `classifier.unit_norm` is.
     """
     if not isinstance(classifier, HighestDensityClassifier):
         raise TypeError(

@@ -28,26 +28,14 @@ def system_entropy() -> Entropy:
 
 
 def bernoulli(probability: Fraction, entropy: Entropy) -> bool:
-    """Return True with exactly this probability.
-
-    Raises
-    ------
-    ValueError
-        If it is outside [0, 1].
-    """
+    """Return True with exactly this probability; ValueError if it is outside [0, 1]."""
     if not 0 <= probability <= 1:
         raise ValueError(f"probability={probability} must be in [0, 1].")
     return entropy.randrange(probability.denominator) < probability.numerator
 
 
 def bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
-    """Return True with probability `e^-exponent` exactly (canonne2020, Algorithm 1).
-
-    Raises
-    ------
-    ValueError
-        If the exponent is negative.
-    """
+    """Return True with probability `e^-exponent` exactly (canonne2020, Algorithm 1); ValueError if it is negative."""
     if exponent < 0:
         raise ValueError(f"exponent={exponent} must be in [0, inf).")
     whole, rest = divmod(exponent, 1)
@@ -78,10 +66,7 @@ def bernoulli_logistic(exponent: Fraction, entropy: Entropy) -> bool:
 def discrete_laplace(decay: Fraction, entropy: Entropy) -> int:
     """Return an integer z with probability proportional to `e^(-decay |z|)` exactly (canonne2020, Algorithm 2).
 
-    Raises
-    ------
-    ValueError
-        If the decay is not positive.
+    ValueError if the decay is not positive.
     """
     if decay <= 0:
         raise ValueError(f"decay={decay} must be in (0, inf).")

@@ -59,19 +59,8 @@ class BucketSums(ABC):
     def randomize(self, values: ArrayLike, rng: np.random.Generator) -> UserMessages:
         """Return every user's messages, each a row (symbol, bucket), for `protocols.shuffler.shuffle`.
 
-        Parameters
-        ----------
-        values : array_like of int, shape (users,)
-            Each user's bucket, in [0, buckets).
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Raises
-        ------
-        TypeError
-            If the values are no integers.
-        ValueError
-            If a value is outside [0, buckets), or their number is not `bitsum.users`.
+        The values have shape (users,), each user's bucket in [0, buckets): ValueError else, TypeError if they are no
+        integers.
         """
         array = check_indices("values", values, self.buckets, users=self.bitsum.users)
         sent = [self.bitsum.randomize(array == bucket, rng) for bucket in range(self.buckets)]
@@ -80,13 +69,7 @@ class BucketSums(ABC):
         return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
-        """Return the number of messages of each bucket, shape (buckets,).
-
-        Raises
-        ------
-        ValueError
-            If a message is no row (1, bucket).
-        """
+        """Return the number of messages of each bucket, shape (buckets,); ValueError if one is no row (1, bucket)."""
         rows = np.asarray(symbols).reshape(-1, 2)
         strange = (rows[:, 0] != 1) | (rows[:, 1] < 0) | (rows[:, 1] >= self.buckets)
         if strange.any():
@@ -99,16 +82,8 @@ class BucketSums(ABC):
     def sample_view(self, counts: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw the shuffled view from the true histogram: equal in law to `view(shuffle(randomize(values)))`.
 
-        Parameters
-        ----------
-        counts : array_like of int, shape (..., buckets)
-            How many users hold each value; one histogram per independent run, each summing to `bitsum.users`.
-        rng : numpy.random.Generator
-            Private randomness.
-
-        Returns
-        -------
-        ndarray of int64, shape (..., buckets)
+        The counts have shape (..., buckets), as the result: how many users hold each value, one histogram per
+        independent run, each summing to `bitsum.users`.
         """
         array = np.asarray(counts)
         if array.ndim == 0 or array.shape[-1] != self.buckets:

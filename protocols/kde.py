@@ -47,21 +47,11 @@ class KernelDensity:
         return self.published.ravel() / (self.users * self.features.instances)
 
     def __call__(self, queries: ArrayLike, *, chunk_size: int | None = None) -> NDArray[np.float64]:
-        """Return the density estimate `1/(n I) sum_ij F~_ij g_i(y)_j` at every query.
+        """Return the density estimate `1/(n I) sum_ij F~_ij g_i(y)_j` at every query, shape (queries,).
 
         It is unbiased up to the family's beta (and up to clipping), so it may be negative or exceed the kernel's
-        maximum.
-
-        Parameters
-        ----------
-        queries : array_like, shape (queries, dimension)
-            Where to evaluate.
-        chunk_size : int, optional
-            Queries per chunk; `default_chunk_size(features)` when omitted.
-
-        Returns
-        -------
-        ndarray of float64, shape (queries,)
+        maximum. The queries, of shape (queries, dimension), are evaluated in chunks, `default_chunk_size(features)`
+        when omitted.
         """
         return evaluate(self.features, self.weights[:, np.newaxis], queries, chunk_size=chunk_size)[:, 0]
 
@@ -132,24 +122,8 @@ class KernelDensityProtocol:
     def randomize(self, points: ArrayLike, rng: np.random.Generator) -> UserMessages:
         """Return every user's messages, each a row (symbol, i Q + j) for coordinate j of instance i, from 0.
 
-        Message by message, this is for small runs; `simulate` is equal in law.
-
-        Parameters
-        ----------
-        points : array_like, shape (users, dimension)
-            One private point per user.
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Returns
-        -------
-        UserMessages
-            With symbols of shape (messages, 2), for `protocols.shuffler.shuffle` to shuffle all together.
-
-        Raises
-        ------
-        ValueError
-            If the number of points is not `bitsum.users`, or a point is none that the features accept.
+        Message by message, this is for small runs; `simulate` is equal in law. The points have shape (users,
+        dimension): ValueError if they are not `bitsum.users`, or one is none that the features accept.
         """
         array = np.asarray(points)
         bits = rounded_bits(self.features, array, check_generator("rng", rng))
@@ -160,19 +134,9 @@ class KernelDensityProtocol:
         return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
 
     def analyze(self, shuffled: ArrayLike) -> KernelDensity:
-        """Return the density estimate from the shuffled messages.
+        """Return the density estimate from shuffled messages: rows (symbol, tag) as of `randomize`, in any order.
 
-        Parameters
-        ----------
-        shuffled : array_like of int, shape (messages, 2)
-            Rows (symbol, tag) as `randomize` makes them, in any order.
-
-        Raises
-        ------
-        TypeError
-            If the messages hold no integers.
-        ValueError
-            For another shape, a tag outside [0, I Q), or a symbol outside the bitsum's alphabet.
+        TypeError if they hold no integers, ValueError for another shape, a tag outside [0, I Q), or a strange symbol.
         """
         rows = np.asarray(shuffled)
         if rows.ndim != 2 or rows.shape[1] != 2:
@@ -218,17 +182,7 @@ class KernelDensityProtocol:
     def publish(self, counts: BitCounts, rng: np.random.Generator) -> KernelDensity:
         """Add the noise of all users to their counted bits, and analyze: the second half of `simulate`.
 
-        Parameters
-        ----------
-        counts : BitCounts
-            Of exactly `bitsum.users` users, with these features.
-        rng : numpy.random.Generator
-            The private randomness of users and shuffler.
-
-        Raises
-        ------
-        ValueError
-            If the number of users is another one, or that of the features.
+        ValueError unless the counts are those of exactly `bitsum.users` users, with these features.
         """
         if not isinstance(counts, BitCounts):
             raise TypeError(f"counts={counts!r} must be BitCounts, as count_bits returns them.")

@@ -42,13 +42,7 @@ class ShuffledReports:
         return replace(self, users=check_integer("users", users, low=1))
 
     def run(self, inputs: ArrayLike, rng: np.random.Generator) -> NDArray[Any]:
-        """Return the shuffled reports, shape (users,).
-
-        Raises
-        ------
-        ValueError
-            If there are not n inputs, or the mechanism refuses one.
-        """
+        """Return the shuffled reports, shape (users,); ValueError unless there are n inputs, none of them refused."""
         values = np.asarray(inputs)
         if values.shape[:1] != (self.users,):
             raise ValueError(f"inputs of shape {values.shape} must have one entry for each of users={self.users}.")

@@ -79,13 +79,7 @@ class ShuffledMean:
         return self.bitsum.analyze(view) / self.users
 
     def run(self, bits: ArrayLike, rng: np.random.Generator) -> float:
-        """Return the estimate from all n users' bits, message by message.
-
-        Raises
-        ------
-        ValueError
-            If there are not n bits, or one is neither 0 nor 1.
-        """
+        """Return the estimate from all n users' bits, message by message; ValueError for another number or entry."""
         sent = self.randomize(bits, check_generator("rng", rng))
         if sent.symbols.size != self.users:
             raise ValueError(f"bits has {sent.symbols.size} entries, but must have one for each of users={self.users}.")

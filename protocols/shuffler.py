@@ -33,17 +33,5 @@ class UserMessages:
 
 
 def shuffle(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the symbols in uniformly random order, without their senders.
-
-    Parameters
-    ----------
-    messages : UserMessages
-        The users' messages.
-    rng : numpy.random.Generator
-        The shuffler's private randomness.
-
-    Returns
-    -------
-    ndarray of int64, the shape of `messages.symbols`
-    """
+    """Return the symbols in uniformly random order, without their senders, in the shape of `messages.symbols`."""
     return check_generator("rng", rng).permutation(messages.symbols, axis=0)

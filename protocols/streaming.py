@@ -67,22 +67,10 @@ def chunked(name: str, points: NDArray[Any] | Iterable[NDArray[Any]], size: int)
 def evaluate(
     features: LSQFeatures, weights: NDArray[np.float64], queries: ArrayLike, *, chunk_size: int | None = None
 ) -> NDArray[np.float64]:
-    """Return `g(y) . weights` for every query y and column of weights, in chunks of queries.
+    """Return `g(y) . weights` for every query y and column of weights, shape (queries, functions), in chunks.
 
-    Parameters
-    ----------
-    features : LSQFeatures
-        The public features.
-    weights : ndarray of float64, shape (I Q, functions)
-        One column per function.
-    queries : array_like, shape (queries, dimension)
-        The query points; public.
-    chunk_size : int, optional
-        Queries per chunk; `default_chunk_size(features)` when omitted.
-
-    Returns
-    -------
-    ndarray of float64, shape (queries, functions)
+    The public queries have shape (queries, dimension), the weights shape (I Q, functions);
+    `default_chunk_size(features)` queries are in a chunk when that is omitted.
     """
     size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
     if np.ndim(weights) != 2 or len(weights) != features.coordinates:
@@ -144,21 +132,9 @@ def count_bits(
     chunk_size: int | None = None,
     name: str = "points",
 ) -> BitCounts:
-    """Round the features of some users, each to one bit, and count.
+    """Round the features of some users, each to one bit, and count; see `KernelDensityProtocol.simulate`.
 
-    Parameters
-    ----------
-    features : LSQFeatures
-        The public features.
-    points, rng, chunk_size
-        As for `KernelDensityProtocol.simulate`.
-    name : str
-        What an error message calls the points.
-
-    Raises
-    ------
-    ValueError
-        If a point is none that the features accept.
+    An error message calls the points by `name`: ValueError if one is none that the features accept.
     """
     _check_features(features)
     check_generator("rng", rng)

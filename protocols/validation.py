@@ -96,15 +96,7 @@ def check_real(
 
 
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
-    """Return `value` as an int after checking that it is an integer in [low, high].
-
-    Raises
-    ------
-    TypeError
-        If `value` is no integer.
-    ValueError
-        If it is outside the range.
-    """
+    """Return `value` as an int after checking that it is an integer (TypeError) in [low, high] (ValueError)."""
     allowed = describe_range(low, high, False, False)
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be an integer in {allowed}.")
@@ -117,10 +109,7 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
 def check_ranges(made: Any) -> None:
     """Check each field of a dataclass whose metadata says `within`, such as `"[0, 1/2)"`: an integer, or a real number.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For the first field that is out of its range.
+    TypeError or ValueError for the first one that is out of its range.
     """
     for field in fields(made):
         if "within" in field.metadata:
@@ -140,22 +129,7 @@ def read_range(within: str) -> tuple[Any, Any, bool, bool]:
 
 
 def check_present(name: str, given: int, users: int, participants: int | None) -> None:
-    """Refuse another number of inputs than of users, unless it is said how many take part.
-
-    Parameters
-    ----------
-    name : str
-        The argument that holds the inputs, for the message.
-    given, users : int
-        How many inputs there are, and how many users the protocol is for.
-    participants : int or None
-        How many take part, in [0, users]; None for all.
-
-    Raises
-    ------
-    ValueError
-        If another number is given.
-    """
+    """Raise ValueError for another number of inputs, called `name`, than of users, or of those said to take part."""
     expected = users if participants is None else check_integer("participants", participants, low=0, high=users)
     if given != expected:
         absent = f"; if others stay away, say participants={given}" if given < users and participants is None else ""
@@ -164,21 +138,9 @@ def check_present(name: str, given: int, users: int, participants: int | None) -
 
 
 def check_participants(name: str, participants: int, users: int) -> None:
-    """Refuse more participants than the public number of users: noise, estimate and privacy are set for that number.
+    """Raise ValueError for more participants than the public number of users, for which noise and privacy are set.
 
     Fewer are dropouts, which protocols allow where they say so.
-
-    Parameters
-    ----------
-    name : str
-        The argument that holds the participants' inputs, for the message.
-    participants, users : int
-        How many take part, and how many may.
-
-    Raises
-    ------
-    ValueError
-        If they are more.
     """
     if participants > users:
         raise ValueError(
@@ -206,19 +168,7 @@ def check_probability(name: str, value: Any, *, high: float = 1.0, high_open: bo
 def check_choice(name: str, value: Any, known: Iterable[Word], *, where: str = "") -> Word:
     """Return the one of some words, or members of a `StrEnum`, that `value` is, in upper or lower case.
 
-    Parameters
-    ----------
-    name, value
-        The argument's name, for the message, and its value.
-    known : iterable of str
-        The words.
-    where : str
-        What the message ends with, such as " for 3nb".
-
-    Raises
-    ------
-    ValueError
-        If it is none of them.
+    ValueError for none, whose message ends with `where`, such as " for 3nb".
     """
     words = {str(word).lower(): word for word in known}
     found = words.get(value.lower()) if isinstance(value, str) else None
@@ -229,20 +179,7 @@ def check_choice(name: str, value: Any, known: Iterable[Word], *, where: str = "
 
 
 def check_file(name: str, path: Path, wanted: str) -> None:
-    """Refuse a path at which there is no file to read.
-
-    Parameters
-    ----------
-    name, path
-        The argument's name, for the message, and its value.
-    wanted : str
-        What it must be, such as "a ledger".
-
-    Raises
-    ------
-    ValueError
-        If there is nothing, or a folder.
-    """
+    """Raise ValueError for a path without a file, which must be what is `wanted`, such as "a ledger"."""
     if not path.is_file():
         instead = "it is a folder" if path.is_dir() else "there is no such file"
         raise ValueError(f"{name}={str(path)!r} must be {wanted}, but {instead}.")
@@ -251,10 +188,7 @@ def check_file(name: str, path: Path, wanted: str) -> None:
 def check_generator(name: str, value: Any) -> np.random.Generator:
     """Return `value` after checking that it is a `numpy.random.Generator`.
 
-    Raises
-    ------
-    TypeError
-        For a seed, a legacy RandomState or None: randomness is always passed explicitly here.
+    TypeError for a seed, a legacy RandomState or None: randomness is always passed explicitly here.
     """
     import numpy as np
 
@@ -268,17 +202,7 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
 def check_groups(name: str, value: Any, what: str) -> Iterable[Any]:
     """Return `value` after checking that it may yield groups: no text, and nothing that yields names or single rows.
 
-    Parameters
-    ----------
-    name, value
-        The argument's name, for the message, and its value.
-    what : str
-        What it must yield.
-
-    Raises
-    ------
-    TypeError
-        If it is no iterable, or a text, a mapping, an array or a table.
+    TypeError if it is no iterable, or a text, a mapping, an array or a table.
     """
     single = isinstance(value, (str, bytes, Mapping)) or hasattr(value, "dtype") or hasattr(value, "columns")
     if single or not isinstance(value, Iterable):
@@ -304,12 +228,7 @@ def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
 def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None = None) -> NDArray[np.int64]:
     """Return `value` as an int64 array of shape (users,) after checking that it holds integers in [0, stop).
 
-    Raises
-    ------
-    TypeError
-        If the entries are no integers.
-    ValueError
-        For another shape, or an entry out of range.
+    TypeError if the entries are no integers, ValueError for another shape, or an entry out of range.
     """
     import numpy as np
 
@@ -331,25 +250,8 @@ def check_vectors(
 ) -> NDArray[np.float64]:
     """Return `value` as a float64 array of shape (points, dimension) of finite vectors.
 
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    value : array_like, shape (points, dimension)
-        The vectors.
-    dimension : int, optional
-        The number of coordinates that each vector must have.
-    unit : bool
-        Whether each vector must have Euclidean norm 1 within `tolerance` (half-precision embeddings are off by 5e-4).
-    tolerance : float
-        The largest deviation of a norm from 1 that is accepted.
-
-    Raises
-    ------
-    TypeError
-        If the entries are no real numbers.
-    ValueError
-        For another shape, a nan, an infinity, or a norm off 1 where unit vectors are needed.
+    If `unit`, each must have Euclidean norm 1 within the tolerance (half-precision embeddings are off by 5e-4).
+    TypeError if the entries are no real numbers, ValueError for another shape, a nan, an infinity, or another norm.
     """
     import numpy as np
 

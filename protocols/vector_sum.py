@@ -101,17 +101,7 @@ class VectorSum:
         return np.concatenate([np.full(block.size, per_block / block.size) for block in self.blocks])
 
     def report_law(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return the law of the value that a user would report for each coordinate.
-
-        Parameters
-        ----------
-        vectors : array_like, shape (users, dimension)
-            In [0, 1].
-
-        Returns
-        -------
-        ndarray of float64, shape (users, dimension, levels + 1)
-        """
+        """Return the law of a user's value for each coordinate, if reported, shape (users, dimension, levels + 1)."""
         scaled = self._check(vectors) * self.levels
         distance = np.abs(scaled[..., np.newaxis] - np.arange(self.levels + 1))
         gamma = self.blanket_probability
@@ -145,17 +135,8 @@ class VectorSum:
     def randomize(self, vectors: ArrayLike, rng: np.random.Generator) -> UserMessages:
         """Return every user's messages, each a row (coordinate, value), as she would compute them (Algorithm 2).
 
-        Parameters
-        ----------
-        vectors : array_like, shape (participants, dimension)
-            One vector in [0, 1]^d per participating user.
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Raises
-        ------
-        ValueError
-            For another shape, an entry outside [0, 1], or more than n vectors.
+        The vectors have shape (participants, dimension): ValueError else, for an entry outside [0, 1], or more than n
+        of them.
         """
         array = self._check(vectors)
         check_participants("vectors", len(array), self.users)
@@ -170,13 +151,7 @@ class VectorSum:
         return UserMessages(symbols, np.repeat(np.arange(len(array)), self.sampled))
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
-        """Return how often each (coordinate, value) occurs in the messages, shape (dimension, levels + 1).
-
-        Raises
-        ------
-        ValueError
-            If a message is no (coordinate, value).
-        """
+        """Return how often each (coordinate, value) occurs in the messages, shape (dimension, levels + 1)."""
         rows = np.asarray(symbols).reshape(-1, 2)
         outside = (rows < 0).any(axis=1) | (rows[:, 0] >= self.dimension) | (rows[:, 1] > self.levels)
         if outside.any():
@@ -193,18 +168,8 @@ class VectorSum:
     ) -> NDArray[np.int64]:
         """Draw the shuffled view from aggregated inputs: equal in law to `view(shuffle(randomize(..)))`.
 
-        Parameters
-        ----------
-        vectors : array_like, shape (distinct, dimension)
-            The distinct vectors that users hold.
-        rng : numpy.random.Generator
-            Private randomness.
-        holders : array_like of int, shape (distinct,), optional
-            How many users hold each; one each when omitted.
-
-        Returns
-        -------
-        ndarray of int64, shape (dimension, levels + 1)
+        The distinct vectors that users hold have shape (distinct, dimension), and `holders` says how many hold each:
+        one when omitted. The view has shape (dimension, levels + 1).
         """
         laws = self.report_law(vectors)
         check_generator("rng", rng)
@@ -218,21 +183,11 @@ class VectorSum:
         return counts
 
     def analyze(self, view: ArrayLike, *, participants: int | None = None) -> NDArray[np.float64]:
-        """Return the unbiased estimate of the sum of the users' vectors from a view (Algorithm 3).
+        """Return the unbiased estimate of the sum of vectors, shape (..., dimension), from a view (Algorithm 3).
 
         scott2022's DeBias estimates the sum over the users who happened to sample a coordinate. Dividing by the
-        probability of sampling it makes that an estimate of the sum over all users.
-
-        Parameters
-        ----------
-        view : array_like of int, shape (..., dimension, levels + 1)
-            Counts of (coordinate, value).
-        participants : int, optional
-            How many users took part; `users` when omitted. It matters only if `centre` is not 0.
-
-        Returns
-        -------
-        ndarray of float64, shape (..., dimension)
+        probability of sampling it makes that an estimate of the sum over all users. How many took part, all when
+        omitted, matters only if `centre` is not 0.
         """
         counts = np.asarray(view)
         shape = (self.dimension, self.levels + 1)
@@ -256,19 +211,8 @@ class VectorSum:
     ) -> NDArray[np.float64]:
         """Run randomizer, shuffler and analyzer once, message by message; return the estimate of the sum.
 
-        Parameters
-        ----------
-        vectors : array_like, shape (users, dimension) or (participants, dimension)
-            One vector in [0, 1]^d per user.
-        rng : numpy.random.Generator
-            All randomness.
-        participants : int, optional
-            How many users take part, where others stay away; all when omitted.
-
-        Raises
-        ------
-        ValueError
-            If there is another number of vectors.
+        The vectors have shape (users, dimension), or (participants, dimension) where it is said how many take part;
+        ValueError for another number.
         """
         array = self._check(vectors)
         check_present("vectors", len(array), self.users, participants)

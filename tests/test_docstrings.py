@@ -66,17 +66,11 @@ def members(cls: type) -> Iterator[str]:
 
 
 def runs(thing: Any) -> list[Any]:
-    """Return the functions that run when a thing is called."""
+    """Return the functions that run when a thing is called, less those that it inherits: what they refuse a base says."""
     if not inspect.isclass(thing):
         return [thing]
-    return [
-        vars(base)[name]
-        for base in thing.__mro__
-        for name in ("__init__", "__post_init__")
-        if name in vars(base)
-        and base.__module__.startswith(("dpverify", "protocols"))
-        and inspect.isfunction(vars(base)[name])
-    ]
+    own = (vars(thing).get(name) for name in ("__init__", "__post_init__"))
+    return [function for function in own if inspect.isfunction(function)]
 
 
 def raises(function: Any) -> bool:

@@ -60,48 +60,31 @@ class Rule:
     """Whether delta_slack may be zero, and whether it may be positive."""
 
 
-def _optimal_epsilon(epsilon0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    return two_valued.composed_epsilon(epsilon0, instances * sparsity, delta_slack)
+def _in_balls(formula: Callable[..., Any]) -> Callable[[float, int, int, float], flint.arb]:
+    """Return a half of a rule from a function of a context and its arguments."""
+
+    def half(parameter: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
+        with arb_context(_BITS) as ctx:
+            return flint.arb(formula(ctx, parameter, instances, sparsity, delta_slack))
+
+    return half
 
 
-def _advanced_epsilon(epsilon0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    with arb_context(_BITS) as ctx:
-        return flint.arb(closed_forms.advanced(ctx, epsilon0, 0, instances, sparsity, delta_slack)[0])
-
-
-def _advanced_delta(delta0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    with arb_context(_BITS) as ctx:
-        return flint.arb(closed_forms.advanced(ctx, 1, delta0, instances, sparsity, delta_slack)[1])
-
-
-def _basic_epsilon(epsilon0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    with arb_context(_BITS) as ctx:
-        return flint.arb(closed_forms.basic(ctx, epsilon0, 0, instances * sparsity)[0])
-
-
-def _basic_delta(delta0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    with arb_context(_BITS) as ctx:
-        return flint.arb(closed_forms.basic(ctx, 1, delta0, instances * sparsity)[1])
-
-
-def _optimal_delta(delta0: float, instances: int, sparsity: int, delta_slack: float) -> flint.arb:
-    with arb_context(_BITS) as ctx:
-        return flint.arb(closed_forms.optimal_delta(ctx, delta0, delta_slack, instances * sparsity))
-
+_optimal_delta = _in_balls(lambda ctx, delta0, i, s, slack: closed_forms.optimal_delta(ctx, delta0, slack, i * s))
 
 THEOREMS = {
     CompositionTheorem.BASIC: Rule(
-        epsilon=_basic_epsilon,
-        delta=_basic_delta,
+        epsilon=_in_balls(lambda ctx, epsilon0, i, s, _: closed_forms.basic(ctx, epsilon0, 0, i * s)[0]),
+        delta=_in_balls(lambda ctx, delta0, i, s, _: closed_forms.basic(ctx, 1, delta0, i * s)[1]),
         slack=(True, False),
     ),
     CompositionTheorem.ADVANCED: Rule(
-        epsilon=_advanced_epsilon,
-        delta=_advanced_delta,
+        epsilon=_in_balls(lambda ctx, epsilon0, *rest: closed_forms.advanced(ctx, epsilon0, 0, *rest)[0]),
+        delta=_in_balls(lambda ctx, delta0, *rest: closed_forms.advanced(ctx, 1, delta0, *rest)[1]),
         slack=(False, True),
     ),
     CompositionTheorem.OPTIMAL: Rule(
-        epsilon=_optimal_epsilon,
+        epsilon=lambda epsilon0, i, s, delta_slack: two_valued.composed_epsilon(epsilon0, i * s, delta_slack),
         delta=_optimal_delta,
         slack=(True, True),
     ),

@@ -62,23 +62,10 @@ class Formula:
     def __call__(self, ctx: Context, values: Mapping[str, Any], *, solving: str = "") -> tuple[Any, ...]:
         """Return its values in this context: one, or as many as the source states at once.
 
-        Parameters
-        ----------
-        ctx : Context
-            The number system.
-        values : mapping
-            An int, a Fraction, a float, a decimal string, or a number of the context for each argument.
-        solving : str
-            The argument that is looked for among all real numbers, if any.
-
-        Raises
-        ------
-        FormulaRangeError
-            If a value is out of range, or no integer where one is needed.
-        UndecidedComparisonError
-            If a comparison is not decided by balls or symbols.
-        ValueError
-            If a name is no argument's, or an argument without a default has no value.
+        A value is an int, a Fraction, a float, a decimal string, or a number of the context; the argument `solving` is
+        looked for among all real numbers. FormulaRangeError if one is out of range, or no integer where one is needed;
+        UndecidedComparisonError if balls or symbols do not decide a comparison; ValueError for a name that is no
+        argument's, or a missing one.
         """
         self.check(values)
         found = self.function(
@@ -114,12 +101,8 @@ class Formula:
     def latex(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return its values as LaTeX, in symbols for the arguments that are not given; what is given is taken exactly.
 
-        Raises
-        ------
-        UndecidedComparisonError
-            If it decides by comparing arguments, or needs an integer, that is not given.
-        FormulaRangeError
-            If a value is out of range.
+        UndecidedComparisonError if it compares arguments, or needs an integer, that is not given; FormulaRangeError for
+        a value that is out of range.
         """
         import sympy
 

@@ -208,13 +208,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None) -> Any:
 
 
 def less(a: Any, b: Any) -> bool:
-    """Return whether a < b, for numbers of any context.
-
-    Raises
-    ------
-    UndecidedComparisonError
-        If neither `a < b` nor `a >= b` is certain.
-    """
+    """Return whether a < b, in any context; UndecidedComparisonError if neither that nor a >= b is certain."""
     try:
         if a < b:
             return True
@@ -238,12 +232,7 @@ def check_range(
 ) -> Any:
     """Return `value` after checking that all of it lies in the given range; an expression with free symbols passes.
 
-    Raises
-    ------
-    FormulaRangeError
-        If it is outside, naming argument, value and range.
-    UndecidedComparisonError
-        If a ball sticks out of the range only in part.
+    FormulaRangeError if it is outside, UndecidedComparisonError if a ball sticks out only in part.
     """
     if is_symbolic(value):
         return value
@@ -270,20 +259,9 @@ def nudged(accepts: Callable[[float], bool], start: float, towards: float) -> fl
     """Return the first of `start` and the floats 1, 2, 4, ... units in its last place from it that is accepted.
 
     For a parameter that is right in real numbers and wrong by a few roundings. How many is not known beforehand (of
-    e^-x near 1, a unit is many of a small x): hence twice as far each time.
-
-    Parameters
-    ----------
-    accepts : callable
-        Takes a float.
-    start, towards : float
-        Where to start, finite and not 0, and a number in the direction that makes acceptance likelier; it is not
-        passed.
-
-    Raises
-    ------
-    ArithmeticError
-        If none is accepted up to `towards`, or 2^53 units away.
+    e^-x near 1, a unit is many of a small x): hence twice as far each time, from `start`, finite and not 0, to no
+    farther than `towards`, the side where acceptance is likelier. ArithmeticError if none is accepted there, or within
+    2^53 units.
     """
     unit = math.copysign(math.ulp(start), towards - start)
     for units in (0, *(1 << power for power in range(54))):

@@ -83,13 +83,7 @@ def value(formula: Formula, values: Mapping[str, Any], digits: int = 17) -> tupl
 
 
 def enclosed(evaluate: Callable[[Any], tuple[Any, ...]], digits: int) -> tuple[Enclosed, ...]:
-    """Return what a function of an Arb context comes to, at the first precision that gives so many digits.
-
-    Raises
-    ------
-    UndecidedComparisonError, ArithmeticError
-        As `value`.
-    """
+    """Return what a function of an Arb context comes to, at the first precision with so many digits; see `value`."""
     bits = _SPARE + digits * 10 // 3
     undecided: Exception | None = None
     for _ in range(_DOUBLINGS):
@@ -113,10 +107,7 @@ def _are_close(lower: Fraction, upper: Fraction, digits: int) -> bool:
 def bounds(ball: Any) -> tuple[Fraction, Fraction]:
     """Return the ends of an Arb ball as rational numbers.
 
-    Raises
-    ------
-    ArithmeticError
-        If it is not finite, or of a size that is no use to write down.
+    ArithmeticError if it is not finite, or of a size that is no use to write down.
     """
     if not ball.is_finite():
         raise ArithmeticError("the value is not finite at this precision.")

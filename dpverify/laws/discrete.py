@@ -104,16 +104,8 @@ class DiscreteLaw:
         """Return the position in `points` of every sample, shape (trials,), -1 for an outcome that is not listed.
 
         A real number counts as a listed one if it is off by no more than an analyzer's rounding: 2^-44 of the largest
-        outcome, and 1e-6 of the smallest gap between outcomes. What is farther off could carry a message.
-
-        Parameters
-        ----------
-        samples : array_like, shape (trials,) or (trials, coordinates)
-
-        Raises
-        ------
-        ValueError
-            If the shape does not match the law's points.
+        outcome, and 1e-6 of the smallest gap between outcomes. What is farther off could carry a message. ValueError
+        for another shape than the law's points have.
         """
         values = np.asarray(samples)
         if values.ndim != self.points.ndim or values.shape[1:] != self.points.shape[1:]:

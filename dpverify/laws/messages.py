@@ -99,10 +99,7 @@ class MessagesLaw:
     def exceeded_with_chance(self, chance: float) -> int:
         """Return the least count that is proved to be exceeded with at most this probability.
 
-        Raises
-        ------
-        ValueError
-            If `chance` is not in (1e-15, 1): below, the tails that are cut off count.
+        ValueError if it is not in (1e-15, 1): below, the tails that are cut off count.
         """
         check_real("chance", chance, low=1e-15, high=1.0, low_open=True, high_open=True)
         most = sum(copies * law.stop for copies, law in self.parts)

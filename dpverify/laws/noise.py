@@ -1,4 +1,8 @@
-"""The named laws on the integers, each as a window of `dpverify.laws.window`."""
+"""The named laws on the integers, each as a window of `dpverify.laws.window`.
+
+A parameter means its float's binary value. Each tail that is cut off has a mass of `tail` at most, in [1e-290, 0.5].
+ValueError for an argument out of range, CapacityError where the window would need more than `max_atoms` atoms.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +23,7 @@ _BITS = 128
 
 
 def binomial(trials: int, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
-    """Return Bin(trials, p), pmf `C(n, k) p^k (1-p)^(n-k)`.
-
-    Parameters
-    ----------
-    trials : int
-        n in [0, 2^53).
-    p : float
-        In [0, 1]; the law is that of the float's binary value.
-    tail : float
-        The most mass that each cut-off tail may have, in [1e-290, 0.5].
-    max_atoms : int
-        The largest window to build.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the window would need more than `max_atoms` atoms.
-    """
+    """Return Bin(trials, p), pmf `C(n, k) p^k (1-p)^(n-k)`, trials in [0, 2^53)."""
     n = check_integer("trials", trials, low=0)
     if n >= EXACT:
         raise CapacityError(f"a count of {n} reports is needed, but only integers in [0, 2^53) are exact as floats.")
@@ -65,23 +52,9 @@ def binomial(trials: int, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: in
 def negative_binomial(
     shape: float, p: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS
 ) -> IntegerLaw:
-    """Return NB(shape, p), pmf `C(z+r-1, z) (1-p)^r p^z` on z >= 0 (the convention of ghazi2021 and wagner2025).
+    """Return NB(shape, p), pmf `C(z+r-1, z) (1-p)^r p^z` on z >= 0, r in (0, 2^53] and p in [0, 1).
 
-    Parameters
-    ----------
-    shape : float
-        r in (0, 2^53]; 1 gives the geometric law.
-    p : float
-        In [0, 1); scipy and numpy call 1-p what is called p here.
-    tail : float
-        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
-    max_atoms : int
-        The largest window to build.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    That is the convention of ghazi2021 and wagner2025: scipy and numpy call 1-p what is called p here.
     """
     r = check_real("shape", shape, low=0.0, high=EXACT, low_open=True)
     p = check_probability("p", p, high_open=True)
@@ -106,22 +79,7 @@ def negative_binomial(
 
 
 def poisson(mean: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
-    """Return Poisson(mean), pmf `e^-mean mean^k / k!`.
-
-    Parameters
-    ----------
-    mean : float
-        In [0, 2^52].
-    tail : float
-        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
-    max_atoms : int
-        The largest window to build.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the window would need more than `max_atoms` atoms.
-    """
+    """Return Poisson(mean), pmf `e^-mean mean^k / k!`, mean in [0, 2^52]."""
     mean = check_real("mean", mean, low=0.0, high=EXACT / 2)
     if mean == 0.0:
         return point_mass(0)
@@ -141,19 +99,7 @@ def poisson(mean: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT
 def discrete_laplace(epsilon: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
     """Return the discrete Laplace law, pmf `tanh(epsilon/2) e^(-epsilon |z|)` on all integers.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [2^-53, 2^53]: the privacy loss that it gives to a sum of sensitivity 1.
-    tail : float
-        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
-    max_atoms : int
-        The largest window to build.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    Epsilon, in [2^-53, 2^53], is the privacy loss, in nats, that it gives to a sum of sensitivity 1.
     """
     epsilon = check_real("epsilon", epsilon, low=1 / EXACT, high=EXACT)
     with ctx.workprec(_BITS):
@@ -183,19 +129,7 @@ def _theta(t: arb) -> arb:
 def discrete_gaussian(sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
     """Return the discrete Gaussian law, pmf proportional to `e^(-z^2 / (2 sigma^2))` on all integers.
 
-    Parameters
-    ----------
-    sigma : float
-        In [2^-26, 2^26]; the standard deviation unless sigma is small.
-    tail : float
-        The most mass that the cut-off tails may have each, in [1e-290, 0.5].
-    max_atoms : int
-        The largest window to build.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the window would need more than `max_atoms` atoms.
+    Sigma, in [2^-26, 2^26], is the standard deviation unless it is small.
     """
     sigma = check_real("sigma", sigma, low=2.0**-26, high=2.0**26)
     with ctx.workprec(_BITS):

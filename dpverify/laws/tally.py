@@ -35,18 +35,7 @@ class Tally:
 
     @classmethod
     def of(cls, law: DiscreteLaw, samples: ArrayLike | Tally) -> Tally:
-        """Return samples counted; those that are counted already as they are.
-
-        Parameters
-        ----------
-        law : DiscreteLaw
-        samples : array_like, shape (trials,) or (trials, coordinates); or Tally
-
-        Raises
-        ------
-        ValueError
-            If they have been counted by another law.
-        """
+        """Return samples counted; those that are counted already as they are, or ValueError if by another law."""
         if isinstance(samples, Tally):
             if samples.law is not law:
                 raise ValueError("samples have been counted by another law than law, but must be by the same.")

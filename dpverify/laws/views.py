@@ -70,10 +70,7 @@ def one_count(law: IntegerLaw) -> DiscreteLaw:
 def by_sign(difference: NDArray[np.int64], alphabet: tuple[int, ...]) -> NDArray[np.int64]:
     """Return rows of counts whose messages +1 and -1 add up to this, and which are no more than that takes.
 
-    Raises
-    ------
-    ValueError
-        If these are not the symbols.
+    ValueError if these are not the symbols.
     """
     if sorted(alphabet) != [-1, 1]:
         raise ValueError(f"alphabet={alphabet} must hold the symbols 1 and -1 for views by their difference.")
@@ -83,10 +80,7 @@ def by_sign(difference: NDArray[np.int64], alphabet: tuple[int, ...]) -> NDArray
 def two_counts(up: IntegerLaw, down: IntegerLaw, both: IntegerLaw) -> DiscreteLaw:
     """Return the joint law of (U + F, D + F), for independent U, D and F.
 
-    Raises
-    ------
-    ValueError
-        If the box of both counts has more than 2^22 cells: audit the counts one by one instead.
+    ValueError if the box of both counts has more than 2^22 cells: audit the counts one by one instead.
     """
     sides = (up.pmf.size + both.pmf.size - 1, down.pmf.size + both.pmf.size - 1)
     if sides[0] * sides[1] > _MOST_CELLS:

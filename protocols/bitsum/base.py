@@ -81,22 +81,11 @@ class BitsumProtocol(ABC):
     def _analyze(self, view: NDArray[Any]) -> NDArray[np.float64]: ...
 
     def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
-        """Return the protocol of another number of users with the same randomizer.
+        """Return the protocol of another number of users, m, with the same randomizer; more than n are allowed.
 
-        What all n users divide among them is m/n times as much where m of them are there: `sample_view` with m
-        participants draws from the views of `with_users(m)`.
-
-        Parameters
-        ----------
-        users : int
-            m, at least 1; more than n are allowed.
-        rounded : callable, optional
-            The float that stands for an exact share; the nearest one by default.
-
-        Raises
-        ------
-        ValueError
-            If the class does not say what is `divided`, `users` is below 1, or a share is out of its parameter's range.
+        What all n users divide among them is m/n times as much where m of them are there, as the float that `rounded`
+        makes of the exact share: `sample_view` with m participants draws from the views of `with_users(m)`. ValueError
+        if the class does not say what is `divided`, m is below 1, or a share is out of its parameter's range.
         """
         if self.divided is None:
             raise ValueError(
@@ -107,19 +96,10 @@ class BitsumProtocol(ABC):
         return replace(self, users=users, **shares)
 
     def randomize(self, bits: ArrayLike, rng: np.random.Generator) -> UserMessages:
-        """Return every user's messages, as each user would compute them from her own bit.
+        """Return every user's messages, as each would compute them from her own bit.
 
-        Parameters
-        ----------
-        bits : array_like of {0, 1}, shape (participants,)
-            One bit per participating user, of whom there are at most n.
-        rng : numpy.random.Generator
-            The users' private randomness (a simulation: real users do not share a generator).
-
-        Raises
-        ------
-        ValueError
-            If an entry is neither 0 nor 1, or there are more than n.
+        A simulation: real users do not share a generator. The bits have shape (participants,), at most n of them:
+        ValueError else, or if one is neither 0 nor 1.
         """
         return self._randomize(self._check_bits(bits), check_generator("rng", rng))
 
@@ -129,23 +109,9 @@ class BitsumProtocol(ABC):
         return checked
 
     def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
-        """Return the unbiased estimate of the sum from a view.
+        """Return the unbiased estimate of the sum, shape (...), from counts per symbol, shape (..., len(alphabet)).
 
-        Parameters
-        ----------
-        view : array_like of int, shape (..., len(alphabet))
-            Counts per symbol.
-
-        Returns
-        -------
-        ndarray of float64, shape (...)
-
-        Raises
-        ------
-        TypeError
-            If the counts are no integers.
-        ValueError
-            For another number of symbols, or a negative count.
+        TypeError if the counts are no integers, ValueError for another number of symbols or a negative count.
         """
         return self._analyze(self._check_view(view))
 
@@ -197,13 +163,7 @@ class BitsumProtocol(ABC):
         return view
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
-        """Return the counts per symbol of a sequence of messages, shape (len(alphabet),).
-
-        Raises
-        ------
-        ValueError
-            If a message is no symbol of the alphabet.
-        """
+        """Return the counts per symbol of messages, shape (len(alphabet),); ValueError for one outside the alphabet."""
         array = np.asarray(symbols)
         counts = np.array([np.count_nonzero(array == symbol) for symbol in self.alphabet], dtype=np.int64)
         if counts.sum() != array.size:
@@ -214,19 +174,8 @@ class BitsumProtocol(ABC):
     def run(self, bits: ArrayLike, rng: np.random.Generator, *, participants: int | None = None) -> float:
         """Run randomizer, shuffler and analyzer once, message by message, and return the estimate.
 
-        Parameters
-        ----------
-        bits : array_like of {0, 1}, shape (users,) or (participants,)
-            One bit per user.
-        rng : numpy.random.Generator
-            All randomness.
-        participants : int, optional
-            How many users take part, where others stay away; all when omitted.
-
-        Raises
-        ------
-        ValueError
-            If there is another number of bits.
+        The bits have shape (users,), or (participants,) where it is said how many take part; ValueError for another
+        number.
         """
         check_present("bits", np.size(bits), self.users, participants)
         return float(self.analyze(self.view(shuffle(self.randomize(bits, rng), rng))))

@@ -37,11 +37,6 @@ class CentralSum(BitsumProtocol):
     users : int
         The number of users n.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> issubclass(CentralGaussian, CentralSum)
@@ -94,11 +89,6 @@ class CentralGaussian(CentralSum):
     sigma : float
         The noise's standard deviation, at least 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -125,11 +115,6 @@ class CentralDiscreteLaplace(CentralSum):
     p : float
         In [0, 1): `e^(-epsilon)`. The noise has variance `2 p / (1-p)^2`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -155,11 +140,6 @@ class CentralDiscreteGaussian(CentralSum):
         The number of users n.
     sigma : float
         In (0, 2^26]; nearly the standard deviation, from which it differs by less than 1e-7 for sigma >= 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
 
     Examples
     --------
@@ -200,11 +180,6 @@ class LocalRandomizedResponse(RandomizedResponse):
         The number of users n.
     flip_probability : float
         p in [0, 1/2), as in `RandomizedResponse`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
 
     Examples
     --------

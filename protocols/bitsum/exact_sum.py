@@ -23,11 +23,6 @@ class ExactSum(BitsumProtocol):
     users : int
         The number of users n.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

@@ -96,11 +96,6 @@ class NegativeBinomial(SingleNoise):
     estimate : Estimate
         The analyzer.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

@@ -26,11 +26,6 @@ class Poisson(SingleNoise):
     estimate : Estimate
         The analyzer.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

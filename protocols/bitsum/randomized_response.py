@@ -26,11 +26,6 @@ class RandomizedResponse(BitsumProtocol):
         p in [0, 1/2); 0 sends the bits as they are. (In cheu2019, p = lambda / 2n: a bit is replaced by a fair coin
         with probability lambda / n.)
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Notes
     -----
     The view is (zeros, ones) as reported. The estimate `(ones - m p) / (1 - 2p)` with m the number of reports is

@@ -46,11 +46,6 @@ class ThreeNB(BitsumProtocol):
     shape : float
         r > 0, the shape of Z1 and of Z2 over all users; 1 in the seeds.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Notes
     -----
     The view is (number of +1, number of -1); the estimate, their difference, is unbiased with variance

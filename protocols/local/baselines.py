@@ -67,20 +67,7 @@ class CentralLaplaceMean:
         return replace(self, users=check_integer("users", users, low=1))
 
     def run(self, values: ArrayLike, rng: np.random.Generator) -> float:
-        """Return the noisy mean of the values of all n users.
-
-        Parameters
-        ----------
-        values : array_like, shape (users,)
-            In [0, largest].
-        rng : numpy.random.Generator
-            The curator's randomness.
-
-        Raises
-        ------
-        ValueError
-            If there are not n values, or one is out of range.
-        """
+        """Return the noisy mean of all users' values, shape (users,); ValueError unless they are n, in [0, largest]."""
         checked = check_values("values", values, self.largest)
         if checked.size != self.users:
             raise ValueError(f"values has {checked.size} entries, but must have one for each of users={self.users}.")

@@ -74,25 +74,9 @@ class LabelRandomizedResponse:
         return matrix
 
     def randomize(self, labels: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return every user's published label.
+        """Return every user's published label, shape (users,), from her own.
 
-        Parameters
-        ----------
-        labels : array_like of int, shape (users,)
-            The users' labels, in [0, classes).
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Returns
-        -------
-        ndarray of int64, shape (users,)
-
-        Raises
-        ------
-        TypeError
-            If the labels are no integers.
-        ValueError
-            If a label is outside [0, classes), or the shape is another.
+        TypeError if the labels are no integers, ValueError if one is outside [0, classes), or the shape is another.
         """
         array = np.asarray(labels)
         if not np.issubdtype(array.dtype, np.integer):
@@ -114,12 +98,7 @@ class LabelRandomizedResponse:
     def report(self, label: int, entropy: Entropy | None = None) -> int:
         """Return what a real user with this label publishes, drawn exactly (see `protocols.exact_draws`).
 
-        Parameters
-        ----------
-        label : int
-            In [0, classes).
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
+        By the operating system's entropy when omitted; anything else is for tests.
         """
         own = check_integer("label", label, low=0, high=self.classes - 1)
         entropy = system_entropy() if entropy is None else entropy
@@ -130,22 +109,9 @@ class LabelRandomizedResponse:
                 return proposed
 
     def debias(self, reported: ArrayLike) -> NDArray[np.float64]:
-        """Return the unbiased estimate of the true class counts.
+        """Return the unbiased estimate of the true class counts from the published ones, both of shape (classes,).
 
-        Parameters
-        ----------
-        reported : array_like of int, shape (classes,)
-            The number of users who published each label.
-
-        Returns
-        -------
-        ndarray of float64, shape (classes,)
-            With the same total; entries may be negative.
-
-        Raises
-        ------
-        ValueError
-            For another shape.
+        It has the same total; entries may be negative. ValueError for another shape.
         """
         counts = self._counts("reported", reported)
         uniform = counts.sum() / self.classes
@@ -153,24 +119,10 @@ class LabelRandomizedResponse:
         return np.asarray(uniform + (counts - uniform) / self.contrast)
 
     def covariance(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the covariance matrix of `debias(reported)` given the true class counts.
+        """Return the covariance matrix of `debias(reported)` given the true class counts, shape (classes, classes).
 
         It is linear in the counts, so at the debiased counts it is an unbiased estimate of itself (which need not be
-        positive semidefinite).
-
-        Parameters
-        ----------
-        counts : array_like, shape (classes,)
-            The true class counts, or their debiased estimate.
-
-        Returns
-        -------
-        ndarray of float64, shape (classes, classes)
-
-        Raises
-        ------
-        ValueError
-            For another shape, or a count that is not finite.
+        positive semidefinite). ValueError for another shape, or a count that is not finite.
         """
         true = self._counts("counts", counts)
         matrix = self.transition

@@ -34,11 +34,6 @@ class LaplaceMean(BoundedMean):
     largest : float
         m, in [1e-100, 1e100]; public. A value is in [0, m].
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

@@ -16,19 +16,7 @@ __all__ = ["BoundedMean", "LocalMean", "check_values"]
 
 
 def check_values(name: str, value: ArrayLike, largest: float, *, whole: bool = False) -> NDArray[Any]:
-    """Return users' values as an array of shape (users,) after checking that each is in [0, largest].
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    value : array_like, shape (users,)
-        The values.
-    largest : float
-        The largest value there may be.
-    whole : bool
-        Whether values must be integers; the array is then of int64, else of float64.
-    """
+    """Return users' values, shape (users,), all of which must be in [0, largest]: as int64 if `whole`, else float64."""
     array = np.asarray(value)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, but must have shape (users,).")
@@ -92,44 +80,19 @@ class LocalMean(ABC):
 
     @abstractmethod
     def report(self, value: Any, entropy: Entropy | None = None) -> int:
-        """Return what a real user with this value sends, drawn exactly.
+        """Return what a real user with this value, in [0, most], sends, drawn exactly.
 
-        Parameters
-        ----------
-        value : number
-            In [0, most].
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
+        By the operating system's entropy when omitted; anything else is for tests.
         """
 
     def randomize(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[Any]:
-        """Return every user's report, simulated.
-
-        Parameters
-        ----------
-        values : array_like, shape (users,)
-            The users' values, in [0, most].
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Returns
-        -------
-        ndarray, shape (users,)
-
-        Raises
-        ------
-        ValueError
-            If a value is outside, or the shape is another.
-        """
+        """Return every user's report, simulated, shape (users,); ValueError if a value is outside [0, most]."""
         return self._randomize(self.check(values), check_generator("rng", rng))
 
     def estimate(self, reports: ArrayLike) -> float:
         """Return the unbiased estimate of the mean of the values from the reports, shape (users,).
 
-        Raises
-        ------
-        ValueError
-            If there is no report, or one that nobody sends.
+        ValueError if there is none, or one that nobody sends.
         """
         array = np.asarray(reports)
         if array.ndim != 1 or array.size == 0:

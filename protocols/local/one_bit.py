@@ -29,11 +29,6 @@ class OneBitMean(BoundedMean):
     largest : float
         m, in [1e-100, 1e100]; public. A value is in [0, m].
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

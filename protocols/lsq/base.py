@@ -94,9 +94,9 @@ class LSQFamily(ABC):
         """The range: every coordinate of f(x) is in [-R, R]."""
 
     @property
-    @abstractmethod
     def S(self) -> int:
-        """The largest number of non-zero coordinates of f(x)."""
+        """The largest number of non-zero coordinates of f(x): Q, unless a family has fewer."""
+        return self.Q
 
     @property
     def may_be_negative(self) -> bool:
@@ -105,62 +105,29 @@ class LSQFamily(ABC):
 
     @abstractmethod
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:
-        """Draw (f, g) of as many independent instances.
+        """Draw (f, g) of as many independent instances: at least 1, and exactly 1 of a deterministic family.
 
-        Parameters
-        ----------
-        instances : int
-            I, at least 1; exactly 1 for a deterministic family.
-        rng : numpy.random.Generator
-            **Public** randomness: every user, the analyzer and the adversary know the result. It must not share a seed
-            with the users' private randomness.
+        The generator is **public** randomness: every user, the analyzer and the adversary know the result. It must not
+        share a seed with the users' private randomness.
         """
 
     @abstractmethod
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
     def kernel(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Return the kernel that the family represents.
+        """Return the kernel that the family represents, shape (points, queries), of users' points and queries.
 
-        Parameters
-        ----------
-        x : array_like, shape (points, dimension)
-            The users' points.
-        y : array_like, shape (queries, dimension)
-            The queries.
-
-        Returns
-        -------
-        ndarray of float64, shape (points, queries)
-
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or an infinity, or points off the unit sphere where the family needs them on it.
+        ValueError for other shapes than (points, dimension) and (queries, dimension), a nan or an infinity, or points
+        off the unit sphere where the family needs them on it.
         """
         return self._kernel(self.accepted(x), check_vectors("y", y, dimension=self.dimension))
 
     def accepted(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
         """Return the points as users take part with them: of norm 1 where that is needed, and in the ball of `radius`.
 
-        The density that is estimated is that of these points.
-
-        Parameters
-        ----------
-        x : array_like, shape (points, dimension)
-            The users' points.
-        name : str
-            What an error message calls them.
-
-        Returns
-        -------
-        ndarray of float64, shape (points, dimension)
-
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or an infinity, points off the unit sphere where the family needs them on it, or
-            outside the ball where they are refused.
+        The density that is estimated is that of these points, of shape (points, dimension). An error message calls them
+        by `name`: ValueError for another shape, a nan or an infinity, points off the unit sphere where the family needs
+        them on it, or outside the ball where they are refused.
         """
         points = check_vectors(name, x, dimension=self.dimension, unit=self.requires_unit_vectors)
         if self.requires_unit_vectors:  # what storage adds to a norm is removed
@@ -241,25 +208,10 @@ class LSQFeatures(ABC):
         return 18 * self.coordinates
 
     def f(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
-        """Return the users' side of every instance.
+        """Return the users' side of every instance, a new array of shape (points, instances, Q).
 
-        Parameters
-        ----------
-        x : array_like, shape (points, dimension)
-            The users' points.
-        name : str
-            What an error message calls the points.
-
-        Returns
-        -------
-        ndarray of float64, shape (points, instances, Q)
-            A new array with entries in [-R, R], whatever the points are.
-
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or an infinity, points off the unit sphere where the family needs them on it, or
-            points so large that the features overflow.
+        Its entries are in [-R, R], whatever the points are. An error message calls these by `name`: ValueError for
+        those that `LSQFamily.accepted` refuses, or points so large that the features overflow.
         """
         return self._shaped(name, self._f(self.family.accepted(x, name=name), name))
 
@@ -270,37 +222,15 @@ class LSQFeatures(ABC):
     def nonzero(self, x: ArrayLike, *, name: str = "x") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the users' side of every instance without its zeros; for sparse features only.
 
-        Parameters
-        ----------
-        x : array_like, shape (points, dimension)
-            The users' points, as for `f`.
-        name : str
-            What an error message calls the points.
-
-        Returns
-        -------
-        coordinates : ndarray of int64, shape (points, instances)
-            The coordinate i Q + j of the non-zero entry of instance i.
-        values : ndarray of float64, shape (points, instances)
-            The entries, in [-R, R].
+        Coordinates i Q + j of the non-zero entry of instance i, and the entries, in [-R, R], both of shape (points,
+        instances).
         """
         return self._nonzero(self.family.accepted(x, name=name), name)
 
     def project(self, y: ArrayLike, weights: NDArray[np.float64], *, name: str = "y") -> NDArray[np.float64]:
-        """Return `g(y) . w` for every query y and column w of the weights.
+        """Return `g(y) . w` for every query y and column w of the weights, shape (queries, functions).
 
-        Parameters
-        ----------
-        y : array_like, shape (queries, dimension)
-            The queries.
-        weights : ndarray of float64, shape (I Q, functions)
-            One column per function.
-        name : str
-            What an error message calls the queries.
-
-        Returns
-        -------
-        ndarray of float64, shape (queries, functions)
+        The weights have shape (I Q, functions).
         """
         if not self.sparse:
             values = self.g(y, name=name)

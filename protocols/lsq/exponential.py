@@ -45,11 +45,6 @@ class ExponentialTessellation(HashedPartition):
     outside
         See `LSQFamily`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

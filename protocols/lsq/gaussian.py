@@ -53,11 +53,6 @@ class GaussianFeatures(GaussianKernel):
     radius, outside
         See `LSQFamily`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -74,10 +69,6 @@ class GaussianFeatures(GaussianKernel):
     @property
     def R(self) -> float:  # noqa: D102
         return math.sqrt(2.0)
-
-    @property
-    def S(self) -> int:  # noqa: D102
-        return 1
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         return Cosines(self, *self._phases(instances, rng))
@@ -104,11 +95,6 @@ class FourierPairs(GaussianKernel):
     radius, outside
         See `LSQFamily`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -125,10 +111,6 @@ class FourierPairs(GaussianKernel):
     @property
     def R(self) -> float:  # noqa: D102
         return 1.0
-
-    @property
-    def S(self) -> int:  # noqa: D102
-        return 2
 
     def sample(self, instances: int, rng: np.random.Generator) -> LSQFeatures:  # noqa: D102
         return Pairs(self, *self._phases(instances, rng))

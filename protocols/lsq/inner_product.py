@@ -34,11 +34,6 @@ class RandomSigns(LSQFamily):
     radius, outside
         See `LSQFamily`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -57,10 +52,6 @@ class RandomSigns(LSQFamily):
     @property
     def R(self) -> float:  # noqa: D102
         return math.sqrt(self.dimension)
-
-    @property
-    def S(self) -> int:  # noqa: D102
-        return 1
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(x @ y.T)
@@ -144,10 +135,6 @@ class Identity(LSQFamily):
     @property
     def R(self) -> float:  # noqa: D102
         return float(self.limit)
-
-    @property
-    def S(self) -> int:  # noqa: D102
-        return self.dimension
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(x @ y.T)

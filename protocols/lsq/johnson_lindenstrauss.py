@@ -32,15 +32,8 @@ _BLOCK_ENTRIES = 2**18
 def hadamard_transform(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the orthonormal Walsh-Hadamard transform `H x / sqrt(D)` of every row, in D log2(D) additions each.
 
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (points, D)
-        D a power of two; H is Sylvester's matrix, `scipy.linalg.hadamard(D)`.
-
-    Raises
-    ------
-    ValueError
-        If D is no power of two.
+    The rows have shape (points, D), and H is Sylvester's matrix, `scipy.linalg.hadamard(D)`: ValueError if D is no
+    power of two.
     """
     points, length = rows.shape
     if length < 1 or length & (length - 1):
@@ -90,16 +83,9 @@ class FastProjection:
 
     @classmethod
     def sample(cls, dimension: int, target: int, rng: np.random.Generator) -> FastProjection:
-        """Draw a map.
+        """Draw a map to k = `target` coordinates, in [1, D] with D the least power of two that is at least d.
 
-        Parameters
-        ----------
-        dimension : int
-            d, at least 1.
-        target : int
-            k in [1, D], D the least power of two that is at least d.
-        rng : numpy.random.Generator
-            **Public** randomness; it must not share a seed with the users' private randomness.
+        The generator is **public** randomness; it must not share a seed with the users' private randomness.
         """
         check_integer("dimension", dimension, low=1)
         length = padded_length(dimension)
@@ -128,27 +114,11 @@ class FastProjection:
         return math.sqrt(self.padded / self.target)
 
     def __call__(self, points: ArrayLike, *, unit: bool = False, name: str = "points") -> NDArray[np.float64]:
-        """Return the projected points.
+        """Return the projected points, or queries, shape (points, target).
 
-        Parameters
-        ----------
-        points : array_like, shape (points, dimension)
-            Points or queries.
-        unit : bool
-            Whether each projected point is divided by its norm, as `RandomSigns` needs. Its kernel is then the cosine
-            of the projected points.
-        name : str
-            What an error message calls the points.
-
-        Returns
-        -------
-        ndarray of float64, shape (points, target)
-
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or an infinity, points so large that they overflow, or with `unit` a point that is
-            projected to 0.
+        With `unit` each is divided by its norm, as `RandomSigns` needs; its kernel is then the cosine of the projected
+        points. ValueError for another shape, a nan or an infinity, points so large that they overflow, or with `unit` a
+        point that is projected to 0.
         """
         array = np.asarray(points)
         if array.ndim != 2 or array.shape[1] != self.dimension:

@@ -41,11 +41,6 @@ class LaplacianBinning(HashedPartition):
     radius, outside
         See `LSQFamily`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np

@@ -105,10 +105,6 @@ class LinearMap(LSQFamily):
         return float(self.limit)
 
     @property
-    def S(self) -> int:  # noqa: D102
-        return self.Q
-
-    @property
     def matrix(self) -> NDArray[np.float64]:
         """G, shape (Q, dimension), read-only; what would meet padding is left out."""
         return _matrix(self.kind, self.dimension, self.Q, self.seed)

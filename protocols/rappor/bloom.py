@@ -22,15 +22,9 @@ _PER_DIGEST = 8
 def canonical(name: str, value: object, *, shown: bool = True) -> str:
     """Return a string in Unicode's normal form C: texts that look alike, composed or decomposed, are one value.
 
-    Without it "é" as one code point and as two would be two values, and would be counted apart. Nothing else is
-    folded: case and spaces count. A message shows the value unless it is private.
-
-    Raises
-    ------
-    TypeError
-        If `value` is no string.
-    ValueError
-        If it holds a lone surrogate, which is no text.
+    Without it "é" as one code point and as two would be two values, and would be counted apart. Nothing else is folded:
+    case and spaces count. A message shows the value unless it is private: TypeError for no string, ValueError for a
+    lone surrogate, which is no text.
     """
     said = f"{name}={value!r}" if shown else name
     if not isinstance(value, str):
@@ -86,24 +80,9 @@ class BloomFilter:
         check_integer("hashes", self.hashes, low=1, high=self.bits)
 
     def positions(self, values: Sequence[str]) -> NDArray[np.int64]:
-        """Return the bit that each hash function of each cohort maps each string to.
+        """Return the bit that each hash function of each cohort maps each string to, shape (values, cohorts, hashes).
 
-        Parameters
-        ----------
-        values : sequence of str
-            The strings.
-
-        Returns
-        -------
-        ndarray of int64, shape (values, cohorts, hashes)
-            Bits in [0, bits); one may occur twice.
-
-        Raises
-        ------
-        TypeError
-            If one is no string.
-        ValueError
-            If one is no text.
+        One may occur twice. TypeError if a value is no string, ValueError if it is no text.
         """
         texts = [text.encode() for text in check_texts("values", values)]
         digests = -(-self.hashes // _PER_DIGEST)

@@ -64,14 +64,8 @@ class RapporClient:
     def report(self, value: str) -> str:
         """Return one report on a value, as a text of zeros and ones, `mechanism.bits` long.
 
-        Raises
-        ------
-        TypeError
-            If the value is no string.
-        ValueError
-            If it is no text.
-        RuntimeError
-            If `mechanism.reports` reports on it have been sent.
+        TypeError if the value is no string, ValueError if it is no text, RuntimeError if `mechanism.reports` have been
+        sent.
         """
         text = canonical("value", value, shown=False)
         with self._lock:
@@ -105,13 +99,7 @@ class RapporClient:
 
     @classmethod
     def restored(cls, mechanism: Rappor, state: Mapping[str, Any], *, entropy: Entropy | None = None) -> RapporClient:
-        """Return the client whose `state` was kept.
-
-        Raises
-        ------
-        ValueError
-            If the state is none of a client with these parameters.
-        """
+        """Return the client whose `state` was kept; ValueError if that is none of a client with these parameters."""
         if not isinstance(state, Mapping) or not {"cohort", "permanent", "sent"} <= state.keys():
             raise ValueError("state must be what `state()` returned.")
         client = cls(mechanism, state["cohort"], entropy=entropy)

@@ -79,21 +79,9 @@ class BitCounts:
 
     @classmethod
     def of(cls, mechanism: Rappor, cohorts: ArrayLike, bits: ArrayLike) -> BitCounts:
-        """Return the counts of a batch of reports.
+        """Return the counts of a batch: the users' cohorts, shape (users,), and a report of each, shape (users, bits).
 
-        Parameters
-        ----------
-        mechanism : Rappor
-            What the users run.
-        cohorts : array_like of int, shape (users,)
-            Their cohorts.
-        bits : array_like, shape (users, bits)
-            One report of each, of zeros and ones.
-
-        Raises
-        ------
-        ValueError
-            For another shape, a cohort out of range, or an entry that is no bit.
+        ValueError for another shape, a cohort out of range, or an entry that is no bit.
         """
         array = np.asarray(bits)
         if array.ndim != 2 or array.shape[1] != mechanism.bits:
@@ -191,10 +179,7 @@ class Decoded:
     def found(self, level: float = 0.05) -> dict[str, float]:
         """Return the strings that are there, with their counts, most frequent first.
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1): about the probability, at most, that any string is named that nobody holds.
+        The level, in (0, 1), is about the probability, at most, that any string is named that nobody holds.
         """
         check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         there = [index for index in np.argsort(-self.counts, kind="stable") if self.p_values[index] <= level]

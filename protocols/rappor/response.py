@@ -58,11 +58,6 @@ class PermanentResponse(BloomFilter):
     f : float
         In (0, 1).
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -104,23 +99,10 @@ class PermanentResponse(BloomFilter):
     def randomize(
         self, values: Sequence[str], rng: np.random.Generator, *, cohorts: ArrayLike | None = None
     ) -> Reports:
-        """Return every user's report.
+        """Return every user's report on her string, in cohorts that are uniformly random when omitted.
 
-        Parameters
-        ----------
-        values : sequence of str, length users
-            Each user's string.
-        rng : numpy.random.Generator
-            The users' private randomness. A simulation: what runs on a user's device is `RapporClient`.
-        cohorts : array_like of int, shape (users,), optional
-            Each user's cohort; uniformly random when omitted.
-
-        Raises
-        ------
-        TypeError
-            If a value is no string.
-        ValueError
-            If a value is no text, or a cohort is out of range.
+        A simulation: what runs on a user's device is `RapporClient`. TypeError if a value is no string, ValueError if
+        it is no text, or a cohort is out of range.
         """
         chosen, filled = self.signal(values, rng, cohorts=cohorts)
         return Reports(chosen, self.permanent(filled, rng))

@@ -48,14 +48,9 @@ class ExponentialSelection:
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def select(self, values: ArrayLike, entropy: Entropy | None = None) -> int:
-        """Return what a real curator selects, drawn exactly (see `protocols.exact_draws`).
+        """Return what a real curator selects, drawn exactly (see `protocols.exact_draws`), from each user's value.
 
-        Parameters
-        ----------
-        values : array_like of int, shape (users,)
-            Each user's value, in [0, candidates).
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
+        By the operating system's entropy when omitted; anything else is for tests.
         """
         counts = np.bincount(self._checked(values), minlength=self.candidates).tolist()
         entropy = system_entropy() if entropy is None else entropy
@@ -66,21 +61,9 @@ class ExponentialSelection:
                 return proposed
 
     def run(self, values: ArrayLike, rng: np.random.Generator) -> int:
-        """Return the selected candidate.
+        """Return the selected candidate, from each user's value, shape (users,).
 
-        Parameters
-        ----------
-        values : array_like of int, shape (users,)
-            Each user's value, in [0, candidates).
-        rng : numpy.random.Generator
-            The curator's private randomness.
-
-        Raises
-        ------
-        TypeError
-            If the values are no integers.
-        ValueError
-            If a value is outside [0, candidates), or their number is not `users`.
+        TypeError if the values are no integers, ValueError if one is outside [0, candidates), or they are not n.
         """
         law = self.probabilities(np.bincount(self._checked(values), minlength=self.candidates))
         return int(check_generator("rng", rng).choice(self.candidates, p=law))

@@ -97,26 +97,9 @@ class UserLevelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> UserLevelClassifier:
         """Simulate the protocol.
 
-        Parameters
-        ----------
-        X : array_like of integers, shape (samples, features)
-            The examples of all users; see `Representation.encode`.
-        y : array_like of 0 and 1, shape (samples,)
-            Their labels.
-        groups : array_like, shape (samples,)
-            The user of each example. All are one user's when omitted, whose own learner is then run alone.
-
-        Returns
-        -------
-        UserLevelClassifier
-            self.
-
-        Raises
-        ------
-        TypeError
-            If `learner` is no StableLearner.
-        ValueError
-            For an example out of range, or shapes that do not fit.
+        X has shape (samples, features), integers as `Representation.encode` takes them, y shape (samples,), 0 or 1, and
+        `groups` the user of each example: all are one user's when omitted, whose own learner is then run alone.
+        TypeError if `learner` is no StableLearner, ValueError for an example out of range, or shapes that do not fit.
         """
         if not isinstance(self.learner, StableLearner):
             raise TypeError(f"learner={self.learner!r} must be a StableLearner.")

@@ -34,21 +34,9 @@ class CorrelatedSampler:
         return cls(check_generator("rng", rng).gumbel(size=outcomes))
 
     def sample(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return the outcome for a law given by its probabilities, or any multiple of them.
+        """Return the outcome, shape (...), for laws given by their probabilities, or a multiple, shape (..., outcomes).
 
-        Parameters
-        ----------
-        weights : array_like, shape (..., outcomes)
-            At least 0, finite and not all 0; one law per row.
-
-        Returns
-        -------
-        ndarray of int64, shape (...)
-
-        Raises
-        ------
-        ValueError
-            For another shape or a weight out of range.
+        ValueError for another shape, a weight that is negative or not finite, or a row of zeros.
         """
         array = self._rows("weights", weights)
         bad = ~np.isfinite(array) | (array < 0.0)
@@ -62,10 +50,7 @@ class CorrelatedSampler:
     def sample_logs(self, log_weights: ArrayLike) -> NDArray[np.int64]:
         """Return the outcome for laws given by the logarithms of their weights; -inf is the logarithm of 0.
 
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or inf, or a row of -inf.
+        ValueError for another shape, a nan or inf, or a row of -inf.
         """
         array = self._rows("log_weights", log_weights)
         bad = np.isnan(array) | (array == np.inf)

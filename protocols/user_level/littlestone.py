@@ -93,15 +93,9 @@ class VersionSpaces:
     def tournament(self, first: int, second: int, asked: list[int], truth: NDArray[np.uint8]) -> int:
         """Return what is left of the one of two spaces that is mistaken at a point whose label is known; 0 if neither.
 
-        Parameters
-        ----------
-        first, second : int
-            What two entrants have left; `second` may be 0, of one that lost a tournament of its own.
-        asked : list of int
-            The points that the second asked labels of. If the first predicts them all, and both spaces predict
-            something else, the first point at which they do is added.
-        truth : ndarray of 0 and 1, shape (domain,)
-            The label of every point.
+        The second may be 0, of one that lost a tournament of its own; `asked` holds the points that it asked labels of.
+        If the first predicts them all, and both spaces predict something else, the first point at which they do is
+        added.
         """
         own = self.table[self._rows[first]]
         mistaken = next((point for point in asked if own[point] != truth[point]), None)
@@ -165,10 +159,7 @@ class FrequentHypotheses(PublicLearner):
     def frequencies(self, points: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
         """Return how often runs on parts of a sample find each hypothesis, shape (hypotheses,).
 
-        Raises
-        ------
-        ValueError
-            If there are fewer examples than `examples_of_run` for each run, or one is out of range.
+        ValueError if there are fewer examples than `examples_of_run` for each run, or one is out of range.
         """
         at, given = check_examples(points, labels, self.table.shape[1])
         runs, least = self.rounds.size, examples_of_run(self.spaces.dimension, self.batch)

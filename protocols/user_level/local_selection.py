@@ -63,21 +63,9 @@ class HadamardSelection:
         return np.asarray(common & 1)
 
     def randomize(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return every user's report, shape (users,).
+        """Return every user's report, shape (users,), from values of that shape.
 
-        Parameters
-        ----------
-        values : array_like of int, shape (users,)
-            In [0, candidates).
-        rng : numpy.random.Generator
-            The users' private randomness.
-
-        Raises
-        ------
-        TypeError
-            If the values are no integers.
-        ValueError
-            If a value is outside [0, candidates), or the shape is another.
+        TypeError if they are no integers, ValueError if one is outside [0, candidates), or the shape is another.
         """
         array = check_indices("values", values, self.candidates)
         rows = check_generator("rng", rng).integers(0, self.order, array.size)
@@ -87,12 +75,7 @@ class HadamardSelection:
     def report(self, value: int, entropy: Entropy | None = None) -> int:
         """Return what a real user with this value sends, drawn exactly (see `protocols.exact_draws`).
 
-        Parameters
-        ----------
-        value : int
-            In [0, candidates).
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
+        By the operating system's entropy when omitted; anything else is for tests.
         """
         own = check_integer("value", value, low=0, high=self.candidates - 1)
         entropy = system_entropy() if entropy is None else entropy

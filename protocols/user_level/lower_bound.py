@@ -51,13 +51,7 @@ class LearnedRepresentation(Representation):
         return self.runs
 
     def draw(self, rng: np.random.Generator) -> Table:
-        """Run the learner.
-
-        Raises
-        ------
-        ValueError
-            If it does not return a label, 0 or 1, for every point.
-        """
+        """Run the learner; ValueError if it does not return a label, 0 or 1, for every point."""
         check_generator("rng", rng)
         rows = [check_bits("learner(rng)", self.learner(rng)) for _ in range(self.runs)]
         if any(row.shape != (self.domain,) for row in rows):

@@ -52,16 +52,9 @@ class Representation(ABC):
         return 1
 
     def encode(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the points of the domain that rows of features stand for.
+        """Return the points of the domain that rows of features stand for, from integers of shape (samples, features).
 
-        Parameters
-        ----------
-        X : array_like of integers, shape (samples, features)
-
-        Raises
-        ------
-        ValueError
-            For another shape, or a value that is no point of the domain.
+        ValueError for another shape, or a value that is no point of the domain.
         """
         return _integers("X", X, self.features, self.domain)[:, 0]
 

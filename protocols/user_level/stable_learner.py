@@ -67,16 +67,9 @@ class WeighedHypotheses(PublicLearner):
     sharpness: float
 
     def errors(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the error of every hypothesis, from how often each point occurs with each label.
+        """Return the error of every hypothesis, shape (..., hypotheses), from how often points occur with each label.
 
-        Parameters
-        ----------
-        counts : array_like, shape (..., domain, 2)
-            Examples of a sample, or probabilities of a law.
-
-        Returns
-        -------
-        ndarray of float64, shape (..., hypotheses)
+        The counts, of shape (..., domain, 2), are examples of a sample, or probabilities of a law.
         """
         array = np.asarray(counts, dtype=np.float64)
         wrong = array[..., 0] @ self.table.T + array[..., 1] @ (1.0 - self.table).T

@@ -210,10 +210,7 @@ class RoundedQueries(PublicLearner):
     def learn(self, points: ArrayLike, labels: ArrayLike) -> int:
         """Return the concept that a sample leads to; every query gets an equal part of it, or nearly so.
 
-        Raises
-        ------
-        ValueError
-            If there are fewer examples than queries, or one is out of range.
+        ValueError if there are fewer examples than queries, or one is out of range.
         """
         at, given = check_examples(points, labels, self.table.shape[1])
         queries = self.algorithm.queries
