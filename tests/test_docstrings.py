@@ -66,7 +66,7 @@ def members(cls: type) -> Iterator[str]:
 
 
 def runs(thing: Any) -> list[Any]:
-    """Return the functions that run when a thing is called, less those that it inherits: what they refuse a base says."""
+    """Return the functions that run when a thing is called, but not those that it inherits: its base says of these."""
     if not inspect.isclass(thing):
         return [thing]
     own = (vars(thing).get(name) for name in ("__init__", "__post_init__"))

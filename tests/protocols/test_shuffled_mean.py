@@ -40,12 +40,6 @@ def test_fewer_users_have_the_same_randomizer() -> None:
         MEAN.with_users(0)
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0, -0.1, float("nan"), 5e-324])
-def test_p_is_a_probability(p: float) -> None:
-    with pytest.raises(ValueError, match=r"^coin_probability=.* must be"):
-        ShuffledMean(6, p)
-
-
 def test_every_user_has_a_bit() -> None:
     with pytest.raises(ValueError, match=r"^bits has 2 entries, but must have one for each of users=6\.$"):
         MEAN.run([0, 1], np.random.default_rng(1))

@@ -84,22 +84,6 @@ def test_run_of_exact_reports_is_the_sum() -> None:
     assert protocol.run(inputs, np.random.default_rng(6)) == pytest.approx(inputs.sum(axis=0), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("users", 0, r"^users=0 must be an integer in \[1, inf\)\.$"),
-        ("levels", 0, r"^levels=0 must be"),
-        ("blanket_probability", 1.0, r"^blanket_probability=1\.0 must be a finite number in \[0, 1\)\.$"),
-        ("blanket_probability", float("nan"), r"^blanket_probability=nan must be"),
-        ("sampled", 4, r"^sampled=4 must be an integer in \[1, 3\]\.$"),
-        ("centre", 1.5, r"^centre=1\.5 must be a finite number in \[0, 1\]\.$"),
-    ],
-)
-def test_parameters_are_checked(field: str, value: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        VectorSum(**{**vars(KINDS["one"]), field: value})
-
-
 def test_whether_it_is_stratified_is_true_or_false() -> None:
     for value in ("yes", 1, None):
         with refused("stratified", TypeError):

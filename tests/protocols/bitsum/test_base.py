@@ -14,9 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
-from protocols.bitsum.baselines import CentralGaussian
+from protocols.bitsum.baselines import CentralDiscreteLaplace, CentralGaussian
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.bitsum.three_nb import ThreeNB
 from protocols.shuffler import UserMessages
 from tests.refusals import refused
 
@@ -118,3 +119,18 @@ def test_a_run_takes_the_bits_of_all_users_or_of_as_many_as_is_said(protocol: Bi
     with refused("participants=11"):
         protocol.run([1] * 11, RNG, participants=11)
     assert protocol.run([1, 0, 1], RNG, participants=3) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        RandomizedResponse(3, 0.0),
+        Poisson(3, 0.0),
+        ThreeNB(3, p=0.0, flood_shape=1.0, flood_p=0.0),
+        CentralGaussian(3, 0.0),
+        CentralDiscreteLaplace(3, 0.0),
+    ],
+    ids=str,
+)
+def test_no_noise_is_the_exact_sum(protocol: BitsumProtocol) -> None:
+    assert protocol.run([1, 1, 0], RNG) == 2.0

@@ -3,11 +3,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from protocols.bitsum import Estimate, Poisson
 from tests.contracts import BitsumContract
-from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -25,13 +23,3 @@ def test_the_count_is_the_sum_plus_poisson_noise() -> None:
     pmf = {1 + z: math.exp(-2.0) * 2.0**z / math.factorial(z) for z in range(15)}
     pmf[99] = 1.0 - sum(pmf.values())
     assert_law([int(count) if count < 16 else 99 for count in counts], pmf)
-
-
-def test_no_noise_is_the_exact_sum() -> None:
-    assert Poisson(3, 0.0).run([1, 1, 0], np.random.default_rng(1)) == 2.0
-
-
-@pytest.mark.parametrize("mean", [-1.0, float("inf"), float("nan")])
-def test_mean_is_checked(mean: float) -> None:
-    with refused("mean"):
-        Poisson(3, mean)

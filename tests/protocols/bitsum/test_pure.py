@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from protocols.bitsum import Pure, ThreeNB
 from tests.contracts import BitsumContract
@@ -30,12 +29,3 @@ def test_the_plain_sum_of_the_messages_is_biased() -> None:
     protocol = Pure(1000, 0.5, 0.3)
     views = protocol.sample_view(np.full(20_000, 800), np.random.default_rng(62))
     assert_mean(views[:, 0] - views[:, 1], 800 - 0.3 * 800)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("p", 1.0), ("drop_probability", 1.0), ("drop_probability", -0.1), ("flood_p", 1.0), ("flood_shape", 0.0)],
-)
-def test_parameters_are_checked(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}={value} must be a finite number in "):
-        Pure(**{"users": 3, "p": 0.4, name: value})

@@ -8,7 +8,6 @@ import pytest
 
 from protocols.bitsum import RandomizedResponse
 from tests.contracts import BitsumContract
-from tests.refusals import refused
 from tests.samples import assert_law, rows
 
 
@@ -37,13 +36,3 @@ def test_law_by_enumeration_of_flips(users: int) -> None:
         assert mean == pytest.approx(ones, abs=1e-12)
         variance = sum((estimates[view] - ones) ** 2 * mass for view, mass in pmf.items())
         assert variance == pytest.approx(users * p * (1 - p) / (1 - 2 * p) ** 2, rel=1e-12)
-
-
-def test_no_flips_is_the_exact_sum() -> None:
-    assert RandomizedResponse(3, 0.0).run([1, 1, 0], np.random.default_rng(1)) == 2.0
-
-
-@pytest.mark.parametrize("p", [0.5, -0.1, 1.0, float("nan")])
-def test_flip_probability_is_checked(p: float) -> None:
-    with refused("flip_probability"):
-        RandomizedResponse(3, p)

@@ -43,16 +43,3 @@ def test_estimate_is_discrete_laplace() -> None:
     pmf = {k: (1 - p) / (1 + p) * p ** abs(k) for k in range(-25, 26)}
     pmf[99] = 1.0 - sum(pmf.values())
     assert_law([int(k) if abs(k) <= 25 else 99 for k in estimates], pmf)
-
-
-def test_no_noise_is_the_exact_sum() -> None:
-    assert ThreeNB(3, p=0.0, flood_shape=1.0, flood_p=0.0).run([1, 1, 0], np.random.default_rng(1)) == 2.0
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("p", 1.0), ("p", -0.1), ("flood_p", 1.0), ("flood_shape", 0.0), ("shape", float("inf"))]
-)
-def test_parameters_are_checked(name: str, value: float) -> None:
-    fields = {"users": 3, "p": 0.4, "flood_shape": 1.0, "flood_p": 0.5, name: value}
-    with pytest.raises(ValueError, match=rf"^{name}={value} must be a finite number in "):
-        ThreeNB(**fields)

@@ -20,19 +20,6 @@ def test_noise_of_its_scale_is_added_to_the_mean() -> None:
     assert abs(float(np.mean(np.abs(found - 3.0) > 4.0)) - math.exp(-1.0)) < 0.02
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"users": 0}, r"^users=0 must be an integer in \[1, inf\)\.$"),
-        ({"epsilon": 0.0}, r"^epsilon=0\.0 must be a finite number in \[1e-100, 600\]\.$"),
-        ({"largest": -1.0}, r"^largest=-1\.0 must be a finite number in"),
-    ],
-)
-def test_parameters_are_checked(change: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        CentralLaplaceMean(**{"users": 4, "epsilon": 1.0, "largest": 1.0, **change})  # type: ignore[arg-type]
-
-
 def test_every_user_has_a_value() -> None:
     curator, rng = CentralLaplaceMean(2, 1.0), np.random.default_rng(3)
     with pytest.raises(ValueError, match=r"^values has 1 entries, but must have one for each of users=2\.$"):

@@ -64,12 +64,6 @@ def test_one_class_and_determinism() -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, 701.0, math.inf, math.nan])
-def test_epsilon_is_checked(epsilon: float) -> None:
-    with refused("epsilon"):
-        LabelRandomizedResponse(3, epsilon)
-
-
 def test_inputs_are_checked() -> None:
     mechanism, rng = LabelRandomizedResponse(3, 1.0), np.random.default_rng(1)
     with pytest.raises(ValueError, match=r"^labels\[1\]=3 must be an integer in \[0, 3\)\.$"):

@@ -10,7 +10,6 @@ import pytest
 from protocols.lsq import (
     GaussianFeatures,
 )
-from tests.refusals import refused
 
 
 def test_gaussian_kernel_is_the_formula() -> None:
@@ -23,9 +22,3 @@ def test_gaussian_features_do_not_overflow_silently() -> None:
     with pytest.raises(ValueError, match=r"^x\[1\] is so large"):
         features.f([[0.0, 0.0], [1.7e308, 1.7e308]])
     assert GaussianFeatures(2).kernel([[1e200, 0.0]], [[0.0, 0.0]]) == 0.0
-
-
-@pytest.mark.parametrize("bandwidth", [0.0, -1.0, math.inf, math.nan])
-def test_bandwidth_is_checked(bandwidth: float) -> None:
-    with refused("bandwidth"):
-        GaussianFeatures(2, bandwidth)

@@ -64,15 +64,3 @@ def test_the_seed_is_the_map() -> None:
     assert np.abs(first - other).max() > 0.1
     with pytest.raises(ValueError, match="read-only"):
         first[0, 0] = 1.0
-
-
-def test_bad_arguments() -> None:
-    for arguments, message in (
-        ({"kind": "gauss"}, r"^kind='gauss' must be one of haar, hadamard, signs\.$"),
-        ({"limit": 0.0}, r"^limit=0\.0 must be a finite number in \(0, inf\)\.$"),
-        ({"rows": 0}, r"^rows=0 must be an integer in \[1, inf\)\.$"),
-        ({"gain": 0.0}, r"^gain=0\.0 must be a finite number in \(0, inf\)\.$"),
-        ({"seed": -1}, r"^seed=-1 must be an integer in \[0, inf\)\.$"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            LinearMap(4, **arguments)

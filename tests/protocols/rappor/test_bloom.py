@@ -74,20 +74,3 @@ def test_what_is_no_text_is_refused(values: Any, error: type[Exception], message
     with pytest.raises(error) as caught:
         BloomFilter(8, 2).positions(values)
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ((0, 1), "bits=0 must be an integer in [1, 1e+07]."),
-        ((10**7 + 1, 1), "bits=10000001 must be an integer in [1, 1e+07]."),
-        ((128, 65), "hashes=65 must be an integer in [1, 64]."),
-        ((4, 5), "hashes=5 must be an integer in [1, 4]."),
-        ((4, 0), "hashes=0 must be an integer in [1, 64]."),
-        ((4, 2, 0), "cohorts=0 must be an integer in [1, inf)."),
-    ],
-)
-def test_parameters_are_checked(parameters: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        BloomFilter(*parameters)
-    assert str(caught.value) == message

@@ -74,26 +74,6 @@ def test_the_generator_determines_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"f": 0.0}, "f=0.0 must be a finite number in (0, 1)."),
-        ({"f": 1.0}, "f=1.0 must be a finite number in (0, 1)."),
-        ({"p": 0.0}, "p=0.0 must be a finite number in (0, 1)."),
-        ({"q": 1.0}, "q=1.0 must be a finite number in (0, 1)."),
-        ({"q": float("nan")}, "q=nan must be a finite number in (0, 1)."),
-        ({"p": 0.9}, "q=0.875 must be above p=0.9: else negate the bits, or nothing is reported."),
-        ({"q": 0.25}, "q=0.25 must be above p=0.25: else negate the bits, or nothing is reported."),
-        ({"reports": 0}, "reports=0 must be an integer in [1, inf)."),
-        ({"hashes": 4}, "hashes=4 must be an integer in [1, 3]."),
-    ],
-)
-def test_parameters_are_checked(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        Rappor(**{"bits": 3, "hashes": 2, "f": 0.5, "p": 0.25, "q": 0.875, **change})
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
     ("values", "cohorts", "message"),
     [
         (["a", 2], None, "values[1]=2 must be a string."),

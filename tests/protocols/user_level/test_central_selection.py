@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 
 from protocols.user_level.central_selection import ExponentialSelection
 from tests.contracts import SelectionContract
-from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -40,12 +39,6 @@ def test_a_real_curator_selects_by_the_same_law() -> None:
 def test_many_users_overflow_nothing() -> None:
     found = ExponentialSelection(10**6, 3, 100.0).probabilities([10**6, 0, 0])
     assert found.tolist() == [1.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 101.0, float("inf")])
-def test_epsilon_is_checked(epsilon: float) -> None:
-    with refused("epsilon"):
-        ExponentialSelection(3, 3, epsilon)
 
 
 def test_all_users_take_part() -> None:

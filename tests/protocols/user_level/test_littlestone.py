@@ -15,7 +15,6 @@ from protocols.selection import Selection
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.user_level.littlestone import FrequentLearner, VersionSpaces
 from protocols.user_level.representations import DecisionLists, FiniteClass, Representation, Thresholds
-from tests.refusals import refused
 
 POINTS = FiniteClass(np.eye(6, dtype=int))
 CUBE = FiniteClass(list(itertools.product([0, 1], repeat=3)))
@@ -129,12 +128,6 @@ def test_a_shuffle_learner_needs_as_many_users_for_any_class_and_finds_the_targe
 
 
 def test_arguments_are_checked() -> None:
-    with refused("representation=3", TypeError):
-        FrequentLearner(3, share=0.1, batch=1, runs=1)  # type: ignore[arg-type]
-    with refused("share=1.5"):
-        FrequentLearner(POINTS, share=1.5, batch=1, runs=1)
-    with refused("batch=0"):
-        FrequentLearner(POINTS, share=0.1, batch=0, runs=1)
     public = FrequentLearner(POINTS, share=0.1, batch=4, runs=3).drawn(np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"^points has shape \(35,\), but must hold 12 or more for each of 3 runs"):
         public.learn(np.zeros(35, dtype=int), np.zeros(35, dtype=int))

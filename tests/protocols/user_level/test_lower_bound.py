@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 
 from protocols.user_level.lower_bound import LearnedRepresentation
 from protocols.user_level.representations import Thresholds
-from tests.refusals import refused
 
 
 def test_every_run_is_a_hypothesis() -> None:
@@ -33,10 +32,3 @@ def test_every_run_is_a_hypothesis() -> None:
 def test_what_it_returns_is_checked(labels: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LearnedRepresentation(Thresholds(5), lambda rng: np.array(labels), 3).draw(np.random.default_rng(0))
-
-
-def test_arguments_are_checked() -> None:
-    with refused("runs=0"):
-        LearnedRepresentation(Thresholds(5), lambda rng: np.zeros(5), 0)
-    with refused("represented=5", TypeError):
-        LearnedRepresentation(5, lambda rng: np.zeros(5), 1)

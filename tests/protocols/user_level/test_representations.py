@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from protocols.user_level.representations import DecisionLists, FiniteClass, HashedPoints, Repeated, Thresholds
-from tests.refusals import refused
 
 
 def test_thresholds() -> None:
@@ -85,20 +84,6 @@ def test_a_class_is_checked(table: object, message: str) -> None:
 def test_points_are_checked(X: object) -> None:
     with pytest.raises(ValueError, match=r"^X.* must .*\.$"):
         Thresholds(3).encode(X)
-
-
-def test_sizes_are_checked() -> None:
-    for make in (
-        lambda: Thresholds(0),
-        lambda: DecisionLists(6),
-        lambda: HashedPoints(3, 1),
-        lambda: HashedPoints(0, 2),
-        lambda: Repeated(Thresholds(3), 0),
-    ):
-        with pytest.raises(ValueError, match=r"=\d must be an integer in \["):
-            make()
-    with refused("representation=3", TypeError):
-        Repeated(3, 2)
 
 
 def test_a_class_represents_itself() -> None:

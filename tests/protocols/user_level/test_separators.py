@@ -8,7 +8,6 @@ import pytest
 from protocols.user_level.separators import Separators, SeparatorSearch, augmented
 from protocols.user_level.stable_learner import check_examples
 from protocols.user_level.statistical_queries import QueryLearner
-from tests.refusals import refused
 
 
 @pytest.mark.parametrize(("variables", "functions"), [(1, 4), (2, 14), (3, 104), (4, 1882)])
@@ -71,10 +70,3 @@ def test_a_sample_leads_to_a_separator() -> None:
     check_examples(points, labels, 2)
     learner = QueryLearner(algorithm)
     assert learner.drawn(rng).table[learner.drawn(rng).learn(points, labels)].tolist() == [1, 0]
-
-
-def test_arguments_are_checked() -> None:
-    with refused("variables=5"):
-        Separators(5)
-    with refused("alpha=0.0"):
-        SeparatorSearch(2, 0.0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from protocols.user_level.representations import HashedPoints, Thresholds
 from protocols.user_level.stable_learner import WeighingLearner
 from tests.contracts import StableLearnerContract
-from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -34,14 +32,3 @@ def test_counts_and_examples_are_one() -> None:
     errors = [(public.table[h][points] != labels).mean() for h in range(3)]
     assert public.errors(counts).tolist() == errors
     assert public.learn_counts(np.stack([counts, counts])).shape == (2,)
-
-
-@pytest.mark.parametrize("sharpness", [0.0, -1.0, float("nan"), float("inf")])
-def test_sharpness_is_checked(sharpness: float) -> None:
-    with refused("sharpness"):
-        WeighingLearner(Thresholds(3), sharpness)
-
-
-def test_the_representation_is_checked() -> None:
-    with refused("representation", TypeError):
-        WeighingLearner([[0, 1]], 1.0)

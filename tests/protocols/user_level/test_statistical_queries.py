@@ -17,7 +17,6 @@ from protocols.user_level.statistical_queries import (
     rounded_answer,
 )
 from tests.contracts import StableLearnerContract
-from tests.refusals import refused
 from tests.samples import assert_law
 
 
@@ -136,14 +135,6 @@ def test_every_query_needs_an_example() -> None:
         ValueError, match=r"^points has shape \(3,\), but must hold an example or more for each of the 4"
     ):
         public.learn([0, 1, 2], [0, 0, 1])
-
-
-@pytest.mark.parametrize("tolerance", [0.0, 1.0, -0.5])
-def test_the_tolerance_is_checked(tolerance: float) -> None:
-    with refused("tolerance"):
-        Bisection(3, tolerance)
-    with refused("algorithm=3", TypeError):
-        QueryLearner(3)
 
 
 def test_queries_have_parts_of_their_own() -> None:
