@@ -112,12 +112,14 @@ class _ResponseClaims(MechanismClaims[P]):
             families = [[up], [down], [up, down]]
             laws = functools.cache(lambda: SeveralLaws(families, [[up], [down], []], [*most, 0], **accuracy))
 
-            def of_bits(bits: Bits) -> PrivacyCurve:
+            def of_bits(bits: Bits, quick: bool) -> PrivacyCurve:
                 pair = None if bits.either else _listed(up, bits.lost, down, bits.gained)
-                return SeveralComposition(laws(), bits, bits) if pair is None else OneInstance([[pair]], [pair])
+                if pair is not None:
+                    return OneInstance([[pair]], [pair])
+                return SeveralComposition(laws(), bits, bits, quick=quick)
 
             if instances == 1:
-                return WorstCurve([of_bits(Bits(*split, 0)) for split in every])
+                return WorstCurve([of_bits(Bits(*split, 0), quick=False) for split in every])
             return MixedSplits(every, instances, of_bits, max(relative_width, _GAP))
 
         largest = LargestLossCurve(self._largest(protocol, found), changes)

@@ -27,7 +27,7 @@ from dpverify.guarantee import Interval, PrivacyCurve
 
 __all__ = ["Bits", "MixedSplits"]
 
-_MOST_BLOCKS = 48
+_MOST_BLOCKS = 400
 """That are halved: what is left then of the largest bound is the width."""
 _SENSITIVE = 10.0
 """How much more a relative change of epsilon changes delta, about: the gap of a delta is so much larger."""
@@ -51,13 +51,14 @@ class MixedSplits:
     instances : int
         How many there are.
     composed : callable
-        Takes `Bits`, and returns the curve of so many; of bits of either kind only its upper ends are used.
+        Takes `Bits`, and returns the curve of so many; of bits of either kind only its upper ends are used. And whether
+        it should rather be quick than tight, as of the many blocks that are only halved.
     gap : float
         The relative width of epsilon at which the search stops.
     """
 
     def __init__(
-        self, found: Iterable[Split], instances: int, composed: Callable[[Bits], PrivacyCurve], gap: float
+        self, found: Iterable[Split], instances: int, composed: Callable[[Bits, bool], PrivacyCurve], gap: float
     ) -> None:
         self._alone = largest(found)
         self._corners = corners(self._alone)
@@ -95,14 +96,15 @@ class MixedSplits:
         return Split(beyond.lost - 1, own.gained + -(lost - 1) * gained // lost)
 
     def _worst(self, ask: Callable[[PrivacyCurve], Interval], gap: float) -> Interval:
-        def above(first: int, last: int) -> tuple[float, int, int]:
-            return -ask(self._composed(self.cover(first, last))).upper, first, last
+        def above(first: int, last: int, *, quick: bool = True) -> tuple[float, int, int]:
+            bits = self.cover(first, last)
+            return -ask(self._composed(bits, quick and bits.either > 0)).upper, first, last
 
         def attained(total: Split) -> float:
-            return ask(self._composed(Bits(*total, 0))).lower
+            return ask(self._composed(Bits(*total, 0), False)).lower
 
         lower = max(attained(Split(*(self._instances * bits for bits in split))) for split in self._alone)
-        blocks = [above(0, self._last)]
+        blocks = [above(0, self._last, quick=False)]
         for _ in range(_MOST_BLOCKS):
             bound, first, last = blocks[0]
             if first == last or -bound <= (1.0 + gap) * lower:

@@ -7,6 +7,7 @@ tell. Given the bit itself it is a mixture of both: of weights (1 - f/2, f/2) fo
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,8 @@ def memoized_bit(f: float, p: float, q: float, reports: int, tail: float = DEFAU
     its error with it, the loss no longer depends on it.
 
     Each binomial is listed in its own window, and an outcome of both twice: what either lacks is missing of it alone.
+
+    If p + q = 1, zeros tell of a 0 what ones tell of a 1: both directions are the same pair.
     """
     for name, value in (("f", f), ("p", p), ("q", q)):
         check_real(name, value, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -82,7 +85,8 @@ def memoized_bit(f: float, p: float, q: float, reports: int, tail: float = DEFAU
             loss_error=loss_error,
         )
 
-    return Directions(direction(1.0, (1.0 - half, half)), direction(-1.0, (half, 1.0 - half)))
+    up = direction(1.0, (1.0 - half, half))
+    return Directions(up, up if Fraction(p) + Fraction(q) == 1 else direction(-1.0, (half, 1.0 - half)))
 
 
 def _losses(f: float, p: float, q: float, n: int, counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:

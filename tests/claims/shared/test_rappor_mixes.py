@@ -38,7 +38,7 @@ def reachable(found: list[Split], instances: int) -> set[Split]:
 
 @given(SPLITS, st.integers(1, 6), st.data())
 def test_every_choice_is_in_a_block_of_every_cut(found: list[Split], instances: int, data: st.DataObject) -> None:
-    mixes = MixedSplits(found, instances, lambda bits: Weighed(bits, 1.0, 1.0, 0.0), 1e-4)
+    mixes = MixedSplits(found, instances, lambda bits, quick: Weighed(bits, 1.0, 1.0, 0.0), 1e-4)
     last = (len(corners(largest(found))) - 1) * instances
     cuts = sorted(data.draw(st.sets(st.integers(0, last))) | {last})
     blocks = [mixes.cover(first, end) for first, end in zip([0, *(cut + 1 for cut in cuts[:-1])], cuts, strict=True)]
@@ -50,7 +50,7 @@ def test_every_choice_is_in_a_block_of_every_cut(found: list[Split], instances: 
 
 @given(SPLITS, st.integers(1, 6))
 def test_the_path_is_attained(found: list[Split], instances: int) -> None:
-    mixes = MixedSplits(found, instances, lambda bits: Weighed(bits, 1.0, 1.0, 0.0), 1e-4)
+    mixes = MixedSplits(found, instances, lambda bits, quick: Weighed(bits, 1.0, 1.0, 0.0), 1e-4)
     last = (len(corners(largest(found))) - 1) * instances
     path = [mixes.total(place) for place in range(last + 1)]
     assert set(path) <= reachable(found, instances)
@@ -66,7 +66,7 @@ def test_neighbours_of_one_bit_are_exact(
     found = [Split(first, bits - first) for first in range(bits - hashes, hashes + 1)]
 
     @functools.cache
-    def weighed(split: Bits) -> PrivacyCurve:
+    def weighed(split: Bits, quick: bool = False) -> PrivacyCurve:
         return Weighed(split, lost, gained, both)
 
     mixes = MixedSplits(found, instances, weighed, 1e-4)

@@ -21,7 +21,14 @@ CASES = [
     (0.3, 1e-9, 1 - 1e-9, 5),
     (0.3, 0.4, 0.4 + 1e-12, 40),
     (0.1, 0.1, 0.9, 60),
+    (0.3, 0.25, 0.75, 4),
 ]
+
+
+def test_both_directions_are_one_where_zeros_tell_what_ones_tell() -> None:
+    mirrored, other = memoized_bit(0.3, 0.25, 0.75, 4), memoized_bit(0.3, 0.25, 0.75 - 2**-53, 4)
+    assert mirrored.up is mirrored.down
+    assert other.up is not other.down
 
 
 def laws(f: float, p: float, q: float, reports: int) -> list[list[Fraction]]:
