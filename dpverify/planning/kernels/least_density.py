@@ -269,7 +269,7 @@ def least_density_users(
 
     Examples
     --------
-    >>> found = least_density_users("inner-product", 32, ("1", "1e-6"), error=0.05)
+    >>> found = least_density_users("inner-product", 8, ("1", "1e-6"), error=0.05, every_rung=False)
     >>> row = found.best
     >>> row.row.rmse <= 0.05 < row.below.rmse
     True
@@ -330,7 +330,7 @@ def least_density_epsilon(
 
     Examples
     --------
-    >>> found = least_density_epsilon("inner-product", 32, "1e-6", users=2000, error=0.05)
+    >>> found = least_density_epsilon("inner-product", 8, "1e-6", users=1000, error=0.05, every_rung=False)
     >>> row = found.best
     >>> row.row.rmse <= 0.05 < row.below.rmse
     True
