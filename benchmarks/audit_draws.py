@@ -235,7 +235,7 @@ def known_law(laws: tuple[DiscreteLaw, DiscreteLaw]) -> Callable[[tuple[float, f
     def build(claim: tuple[float, float]) -> Tester:
         def test(first: Draws, second: Draws) -> bool:
             events = likelihood_ratio_events(*laws, claim[0], len(first))
-            return lower_curve(first, second, events, LEVEL).epsilon(claim[1]) > claim[0]
+            return lower_curve(events.counts(first, second), LEVEL).epsilon(claim[1]) > claim[0]
 
         return test
 

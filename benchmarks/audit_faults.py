@@ -29,8 +29,7 @@ import dpverify
 from dpverify.audit.engine import audit
 from dpverify.audit.subject import Subject
 from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
-from dpverify.audit.subjects.local import local_subject
-from dpverify.audit.subjects.means import mean_subject
+from dpverify.audit.subjects.mechanisms import local_subject, mean_subject
 from dpverify.audit.subjects.rappor import rappor_subject
 from protocols.bitsum import (
     BitsumProtocol,

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.engine import POWER
 from dpverify.audit.options import AuditKeywords, AuditOptions
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outcome import AuditReport, stated
+from dpverify.audit.results import POWER
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.guarantee import Budget
@@ -223,7 +223,7 @@ def audit_anytime(subject: Subject, claim: Budget | None, **options: Unpack[Audi
     results = [test.result(outputs, each, rng) for test in tests]
     return AnytimeReport(
         subject.name,
-        None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
+        stated(claim),
         decide(results, level, power=POWER),
         level,
         len(outputs[0]),

@@ -12,11 +12,12 @@ from typing import Unpack
 import numpy as np
 
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outcome import AuditReport, stated
 from dpverify.audit.results import (
     POWER,
     Generators,
     checked,
+    claimed,
     conforms,
     further_results,
     further_tests,
@@ -30,18 +31,18 @@ from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.watching import WATCHED, watched
 from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject, narrowed
+from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.bounds.claim_test import counted_privacy
-from dpverify.statistics.conformance import choose_bins, g_test
+from dpverify.statistics.conformance import g_test
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.order.dependence import serial_dependence, share_equal, smallest_replay
 from dpverify.statistics.order.structure import repeated_outputs
-from dpverify.statistics.power import g_test_power, trials_for
+from dpverify.statistics.power import g_test_power
 from protocols.validation import check_real
 
-__all__ = ["POWER", "audit", "trials_needed"]
+__all__ = ["audit"]
 
 _LARGER = 3.0
 """How much larger the fault is that the coordinates' product shows."""
@@ -51,26 +52,10 @@ _STREAM = 2**32
 """Where the generators of the checks begin, behind those of any dataset."""
 
 
-def trials_needed(law: DiscreteLaw, share: float, level: float, *, power: float = POWER) -> int | None:
-    """Return how many trials show a standard deviation smaller by a share, with the G-test at this level.
-
-    An estimate; None if no number up to 10^9 does, or the law is constant.
-    """
-    other = narrowed(law, share)
-    if other is None:
-        return None
-
-    def power_at(trials: int) -> float:
-        bins = choose_bins(law, trials)
-        return g_test_power(bins.probabilities, bins.probabilities_under(other[0]), trials, level)
-
-    return trials_for(power_at, power)
-
-
 def audit(
     subject: Subject,
+    claim: Budget | None = None,
     *,
-    claim: tuple[float, float] | None = None,
     beforehand: Sequence[AuditResult] = (),
     **options: Unpack[AuditKeywords],
 ) -> AuditReport:
@@ -80,8 +65,8 @@ def audit(
     ----------
     subject : Subject
         The implementation, its datasets and their exact laws.
-    claim : (float, float), optional
-        epsilon and delta that hold for every pair of neighbours; no privacy test when omitted.
+    claim : Budget, optional
+        What holds for every pair of neighbours; no privacy test when omitted.
     beforehand : sequence of AuditResult
         Results known without trials, which join the family.
     **options
@@ -99,7 +84,7 @@ def audit(
     level, detect, seed = how.level, how.detect, how.seed
     check_real("detect", detect, low=0.0, high=1.0, low_open=True, high_open=True)
     further = further_tests()
-    seen = CountedOutputs(subject, None if claim is None else claim[0], how.trials, all_kept=bool(further))
+    seen = CountedOutputs(subject, None if claim is None else claim.epsilon, how.trials, all_kept=bool(further))
     with closing(how.rounds(subject.target, [dataset.inputs for dataset in subject.datasets])) as drawn:
         for outputs in batched(drawn):
             seen.update(outputs)
@@ -139,7 +124,7 @@ def audit(
     violated = any(result.verdict is Verdict.VIOLATES for result in decided)
     return AuditReport(
         subject.name,
-        None if claim is None else {"epsilon": claim[0], "delta": claim[1]},
+        stated(claim),
         decided,
         level,
         how.trials,
@@ -220,31 +205,14 @@ def _dependence(
 
 
 def _privacy(
-    where: str,
-    compared: Sequence[CountedPair],
-    claim: tuple[float, float],
-    generators: Generators,
-    level: float,
-    detect: float,
+    where: str, compared: Sequence[CountedPair], claim: Budget, generators: Generators, level: float, detect: float
 ) -> Iterator[AuditResult]:
-    epsilon, delta = claim
     for one in compared:
         if one.counts is None:
             continue
-        result = counted_privacy(
-            one.counts,
-            [claim],
-            level=level,
-            fault_epsilon=(1.0 + detect) * epsilon,
-            power=POWER,
-            check=f"privacy of {one.name}, {where}",
-        )
         loss = f"privacy loss of {one.name}, {where}"
         yield _loss_conforms(loss, LossLaw(*one.laws), one.losses, next(generators), level, detect)
-        smallest = result.details["smallest_detectable_epsilon"]
-        if smallest is not None:
-            # Conformance answers for what is smaller: outputs of the claimed law have the claimed privacy.
-            yield with_fault(result, f"an event of epsilon {smallest:.4g} at delta {delta:.3g}", POWER)
+        yield from claimed(f"privacy of {one.name}, {where}", one.counts, claim, level)
 
 
 def _loss_conforms(

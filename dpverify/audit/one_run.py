@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import SMALLEST_LEVEL
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outcome import AuditReport, stated
 from dpverify.audit.results import POWER
 from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
@@ -171,7 +171,7 @@ def audit_one_run(
     (result,) = decide([_result(right, taken, total, claims, level, detect, without)], level, power=POWER)
     return OneRunReport(
         held.name or "target",
-        {"epsilon": budget.epsilon, "delta": budget.delta},
+        stated(budget),
         (result,),
         level,
         total,
@@ -314,8 +314,7 @@ def local_canaries(reference: Any, canaries: int, *, implementation: Runnable | 
     >>> audit_one_run(local_canaries(promised, 2000), (1, 0), canaries=2000, seed=1).verdict.value
     'consistent'
     """
-    claims = mechanism_claims_of(reference)
-    if not isinstance(claims, LocalClaims):
+    if not isinstance(mechanism_claims_of(reference), LocalClaims):
         raise TypeError(f"reference={reference!r} must be a local mechanism, whose reports have a law each.")
     inner = None if implementation is None else target_of(implementation)
     name = repr(reference) if inner is None else inner.name

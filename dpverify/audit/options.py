@@ -6,12 +6,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.running.runner import Progress, Trials, rounds
+from dpverify.audit.running.runner import Execution, Progress, Trials, rounds
 from dpverify.audit.running.target import Target
 from protocols.validation import check_integer, check_real
 
@@ -24,18 +24,13 @@ SMALLEST_LEVEL = 1e-4
 """The smallest family-wise error rate: tests are simulated some 100 / level times."""
 
 
-class AuditKeywords(TypedDict, total=False):
+class AuditKeywords(Execution, total=False):
     """The fields of `AuditOptions`, as keyword arguments of the functions that audit."""
 
     trials: int
     level: float
     detect: float
     seed: int
-    workers: int
-    executor: Executor | None
-    timeout: float | None
-    checkpoint: str | Path | None
-    progress: Progress | None
     block_size: int
 
 

@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dpverify.audit.limits import Limits
+from dpverify.guarantee import Budget
 from dpverify.shown import Drawn
 from dpverify.statistics.family import AuditResult, Verdict, overall
 
-__all__ = ["EXIT_CODES", "AuditReport"]
+__all__ = ["AuditReport", "stated"]
 
 EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
 """The exit status of the command line by verdict; 2 is bad input."""
+
+
+def stated(claim: Budget | None) -> Mapping[str, float] | None:
+    """Return a claim as a report has it."""
+    return None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta}
 
 
 _REPETITION = ("repeated", "dependence", "steadiness")

@@ -70,8 +70,9 @@ def audit_protocol(
         What is claimed to run, with its parameters: a bitsum, a local or central mechanism, a mean, or a RAPPOR, whose
         twin states the law. Or a subject, which holds its implementation: code with a law that you write down
         (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports estimate
-        (`dpverify.audit.subjects.means.mean_subject`), many instances together (`dpverify.audit.subjects.pipelines`),
-        the errors of a density (`dpverify.audit.subjects.density.DensityErrors`).
+        (`dpverify.audit.subjects.mechanisms.mean_subject`), many instances together
+        (`dpverify.audit.subjects.pipelines`), the errors of a density
+        (`dpverify.audit.subjects.density.DensityErrors`).
     claim : Budget or (epsilon, delta), optional
         Of one run, or of all instances of a pipeline. The parameters of a protocol are held against it, too, which
         needs no trials.
@@ -125,7 +126,7 @@ def audit_protocol(
     if budget is None:
         return audit(subject, **options)
     before = () if subject.reference is None else (exact_result(subject.reference, budget),)
-    return audit(subject, claim=(budget.epsilon, budget.delta), beforehand=before, **options)
+    return audit(subject, budget, beforehand=before, **options)
 
 
 def _subject_of(reference: Any) -> Callable[..., Subject]:

@@ -14,13 +14,16 @@ from scipy import stats
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.subject import Dataset, narrowed
 from dpverify.claims.registry import Group, registered
+from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
+from dpverify.statistics.bounds.claim_test import privacy_test
 from dpverify.statistics.bounds.rare import rare_events
 from dpverify.statistics.conformance import choose_bins, g_test
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.instances import SideCounts
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.order.structure import StructureCheck
+from dpverify.statistics.outputs.events import EventCounts
 from dpverify.statistics.power import g_test_power
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "AuditTest",
     "Generators",
     "checked",
+    "claimed",
     "conforms",
     "further_results",
     "further_tests",
@@ -74,34 +78,30 @@ def conforms(
     return replace(with_fault(result, other[1], power), evidence=evidence)
 
 
-def independent(counts: SideCounts, where: str, level: float) -> Iterator[AuditResult]:
-    """Test columns that are too many to test one by one: each, and each pair, at the level of a single test.
-
-    Parameters
-    ----------
-    counts : SideCounts
-        Of columns that are independent of each other.
-    where : str
-        What the columns are of.
-    level : float
-        Of each of the two tests.
-    """
-    sides, columns = counts.sides, len(counts.sides.laws)
-    looks = [(sides.single(counts), 4 * columns, "a column that is above its median")]
-    if columns > 1:
-        looks.append((sides.tied(counts), 2 * sides.pairs, "a pair that is on the same side of the medians"))
+def independent(sides: Sides, where: str, level: float) -> Iterator[AuditResult]:
+    """Test independent columns that are too many to test one by one: each, and each pair, both at this level."""
+    looks = [(sides.single(), 4 * sides.count, "a column that is above its median")]
+    if sides.count > 1:
+        looks.append((sides.tied(), 2 * sides.pairs, "a pair that is on the same side of the medians"))
     for check, comparisons, what in looks:
         wide = float(stats.norm.isf(level / comparisons) + stats.norm.isf(1.0 - POWER))
-        off = wide * math.sqrt(0.25 / counts.runs)
+        off = wide * math.sqrt(0.25 / sides.runs)
         yield AuditResult(
             f"{check.name}, {where}",
             check.p_value,
-            counts.runs,
+            sides.runs,
             "binomial tails, union bound; exact level",
             check.evidence,
             f"{what} in {100 * min(1.0, off):.2g} % of the runs more or less",
             POWER if off < 0.5 else 0.0,
         )
+
+
+def claimed(check: str, counts: EventCounts, claim: Budget, level: float) -> Iterator[AuditResult]:
+    """Yield the test of a claim, if any event can refute it: conformance answers for what no event shows."""
+    found = privacy_test(counts, [(claim.epsilon, claim.delta)], level=level, power=POWER, check=check)
+    if found.power:
+        yield found
 
 
 class AuditTest(Protocol):

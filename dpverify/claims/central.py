@@ -21,7 +21,7 @@ class CentralClaims(MechanismClaims[P]):
     """The twin of a mechanism with `run(inputs, rng)`, inputs of shape (users,), of which only the output is seen."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.central:central_subject"
+    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:central_subject"
 
     @abstractmethod
     def neighbours(self, protocol: P) -> Sequence[tuple[NDArray[Any], NDArray[Any]]]:

@@ -19,7 +19,7 @@ P = TypeVar("P")
 class MeanClaims(MechanismClaims[P]):
     """The twin of a protocol with `run(values, rng)`, an unbiased estimate of the mean of values in [0, most]."""
 
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.means:mean_subject"
+    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:mean_subject"
 
     @abstractmethod
     def most(self, protocol: P) -> float:

@@ -1,12 +1,11 @@
-"""Does a sample follow its exact law? Tests on bins fixed in advance, and against named faults.
+"""Does a sample follow its exact law? A test on bins fixed in advance.
 
-Each level is exact, not asymptotic. No Kolmogorov-Smirnov test: its level is wrong on discrete data.
+Its level is exact, not asymptotic. No Kolmogorov-Smirnov test: its level is wrong on discrete data.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +14,11 @@ from scipy import special
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.outputs.lattice import LatticeSum, lattice_scores
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer
 
-__all__ = ["Bins", "LikelihoodRatio", "choose_bins", "g_statistic", "g_test", "with_unlisted"]
+__all__ = ["Bins", "choose_bins", "g_statistic", "g_test", "with_unlisted"]
+
+_LEAST_EXPECTED = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,7 @@ class Bins:
         return np.bincount(self.cells, weights=counts[:-1]).astype(np.int64), int(counts[-1])
 
 
-def choose_bins(
-    law: DiscreteLaw,
-    trials: int,
-    *,
-    most: int = 12,
-    least_expected: float = 5.0,
-    order: ArrayLike | None = None,
-) -> Bins:
+def choose_bins(law: DiscreteLaw, trials: int, *, most: int = 12, order: ArrayLike | None = None) -> Bins:
     """Return bins with finer cells towards the tails: bounds at the quantiles sin^2(pi i / (2 most)).
 
     Parameters
@@ -67,7 +60,7 @@ def choose_bins(
     law : DiscreteLaw
         The exact law.
     trials : int
-        How many samples are to be drawn; cells that expect fewer than `least_expected` of them are merged.
+        How many samples are to be drawn; cells that expect fewer than 5 of them are merged.
     most : int
         At most so many cells. More see more kinds of faults, each with less power.
     order : array_like, shape (atoms,), optional
@@ -75,7 +68,6 @@ def choose_bins(
     """
     check_integer("trials", trials, low=1)
     check_integer("most", most, low=2)
-    check_real("least_expected", least_expected, low=0.0)
     score = np.arange(law.atoms) if order is None else np.asarray(order, dtype=np.float64)
     if score.shape != (law.atoms,):
         raise ValueError(f"order has shape {score.shape}, but must have shape ({law.atoms},).")
@@ -87,7 +79,7 @@ def choose_bins(
     merged, cell, pending = np.zeros(most, dtype=np.int64), 0, 0.0
     for i in range(most):
         merged[i], pending = cell, pending + expected[i]
-        if pending >= least_expected:
+        if pending >= _LEAST_EXPECTED:
             cell, pending = cell + 1, 0.0
     last = max(0, cell - 1)  # a remainder that is too small joins the last full cell
     return Bins(law, np.minimum(merged, last)[wanted][classes])
@@ -139,7 +131,8 @@ def g_test(
         with_unlisted(p_value, unlisted, trials, bins.law.outside),
         trials,
         f"G-test on {counts.size} cells, exact level by {simulations} simulations",
-        f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom" + _unlisted(unlisted),
+        f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom"
+        + (f"; {unlisted} outcomes that the exact law does not have" if unlisted else ""),
         details={"statistic": statistic, "cells": int(counts.size), "unlisted": unlisted},
     )
 
@@ -147,80 +140,3 @@ def g_test(
 def with_unlisted(p_value: float, unlisted: int, trials: int, outside: float) -> float:
     """Join a p-value with the event that an unlisted outcome occurs, of probability at most trials x outside."""
     return min(1.0, trials * outside + (0.0 if unlisted else p_value))
-
-
-@dataclass(frozen=True)
-class LikelihoodRatio:
-    """The Neyman-Pearson test of a law against one named alternative, on a lattice of scores.
-
-    Parameters
-    ----------
-    null, alternative : DiscreteLaw
-        The exact law, and the law under the fault.
-    fault : str
-        The fault's name.
-    levels : int
-        The score `ln(alternative / null)` of an outcome is rounded to so many levels.
-    """
-
-    null: DiscreteLaw
-    alternative: DiscreteLaw
-    fault: str
-    levels: int = 128
-
-    @cached_property
-    def _under_alternative(self) -> NDArray[np.float64]:
-        return self.alternative.probabilities(self.null.points)
-
-    @cached_property
-    def scores(self) -> NDArray[np.int64]:
-        """The score of each outcome of the null law, shape (atoms,), in {0, ..., levels - 1}."""
-        with np.errstate(divide="ignore"):
-            ratio = np.log(self._under_alternative) - np.log(self.null.pmf)
-        return lattice_scores(ratio, (self._under_alternative + self.null.pmf) / 2.0, levels=self.levels)
-
-    def _sum(self, pmf: NDArray[np.float64], trials: int) -> LatticeSum:
-        return LatticeSum(np.bincount(self.scores, weights=pmf, minlength=self.levels).astype(np.float64), trials)
-
-    def power(self, trials: int, level: float) -> float:
-        """Return a lower bound of the probability that `trials` samples under the fault are refuted at this level."""
-        check_real("level", level, low=0.0, high=1.0, low_open=True)
-        listed = min(1.0, float(self._under_alternative.sum()))
-        critical = self._sum(self.null.pmf, trials).critical(max(0.0, level - trials * self.null.outside))
-        # A sample off the null's support refutes by itself: power is that, or else the sum over what remains.
-        if listed <= 0.0:
-            return 1.0
-        all_listed = listed**trials
-        return min(1.0, 1.0 - all_listed + all_listed * self._sum(self._under_alternative, trials).tail(critical)[0])
-
-    def test(self, samples: ArrayLike, *, level: float | None = None, check: str = "likelihood ratio") -> AuditResult:
-        """Test whether independent samples follow the null law, with the most power against the alternative.
-
-        Parameters
-        ----------
-        samples : array_like, shape (trials,) or (trials, coordinates)
-        level : float, optional
-            The level at which to state the power.
-        check : str
-            The name of the result.
-        """
-        at = self.null.index(samples)
-        listed = at[at >= 0]
-        unlisted, trials = int(at.size - listed.size), int(at.size)
-        total = int(self.scores[listed].sum())
-        p_value = self._sum(self.null.pmf, listed.size).tail(total)[1] if listed.size else 1.0
-        evidence = f"score {total} against {self.fault}" + _unlisted(unlisted)
-        return AuditResult(
-            check,
-            with_unlisted(p_value, unlisted, trials, self.null.outside),
-            trials,
-            f"likelihood ratio against {self.fault}, exact null law",
-            evidence,
-            fault=self.fault,
-            power=None if level is None or not trials else self.power(trials, level),
-            details={"unlisted": unlisted},
-        )
-
-
-def _unlisted(unlisted: int) -> str:
-    return f"; {unlisted} outcomes that the exact law does not have" if unlisted else ""

@@ -150,7 +150,6 @@ def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95)
 def overall(results: Sequence[AuditResult]) -> Verdict:
     """Return the verdict of a whole audit: violates if any test does, else undecided if any is, else consistent."""
     verdicts = {result.verdict for result in results}
-    for verdict in (Verdict.VIOLATES, Verdict.UNDECIDED):
-        if verdict in verdicts or not verdicts:
-            return verdict if verdicts else Verdict.UNDECIDED
-    return Verdict.CONSISTENT
+    if Verdict.VIOLATES in verdicts:
+        return Verdict.VIOLATES
+    return Verdict.CONSISTENT if verdicts == {Verdict.CONSISTENT} else Verdict.UNDECIDED

@@ -19,7 +19,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 
-__all__ = ["SideCounts", "Sides", "SummedLoss"]
+__all__ = ["Sides", "SummedLoss"]
 
 _FINENESS = 200
 """Steps of the lattice in a standard deviation of the sum."""
@@ -109,9 +109,10 @@ def _variance(weights: NDArray[np.float64], losses: NDArray[np.float64]) -> floa
     return float(np.average((losses[finite] - mean) ** 2, weights=weights[finite]))
 
 
-@dataclass(frozen=True, eq=False)
 class Sides:
-    """Where the outcomes of each instance fall: above its median, and far from its mean.
+    """How often the outcomes of each instance fall above its median and far from its mean, and two above together.
+
+    Counted as the outputs come, in memory that does not grow with them.
 
     Parameters
     ----------
@@ -119,26 +120,27 @@ class Sides:
         The laws of all instances, of numbers.
     """
 
-    laws: Sequence[DiscreteLaw]
-
-    @cached_property
-    def cuts(self) -> NDArray[np.float64]:
-        """Per instance three cuts between outcomes: the median, and one standard deviation to either side."""
-        return np.array(
-            [
-                [_median(law), *(_between(law, law.mean + side * law.variance**0.5) for side in (-1, 1))]
-                for law in self.laws
-            ]
+    def __init__(self, laws: Sequence[DiscreteLaw]) -> None:
+        self.count, self.runs = len(laws), 0
+        # Per instance three cuts between outcomes: the median, and one standard deviation to either side.
+        self._cuts = np.array(
+            [[_median(law), *(_between(law, law.mean + side * law.variance**0.5) for side in (-1, 1))] for law in laws]
         )
-
-    @cached_property
-    def _chances(self) -> NDArray[np.float64]:
-        """Return, per instance, the probabilities to be above the median's cut and beyond the others."""
-        found = []
-        for law, (middle, low, high) in zip(self.laws, self.cuts, strict=True):
+        chances = []
+        for law, (middle, low, high) in zip(laws, self._cuts, strict=True):
             far = (law.points < low) | (law.points > high)
-            found.append([law.pmf[law.points > middle].sum(), law.pmf[far].sum()])
-        return np.clip(np.array(found), 0.0, 1.0)
+            chances.append([law.pmf[law.points > middle].sum(), law.pmf[far].sum()])
+        self._chances = np.clip(np.array(chances), 0.0, 1.0)
+        self._both = np.triu_indices(self.count, 1)
+        first, second = (self._chances[each, 0] for each in self._both)
+        self._agree = first * second + (1.0 - first) * (1.0 - second)
+        self._seen = np.zeros((self.count, 2), dtype=np.int64)
+        self._together = np.zeros((self.count, self.count), dtype=np.int64)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of instances there are."""
+        return self.count * (self.count - 1) // 2
 
     @property
     def constant(self) -> float:
@@ -148,99 +150,42 @@ class Sides:
     @property
     def agreement(self) -> float:
         """The largest probability, over all pairs, that two instances are on the same side or on different ones."""
-        same = self._agree()
-        return float(np.max(np.maximum(same, 1.0 - same), initial=0.0))
+        return float(np.max(np.maximum(self._agree, 1.0 - self._agree), initial=0.0))
 
-    @property
-    def pairs(self) -> int:
-        """How many pairs of instances there are."""
-        return len(self.laws) * (len(self.laws) - 1) // 2
+    def update(self, outputs: NDArray[Any]) -> None:
+        """Count more outputs, shape (runs, instances)."""
+        middle, low, high = self._cuts.T
+        above, far = outputs > middle, (outputs < low) | (outputs > high)
+        self.runs += len(outputs)
+        self._seen += np.stack([above, far], axis=2).sum(axis=0)
+        ones = above.astype(np.float64)  # products of whole numbers below 2^53 are exact
+        self._together += np.rint(ones.T @ ones).astype(np.int64)
 
-    def _agree(self) -> NDArray[np.float64]:
-        above = self._chances[:, 0]
-        first, second = np.triu_indices(len(self.laws), 1)
-        return np.asarray(above[first] * above[second] + (1.0 - above[first]) * (1.0 - above[second]))
-
-    def single(self, outputs: NDArray[Any] | SideCounts) -> StructureCheck:
-        """Test each instance by itself: how often it is above its median, and how often far from its mean.
-
-        Parameters
-        ----------
-        outputs : ndarray, shape (runs, instances); or SideCounts
-        """
-        counts = self.counted(outputs)
-        p_values = _binomial(counts.seen, counts.runs, self._chances)
+    def single(self) -> StructureCheck:
+        """Test each instance by itself: how often it is above its median, and how often far from its mean."""
+        p_values = _binomial(self._seen, self.runs, self._chances)
         at = int(np.argmin(p_values.min(axis=1)))
         kind = int(np.argmin(p_values[at]))
         where = ("above the median", "farther than a standard deviation from the mean")[kind]
         return StructureCheck(
             "each instance",
             min(1.0, p_values.size * float(p_values.min())),
-            f"instance {at} is {where} in {counts.seen[at, kind]:,} of {counts.runs:,} runs, "
-            f"{counts.runs * self._chances[at, kind]:,.1f} expected",
+            f"instance {at} is {where} in {self._seen[at, kind]:,} of {self.runs:,} runs, "
+            f"{self.runs * self._chances[at, kind]:,.1f} expected",
         )
 
-    def tied(self, outputs: NDArray[Any] | SideCounts) -> StructureCheck:
-        """Test each pair of instances: how often both are on the same side of their medians.
-
-        Parameters
-        ----------
-        outputs : ndarray, shape (runs, instances), at least two instances; or SideCounts
-        """
-        counts = self.counted(outputs)
-        ones = counts.seen[:, 0]
-        first, second = np.triu_indices(len(self.laws), 1)
-        same = counts.runs - ones[first] - ones[second] + 2 * counts.together[first, second]
-        p_values = _binomial(same, counts.runs, self._agree())
+    def tied(self) -> StructureCheck:
+        """Test each pair of two or more instances: how often both are on the same side of their medians."""
+        ones, (first, second) = self._seen[:, 0], self._both
+        same = self.runs - ones[first] - ones[second] + 2 * self._together[first, second]
+        p_values = _binomial(same, self.runs, self._agree)
         at = int(np.argmin(p_values))
         return StructureCheck(
             "pairs of instances",
             min(1.0, p_values.size * float(p_values.min())),
             f"instances {first[at]} and {second[at]} are on the same side of their medians in {same[at]:,} of "
-            f"{counts.runs:,} runs, {counts.runs * self._agree()[at]:,.1f} expected",
+            f"{self.runs:,} runs, {self.runs * self._agree[at]:,.1f} expected",
         )
-
-    def counted(self, outputs: NDArray[Any] | SideCounts) -> SideCounts:
-        """Return the counts of some outputs, shape (runs, instances); counts as they are."""
-        if isinstance(outputs, SideCounts):
-            return outputs
-        counts = SideCounts(self)
-        counts.update(outputs)
-        return counts
-
-
-class SideCounts:
-    """How often each instance was above its median and far from its mean, and how often two were above together.
-
-    Counted as the outputs come, in memory that does not grow with them.
-
-    Parameters
-    ----------
-    sides : Sides
-
-    Attributes
-    ----------
-    runs : int
-        How many runs were counted.
-    seen : ndarray of int64, shape (instances, 2)
-        Runs above the median, and runs farther than a standard deviation from the mean.
-    together : ndarray of int64, shape (instances, instances)
-        Runs in which both were above.
-    """
-
-    def __init__(self, sides: Sides) -> None:
-        self.sides, self.runs, count = sides, 0, len(sides.laws)
-        self.seen: NDArray[np.int64] = np.zeros((count, 2), dtype=np.int64)
-        self.together: NDArray[np.int64] = np.zeros((count, count), dtype=np.int64)
-
-    def update(self, outputs: NDArray[Any]) -> None:
-        """Count more outputs, shape (runs, instances)."""
-        middle, low, high = self.sides.cuts.T
-        above, far = outputs > middle, (outputs < low) | (outputs > high)
-        self.runs += len(outputs)
-        self.seen += np.stack([above, far], axis=2).sum(axis=0)
-        ones = above.astype(np.float64)  # products of whole numbers below 2^53 are exact
-        self.together += np.rint(ones.T @ ones).astype(np.int64)
 
 
 def _median(law: DiscreteLaw) -> float:

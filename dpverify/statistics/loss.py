@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.bounds.intervals import simultaneous_intervals
-from dpverify.statistics.conformance import Bins, choose_bins, g_test
-from dpverify.statistics.family import AuditResult
+from dpverify.statistics.bounds.intervals import clopper_pearson
+from dpverify.statistics.conformance import Bins, choose_bins
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 from protocols.validation import check_integer
 
@@ -41,18 +40,6 @@ class LossLaw:
         """Return bins of losses for `trials` samples, as `choose_bins` does."""
         return choose_bins(self.first, trials, most=most, order=self.losses)
 
-    def test(
-        self,
-        samples: ArrayLike | Tally,
-        rng: np.random.Generator,
-        *,
-        simulations: int = 9999,
-        check: str = "privacy loss",
-    ) -> AuditResult:
-        """Test whether the losses of outputs on the first dataset follow the exact distribution: `g_test` on losses."""
-        tally = Tally.of(self.first, samples)
-        return g_test(tally, self.bins(max(1, tally.trials)), rng, simulations=simulations, check=check)
-
     def rows(self, samples: ArrayLike | Tally, level: float, *, most: int = 40) -> list[dict[str, float]]:
         """Return rows for a plot: at some losses, how likely an output has at least that loss.
 
@@ -79,7 +66,7 @@ class LossLaw:
         hits = Tally.of(self.first, samples).counts
         drawn = np.append(np.cumsum(hits[:-1][order][::-1])[::-1], 0)  # with this loss or a larger one
         counts, trials = drawn[np.searchsorted(sorted_losses, shown, side="left")], int(hits.sum())
-        lower, upper = simultaneous_intervals(counts, trials, level)
+        lower, upper = clopper_pearson(counts, trials, level * (1.0 / shown.size))  # a union bound
         exact = survival[np.searchsorted(sorted_losses, shown, side="left")]
         columns = {"loss": shown, "exact": exact, "empirical": counts / trials, "lower": lower, "upper": upper}
         return [{name: float(column[i]) for name, column in columns.items()} for i in range(shown.size)]

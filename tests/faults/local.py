@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpverify.audit.subjects.local import local_subject
+from dpverify.audit.subjects.mechanisms import local_subject
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.one_bit import OneBitMean

@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dpverify.audit.subject import Subject
-from dpverify.audit.subjects.local import local_subject
-from dpverify.audit.subjects.means import mean_subject
+from dpverify.audit.subjects.mechanisms import local_subject, mean_subject
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.local.means import LocalMean
 from protocols.shuffled_mean import ShuffledMean

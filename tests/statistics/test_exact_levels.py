@@ -15,7 +15,7 @@ from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.claim_test import claim_p_value
-from dpverify.statistics.instances import SideCounts, Sides
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.outputs.chosen import event_limits
 from dpverify.statistics.users import forgetful_users, quiet_users
 
@@ -86,9 +86,9 @@ def test_instances_by_themselves() -> None:
     for drawn in itertools.product(itertools.product(*(range(law.atoms) for law in laws)), repeat=4):
         rows = np.array([[law.points[at] for law, at in zip(laws, run, strict=True)] for run in drawn])
         mass = math.prod(law.pmf[at] for run in drawn for law, at in zip(laws, run, strict=True))
-        counts = SideCounts(Sides(laws))
+        counts = Sides(laws)
         counts.update(rows)
-        outcomes.append((counts.sides.single(counts).p_value, mass))
+        outcomes.append((counts.single().p_value, mass))
     # Four comparisons, of which a coin's distance from its mean tells nothing.
     assert 0.3 < most_excess(outcomes) <= 1.0 + 1e-9
 
@@ -96,9 +96,9 @@ def test_instances_by_themselves() -> None:
 def test_pairs_of_instances() -> None:
     outcomes = []
     for drawn in itertools.product((0, 1), repeat=12):
-        counts = SideCounts(Sides([COIN] * 3))
+        counts = Sides([COIN] * 3)
         counts.update(np.array(drawn).reshape(4, 3))
-        outcomes.append((counts.sides.tied(counts).p_value, 2.0**-12))
+        outcomes.append((counts.tied().p_value, 2.0**-12))
     assert 0.6 < most_excess(outcomes) <= 1.0 + 1e-9
 
 

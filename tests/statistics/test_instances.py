@@ -62,35 +62,38 @@ def binomials(rng: np.random.Generator, runs: int) -> np.ndarray:
 LAWS = [DiscreteLaw.of(np.arange(10) * 0.5, stats.binom.pmf(np.arange(10), 9, 0.3))] * 6
 
 
+def counted(laws: list[DiscreteLaw], outputs: np.ndarray) -> Sides:
+    sides = Sides(laws)
+    for part in np.array_split(outputs, 3):
+        sides.update(part)
+    return sides
+
+
 def test_correct_instances_rarely_stand_out() -> None:
-    rng, sides = np.random.default_rng(5), Sides(LAWS)
-    samples = [binomials(rng, 60) for _ in range(400)]
-    for test in (sides.single, sides.tied):
-        alarms = sum(test(sample).p_value <= 0.1 for sample in samples)
-        assert alarms <= stats.binom.isf(FALSE_ALARM, 400, 0.1)
+    rng = np.random.default_rng(5)
+    samples = [counted(LAWS, binomials(rng, 60)) for _ in range(400)]
+    for test in (Sides.single, Sides.tied):
+        assert sum(test(sample).p_value <= 0.1 for sample in samples) <= stats.binom.isf(FALSE_ALARM, 400, 0.1)
 
 
 def test_one_instance_without_noise_and_two_with_the_same() -> None:
-    sides = Sides(LAWS)
-    quiet = binomials(np.random.default_rng(6), 200)
+    quiet, shared = (binomials(np.random.default_rng(seed), 200) for seed in (6, 7))
     quiet[:, 4] = 1.5
-    assert sides.single(quiet).p_value < 1e-6
-    assert "instance 4" in sides.single(quiet).evidence
-    shared = binomials(np.random.default_rng(7), 200)
     shared[:, 5] = shared[:, 1]
-    assert sides.single(shared).p_value > 0.01
-    assert sides.tied(shared).p_value < 1e-12
-    assert sides.tied(shared).evidence.startswith("instances 1 and 5 ")
+    single = counted(LAWS, quiet).single()
+    assert single.p_value < 1e-6
+    assert "instance 4" in single.evidence
+    assert counted(LAWS, shared).single().p_value > 0.01
+    tied = counted(LAWS, shared).tied()
+    assert tied.p_value < 1e-12
+    assert tied.evidence.startswith("instances 1 and 5 ")
 
 
 def test_the_p_values_are_binomial_tails() -> None:
-    law = DiscreteLaw.from_mapping({0: 0.25, 1: 0.75})
-    sides = Sides([law])
-    ones = np.concatenate([np.ones(40), np.zeros(10)])[:, np.newaxis]
+    sides = counted([DiscreteLaw.from_mapping({0: 0.25, 1: 0.75})], np.repeat([1.0, 0.0], [40, 10])[:, np.newaxis])
     # Both events are the same here: the cut is between 0 and 1, and only 0 is farther than sqrt(3)/4 from 3/4.
-    assert sides.single(ones).p_value == pytest.approx(min(1.0, 4.0 * float(stats.binom.sf(39, 50, 0.75))))
-    assert sides.constant == 0.75
-    assert sides.agreement == 0.0
+    assert sides.single().p_value == pytest.approx(min(1.0, 4.0 * float(stats.binom.sf(39, 50, 0.75))))
+    assert (sides.constant, sides.agreement) == (0.75, 0.0)
 
 
 def test_shapes_are_checked() -> None:

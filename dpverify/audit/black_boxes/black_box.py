@@ -19,9 +19,10 @@ from dpverify.audit.black_boxes.sequential import StagedBets
 from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
+from dpverify.audit.outcome import stated
 from dpverify.audit.results import POWER, further_results, further_tests
 from dpverify.audit.running.calls import COMPARED, Calls
-from dpverify.audit.running.outputs import RowTarget, Samplers, WidthTarget
+from dpverify.audit.running.outputs import RowTarget, Samplers
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
@@ -214,7 +215,7 @@ def _refuted(
     )
     return MechanismReport(
         target.name or "target",
-        {"epsilon": budget.epsilon, "delta": budget.delta},
+        stated(budget),
         decide([result], how.level, power=POWER),
         how.level,
         bets.refuted_after,
@@ -245,7 +246,7 @@ def _report(
     best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
-        None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        stated(budget),
         decide([*(one.result for one in found), *together, *calls, *further], family_level, power=POWER),
         how.level,
         how.trials,
@@ -283,7 +284,7 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     """Return how many numbers an output holds at most, of a few on each input."""
     if target.shape:
         return math.prod(target.shape)
-    probed = Trials(WidthTarget.of(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
+    probed = Trials(RowTarget.widths(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
     widths = run(probed, executor=how.executor, timeout=how.timeout)
     return int(max(column.max() for column in widths))
 

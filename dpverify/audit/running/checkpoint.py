@@ -93,7 +93,7 @@ class Checkpoint:
         more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
         return ", ".join(differing[:_NAMED]) + more or "format"
 
-    def save(self, blocks: Mapping[Key, NDArray[np.float64]]) -> None:
+    def save(self, blocks: Mapping[Key, Packed]) -> None:
         """Replace the file by these blocks: at any moment it holds either the old ones or all new ones.
 
         Raises
@@ -101,10 +101,13 @@ class Checkpoint:
         CheckpointError
             If they cannot be written, for instance on a full disk; an earlier file is intact.
         """
+        content = hashlib.sha256()
+        for key in sorted(blocks):
+            _digest_block(content, key, blocks[key].array())
         contents = {
             "digest": self.digest,
             "configuration": dict(self.configuration),
-            "content": _content_digest(blocks),
+            "content": content.hexdigest(),
         }
         header = json.dumps(contents, sort_keys=True)
         keys = np.array(sorted(blocks), dtype=np.int64).reshape(-1, 2)
@@ -113,8 +116,8 @@ class Checkpoint:
                 # as numpy.savez does, but one block at a time
                 _write(archive, "header", np.array(header))
                 _write(archive, "keys", keys)
-                for (stream, block), outputs in ((key, blocks[key]) for key in sorted(blocks)):
-                    _write(archive, f"{stream}_{block}", outputs)
+                for stream, block in sorted(blocks):
+                    _write(archive, f"{stream}_{block}", blocks[stream, block].array())
         except OSError as error:
             kept = "the earlier checkpoint is intact" if self.path.exists() else "there is none yet"
             raise CheckpointError(
@@ -125,13 +128,6 @@ class Checkpoint:
 def _write(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
     with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
         np.lib.format.write_array(entry, array, allow_pickle=False)
-
-
-def _content_digest(blocks: Mapping[Key, NDArray[np.float64]]) -> str:
-    digest = hashlib.sha256()
-    for key in sorted(blocks):
-        _digest_block(digest, key, blocks[key])
-    return digest.hexdigest()
 
 
 def _digest_block(digest: Any, key: Key, outputs: NDArray[np.float64]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,29 +20,16 @@ from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.instances import SideCounts, Sides
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.outputs.events import EventCounts, likelihood_ratio_events
 
 __all__ = ["CountedDataset", "CountedOutputs", "CountedPair"]
 
 
 class CountedDataset:
-    """The outputs on one dataset, counted.
+    """The outputs on one dataset, counted: each column with a law, the view, and the columns tested together.
 
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Attributes
-    ----------
-    columns : mapping of int to Tally
-        Of each column with a law.
-    view : Tally, optional
-        Of all columns of the view together.
-    product : Tally, optional
-        Of the product of the view's columns, each less its centre: whether they go together.
-    independent : SideCounts, optional
-        Of the columns that are tested together.
+    `product` counts the product of the view's columns, each less its centre: whether they go together.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -53,7 +41,7 @@ class CountedDataset:
             law = self.view.law
             self._centre = np.rint(law.pmf @ law.points / law.pmf.sum()) + 0.5
             self.product = Tally(law.image(self._multiplied))
-        self.independent = None if dataset.independent is None else SideCounts(Sides(dataset.independent[1]))
+        self.independent = None if dataset.independent is None else Sides(dataset.independent[1])
 
     def update(self, rows: NDArray[np.float64]) -> None:
         """Count more outputs, shape (runs, columns)."""
@@ -71,6 +59,7 @@ class CountedDataset:
         return np.asarray(np.prod(rows - self._centre, axis=1))
 
 
+@dataclass(frozen=True, eq=False)
 class CountedPair:
     """What tells two neighbouring datasets apart, counted: the view if its law is known, else a column.
 
@@ -88,15 +77,11 @@ class CountedPair:
         Of the events that would show most against the claim; None where nothing is claimed, or the laws are the same.
     """
 
-    def __init__(
-        self,
-        name: str,
-        where: int | slice,
-        laws: tuple[DiscreteLaw, DiscreteLaw],
-        losses: Tally,
-        counts: EventCounts | None,
-    ) -> None:
-        self.name, self.where, self.laws, self.losses, self.counts = name, where, laws, losses, counts
+    name: str
+    where: int | slice
+    laws: tuple[DiscreteLaw, DiscreteLaw]
+    losses: Tally
+    counts: EventCounts | None
 
 
 class CountedOutputs:
@@ -110,14 +95,7 @@ class CountedOutputs:
     trials : int
         How many outputs there will be on each dataset.
     all_kept : bool
-        Whether to keep all outputs, for tests of other packages.
-
-    Attributes
-    ----------
-    datasets : list of CountedDataset
-    pairs : list of (Neighbours, list of CountedPair)
-    kept : PackedOutputs
-        The first `COMPARED` outputs on each dataset, or all.
+        Whether to keep all outputs, for tests of other packages, and not just the first `COMPARED`.
     """
 
     def __init__(self, subject: Subject, epsilon: float | None, trials: int, *, all_kept: bool = False) -> None:

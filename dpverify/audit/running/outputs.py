@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Runnable, Target, TargetError, target_of
 
-__all__ = ["RowTarget", "Samplers", "WidthTarget", "leaves_of"]
+__all__ = ["RowTarget", "Samplers", "leaves_of"]
 
 _KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
 """The first column of plain numbers, by numpy's kind."""
@@ -199,7 +199,7 @@ def _plain(output: Any) -> NDArray[Any] | None:
 
 @dataclass(frozen=True)
 class RowTarget(Target):
-    """A target with outputs of any kind, read as rows; see `RowTarget.of`."""
+    """A target with outputs of any kind, read as rows, or as how many numbers are in each."""
 
     inner: Target | None = None
     resolution: float | None = None
@@ -208,6 +208,11 @@ class RowTarget(Target):
     def of(cls, inner: Target, width: int, resolution: float | None = None) -> RowTarget:
         """Return a target whose outputs have up to `width` numbers in them, rounded to multiples of `resolution`."""
         return cls(inner.function, inner.batch, (1 + width,), inner.name, inner, resolution)
+
+    @classmethod
+    def widths(cls, inner: Target) -> RowTarget:
+        """Return a target whose outputs' numbers are counted, up to 4,096."""
+        return cls(inner.function, inner.batch, (), inner.name, inner)
 
     @property
     def shown(self) -> str:
@@ -227,8 +232,8 @@ class RowTarget(Target):
         """Return what tells this target from others; see `Target`."""
         return {**self._inner.identity(), "columns": str(self.shape), "resolution": str(self.resolution)}
 
-    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
-        """Return the rows of independent runs, shape (trials, columns).
+    def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
+        """Return what is read of independent runs, shape (trials, *shape).
 
         Raises
         ------
@@ -237,28 +242,14 @@ class RowTarget(Target):
         """
         raw = self._inner.raw(inputs, rng, trials, where)
         try:
-            return self._read(raw, trials)
+            if not self.shape:
+                return np.array([min(_MOST, len(leaves_of(output)[1])) for output in raw], dtype=np.float64)
+            return _rows(raw, trials, self.shape[0] - 1, self.resolution)
         except (TypeError, RecursionError) as error:
             raise TargetError(
                 f"{self.shown}: {error} in {where}, but outputs must be made of numbers, strings, bytes, None, lists, "
                 "tuples, sets, mappings and arrays."
             ) from None
-
-    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
-        return _rows(raw, trials, self.shape[0] - 1, self.resolution)
-
-
-@dataclass(frozen=True)
-class WidthTarget(RowTarget):
-    """A target read as how many numbers are in each output, up to 4,096."""
-
-    @classmethod
-    def of(cls, inner: Target, width: int = 0, resolution: float | None = None) -> WidthTarget:
-        """Return a target whose outputs' numbers are counted."""
-        return cls(inner.function, inner.batch, (), inner.name, inner)
-
-    def _read(self, raw: Any, trials: int) -> NDArray[np.float64]:
-        return np.array([min(_MOST, len(leaves_of(output)[1])) for output in raw], dtype=np.float64)
 
 
 @dataclass(frozen=True)

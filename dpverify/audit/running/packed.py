@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Packed", "PackedOutputs", "Unpacked"]
-
-Key = TypeVar("Key")
+__all__ = ["Packed", "PackedOutputs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +54,6 @@ def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[A
     return (column, None) if bits.nbytes + short.nbytes >= column.nbytes else (bits.view(np.float64), short)
 
 
-@dataclass(frozen=True, eq=False)
-class Unpacked(Mapping[Key, NDArray[np.float64]]):
-    """Packed arrays as a mapping of arrays: each is unpacked when it is asked for."""
-
-    packed: Mapping[Key, Packed]
-
-    def __getitem__(self, key: Key) -> NDArray[np.float64]:
-        return self.packed[key].array()
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.packed)
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-
 class PackedOutputs(Sequence[NDArray[np.float64]]):
     """The outputs on several datasets, as they come; unpacked one dataset at a time.
 
@@ -103,15 +85,7 @@ class PackedOutputs(Sequence[NDArray[np.float64]]):
         return self.part(dataset, slice(None))
 
     def part(self, dataset: int, columns: int | slice, most: int | None = None) -> NDArray[np.float64]:
-        """Return some columns on one dataset, shape (trials, columns), or one, shape (trials,).
-
-        Parameters
-        ----------
-        dataset : int
-        columns : int or slice
-        most : int, optional
-            Of so many trials at most, the first ones; of all when omitted.
-        """
+        """Return some columns on one dataset, shape (trials, columns), or one, shape (trials,); of the first trials."""
         wanted = columns if isinstance(columns, slice) else slice(columns, columns + 1)
         left, parts = math.inf if most is None else most, []
         for packed in self._packed[dataset]:

@@ -11,18 +11,21 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.running.checkpoint import Checkpoint, Key
-from dpverify.audit.running.packed import Packed, Unpacked
+from dpverify.audit.running.packed import Packed
 from dpverify.audit.running.process import Processes, ProcessFailure
 from dpverify.audit.running.target import Target, TargetError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Progress", "Trials", "block_generator", "rounds", "run"]
+__all__ = ["Execution", "Progress", "Trials", "block_generator", "rounds", "run"]
+
+_BETWEEN_WRITES = 10.0
+"""The least time between two writes of a checkpoint, in seconds."""
 
 Progress = Callable[[int, int], object]
 """Called with the finished and all trials, after every block."""
@@ -137,30 +140,19 @@ def _pool(
             yield processes, 2 * workers
 
 
-def run(
-    trials: Trials,
-    *,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_seconds: float = 10.0,
-    progress: Progress | None = None,
-) -> list[NDArray[np.float64]]:
-    """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset.
+class Execution(TypedDict, total=False):
+    """Who runs trials, and what of them is kept: the keyword arguments of `rounds`."""
 
-    For parameters and errors see `rounds`.
-    """
-    drawn = rounds(
-        trials,
-        workers=workers,
-        executor=executor,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-    )
-    with closing(drawn):
+    workers: int
+    executor: Executor | None
+    timeout: float | None
+    checkpoint: str | Path | None
+    progress: Progress | None
+
+
+def run(trials: Trials, **execution: Unpack[Execution]) -> list[NDArray[np.float64]]:
+    """Run all trials and return the outputs, one array of shape (trials, *shape) per dataset: see `rounds`."""
+    with closing(rounds(trials, **execution)) as drawn:
         return [np.concatenate(blocks) for blocks in zip(*drawn, strict=True)]
 
 
@@ -171,7 +163,6 @@ def rounds(
     executor: Executor | None = None,
     timeout: float | None = None,
     checkpoint: str | Path | None = None,
-    checkpoint_seconds: float = 10.0,
     progress: Progress | None = None,
 ) -> Generator[list[NDArray[np.float64]], None, None]:
     """Run all trials, and yield the outputs block by block, in order: one array per dataset, of as many runs.
@@ -195,8 +186,6 @@ def rounds(
     checkpoint : path, optional
         A file that finished blocks are kept in, and taken from if it exists: after Ctrl-C, an error, or the death of
         the process, the same call goes on where it was. One block of each dataset is then drawn again and compared.
-    checkpoint_seconds : float
-        The least time between two writes.
     progress : callable, optional
         `progress(done, total)` in trials, after every block.
 
@@ -245,14 +234,14 @@ def rounds(
                             progress(done, trials.trials * len(trials.datasets))
                         if keep is not None:
                             finished[block] = Packed.of(outputs)
-                            if time.monotonic() - written >= checkpoint_seconds:
-                                keep.save(Unpacked(finished))
+                            if time.monotonic() - written >= _BETWEEN_WRITES:
+                                keep.save(finished)
                                 saved, written = len(finished), time.monotonic()
                     yield [waiting.pop(block) if block in waiting else finished[block].array() for block in wanted]
     finally:
         # The processes have ended by now: after Ctrl-C they do not run on while a large file is written.
         if keep is not None and len(finished) > saved:
-            keep.save(Unpacked(finished))
+            keep.save(finished)
 
 
 def _configuration(trials: Trials, wanted: bool) -> dict[str, str]:

@@ -178,7 +178,9 @@ def _users(
         control = forgetful_users(np.repeat(pieces[: (len(pieces) + 3) // 4], 4, axis=0))
         yield checked(memory, control, len(pieces), level, "between runs", "noise for four runs in a row")
     if messages.piece is not None and users <= _PAIRED_USERS:
-        yield from independent(Sides([messages.piece] * users).counted(pieces), "users", level)
+        sides = Sides([messages.piece] * users)
+        sides.update(pieces)
+        yield from independent(sides, "users", level)
     if messages.piece is not None:
         yield quiet_users(pieces, messages.piece, level, POWER)
         # One user per run at random would waste the others; they are independent if the check before holds.

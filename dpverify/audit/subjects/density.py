@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.audit.engine import POWER
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.results import POWER
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.kde.error import mse

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
-from dpverify.audit.outcome import AuditReport
-from dpverify.audit.results import POWER, conforms, with_fault
+from dpverify.audit.outcome import AuditReport, stated
+from dpverify.audit.results import POWER, claimed, conforms
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.target import Target
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
-from dpverify.statistics.bounds.claim_test import counted_privacy
 from dpverify.statistics.family import AuditResult, Verdict, decide
-from dpverify.statistics.instances import SideCounts, Sides, SummedLoss
+from dpverify.statistics.instances import Sides, SummedLoss
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import EventCounts, likelihood_ratio_events
 
@@ -91,7 +90,7 @@ class Whole:
         how = AuditOptions(**options)
         level, detect = how.level, how.detect
         epsilon = None if claim is None else claim.epsilon
-        sides = [SideCounts(Sides(laws)) for laws in (self.laws, *(laws for _, laws in self.neighbours.values()))]
+        sides = [Sides(laws) for laws in (self.laws, *(laws for _, laws in self.neighbours.values()))]
         directions = [
             _Direction(name, SummedLoss(self.laws, laws), epsilon, how.trials)
             for name, (_, laws) in self.neighbours.items()
@@ -112,7 +111,7 @@ class Whole:
         decided = decide(results, level, power=POWER)
         return AuditReport(
             self.name,
-            None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta},
+            stated(claim),
             decided,
             level,
             how.trials,
@@ -129,21 +128,20 @@ class Whole:
 _SINGLE, _TIED = "each instance", "pairs of instances"
 
 
-def _instances(where: str, counts: SideCounts, level: float) -> Iterator[AuditResult]:
+def _instances(where: str, sides: Sides, level: float) -> Iterator[AuditResult]:
     """Yield the tests of each instance and of each pair, whose faults make some event happen in all runs or in none."""
-    sides, count = counts.sides, len(counts.sides.laws)
 
     def result(check: StructureCheck, fault: str, chance: float, tests: int) -> AuditResult:
-        power = 1.0 if 2.0 * tests * chance**counts.runs <= level else 0.0
+        power = 1.0 if 2.0 * tests * chance**sides.runs <= level else 0.0
         method = f"exact two-sided binomial tests of {tests:,} counts, union bound"
         name = f"{check.name}{where}"
-        return AuditResult(name, check.p_value, counts.runs, method, check.evidence, fault, power)
+        return AuditResult(name, check.p_value, sides.runs, method, check.evidence, fault, power)
 
-    quiet = f"one of {count:,} instances without its noise"
-    yield result(sides.single(counts), quiet, sides.constant, 2 * count)
-    if count > 1:
-        tied = f"two of {count:,} instances whose noise always has one sign, or opposite ones"
-        yield result(sides.tied(counts), tied, sides.agreement, sides.pairs)
+    quiet = f"one of {sides.count:,} instances without its noise"
+    yield result(sides.single(), quiet, sides.constant, 2 * sides.count)
+    if sides.count > 1:
+        tied = f"two of {sides.count:,} instances whose noise always has one sign, or opposite ones"
+        yield result(sides.tied(), tied, sides.agreement, sides.pairs)
 
 
 class _Direction:
@@ -193,17 +191,7 @@ class _Direction:
             yield conforms(f"summed privacy loss {place} {self.name}", tally.law, tally, rng, level, detect)
         if budget is None or self._events is None:
             return
-        found = counted_privacy(
-            self._events,
-            [(budget.epsilon, budget.delta)],
-            level=level,
-            power=POWER,
-            check=f"privacy of all instances against {self.name}",
-        )
-        smallest = found.details["smallest_detectable_epsilon"]
-        if smallest is not None:  # else no event of these laws can refute the claim: the law's test answers for it
-            fault = f"an event of epsilon {smallest:.4g} at delta {budget.delta:.3g}"
-            yield with_fault(found, fault, POWER)
+        yield from claimed(f"privacy of all instances against {self.name}", self._events, budget, level)
 
 
 def _limits(whole: Whole, results: Sequence[AuditResult], inferred: Sequence[Look]) -> Limits:

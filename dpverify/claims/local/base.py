@@ -71,7 +71,7 @@ class LocalClaims(MechanismClaims[P]):
     """The twin of a mechanism with `randomize(inputs, rng)`, shape (users,), whose reports are seen by everyone."""
 
     threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.local:local_subject"
+    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:local_subject"
     pure: ClassVar[bool] = True
 
     @abstractmethod

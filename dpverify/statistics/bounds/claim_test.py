@@ -17,11 +17,11 @@ from scipy import special
 from dpverify.digits import rounded, rounded_down, unrounded
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.outputs.events import EventCounts, Events
-from dpverify.statistics.power import event_power, faulty_event, smallest_detectable_epsilon
+from dpverify.statistics.outputs.events import EventCounts
+from dpverify.statistics.power import smallest_detectable_epsilon
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["LowerCurve", "claim_p_value", "counted_privacy", "lower_curve", "privacy_test", "shown_against"]
+__all__ = ["LowerCurve", "claim_p_value", "lower_curve", "privacy_test", "shown_against"]
 
 
 @dataclass(frozen=True)
@@ -78,22 +78,20 @@ class LowerCurve:
         return max(found)
 
 
-def lower_curve(first: ArrayLike, second: ArrayLike, events: Events, level: float) -> LowerCurve:
-    """Return the lower curve of two samples.
+def lower_curve(counts: EventCounts, level: float) -> LowerCurve:
+    """Return the lower curve of counted samples of two neighbouring datasets.
 
     Parameters
     ----------
-    first, second : array_like, shape (trials,) or (trials, coordinates)
-        Independent outputs on the two datasets, as many of each.
-    events : Events
-        Fixed without looking at these samples.
+    counts : EventCounts
+        Of independent outputs, and of events that were fixed without looking at them.
     level : float
         The error probability, shared evenly among all limits of all events.
     """
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
-    likely, other, trials = events.counts(first, second)
-    each = level / (2 * events.distinct)
-    return LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
+    each = level / (2 * counts.events.distinct)
+    limits = lower_limit(counts.likely, counts.trials, each), upper_limit(counts.other, counts.trials, each)
+    return LowerCurve(*limits, level)
 
 
 def shown_against(lower: float, epsilon: float, delta: float, level: float, *, refuted: bool) -> tuple[float, str]:
@@ -163,42 +161,17 @@ def claim_p_value(
 
 
 def privacy_test(
-    first: ArrayLike,
-    second: ArrayLike,
-    events: Events,
-    claims: Sequence[tuple[float, float]],
-    *,
-    level: float,
-    fault_epsilon: float | None = None,
-    power: float = 0.95,
-    check: str = "privacy",
-) -> AuditResult:
-    """Test a claimed privacy curve on samples of two neighbouring datasets, both directions: see `counted_privacy`.
-
-    Parameters
-    ----------
-    first, second : array_like, shape (trials,) or (trials, coordinates)
-        Independent outputs on the two datasets, as many of each.
-    events : Events
-        Fixed without looking at these samples.
-    claims, level, fault_epsilon, power, check
-        See `counted_privacy`.
-    """
-    counts = EventCounts(events)
-    counts.update(first, second)
-    return counted_privacy(counts, claims, level=level, fault_epsilon=fault_epsilon, power=power, check=check)
-
-
-def counted_privacy(
     counts: EventCounts,
     claims: Sequence[tuple[float, float]],
     *,
     level: float,
-    fault_epsilon: float | None = None,
     power: float = 0.95,
     check: str = "privacy",
 ) -> AuditResult:
     """Test a claimed privacy curve on counted samples of two neighbouring datasets, both directions.
+
+    Its fault is the smallest event beyond the first claim that is found with the wanted power; without power where no
+    event is.
 
     Parameters
     ----------
@@ -208,53 +181,41 @@ def counted_privacy(
         One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
     level : float
         Of the lower bound, the power and the verdict: the part of the family's level that this test has.
-    fault_epsilon : float, optional
-        The true epsilon, at the delta of the first claim, that the stated power refers to; 10 % above the claim when
-        omitted.
     power : float
-        For the smallest fault that could have been detected.
+        Of the fault.
+    check : str
+        The name of the result.
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
-    events, likely, other, trials = counts.events, counts.likely, counts.other, counts.trials
-    count = events.distinct
-    values = [min(1.0, count * float(claim_p_value(likely, other, trials, *claim).min())) for claim in claims]
+    events, trials, count = counts.events, counts.trials, counts.events.distinct
+    values = [
+        min(1.0, count * float(claim_p_value(counts.likely, counts.other, trials, *each).min())) for each in claims
+    ]
     p_value = min(values)
-    each = level / (2 * count)
-    curve = LowerCurve(lower_limit(likely, trials, each), upper_limit(other, trials, each), level)
     worst = claims[values.index(p_value)]
-    lower, shown = shown_against(curve.epsilon(worst[1]), *worst, level, refuted=p_value <= level)
+    shown = lower_curve(counts, level).epsilon(worst[1])
+    lower, evidence = shown_against(shown, *worst, level, refuted=p_value <= level)
     epsilon, delta = claims[0]
-    fault = 1.1 * epsilon if fault_epsilon is None else fault_epsilon
     smallest = min(
         smallest_detectable_epsilon(p, q, epsilon, delta, trials, level / count, power=power)
         for p, q in events.expected.tolist()
     )
+    found = math.isfinite(smallest)
     return AuditResult(
         check,
         p_value,
         trials,
         f"Clopper-Pearson limits of {count} distinct events, union bound; exact level",
-        shown,
-        fault=f"an event of epsilon {fault:.4g} at delta {delta:.3g}",
-        power=_best_power(events, fault, epsilon, delta, trials, level / count),
+        evidence,
+        fault=f"an event of epsilon {smallest:.4g} at delta {delta:.3g}" if found else "",
+        power=power if found else 0.0,
         level=level,
         details={
             "epsilon_lower": lower,
             "epsilon_claimed": worst[0],
             "delta": worst[1],
-            "smallest_detectable_epsilon": smallest if math.isfinite(smallest) else None,
+            "smallest_detectable_epsilon": smallest if found else None,
             "detection_power": power,
         },
     )
-
-
-def _best_power(events: Events, fault: float, epsilon: float, delta: float, trials: int, level: float) -> float:
-    """Return the power of the best single event: a lower bound of the power of them all."""
-    powers = [0.0]
-    for p, q in events.expected.tolist():
-        try:
-            powers.append(event_power(*faulty_event(p, q, fault, delta), epsilon, delta, trials, level))
-        except ValueError:  # this event cannot show so large a loss
-            continue
-    return max(powers)

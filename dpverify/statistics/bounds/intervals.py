@@ -1,4 +1,4 @@
-"""Exact confidence limits for probabilities, and for many at once (clopper1934)."""
+"""Exact confidence limits for probabilities (clopper1934)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import special
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["clopper_pearson", "lower_limit", "simultaneous_intervals", "upper_limit"]
+__all__ = ["clopper_pearson", "lower_limit", "upper_limit"]
 
 _ROUNDING = 1e-11
 """Relative error charged for the inverse of the incomplete beta function."""
@@ -66,29 +66,3 @@ def clopper_pearson(successes: ArrayLike, trials: int, level: float) -> tuple[ND
     """
     half = _level(level) / 2.0
     return lower_limit(successes, trials, half), upper_limit(successes, trials, half)
-
-
-def simultaneous_intervals(
-    successes: ArrayLike, trials: int, level: float, shares: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return intervals that all cover their truths at once but for probability <= level: the union bound.
-
-    Parameters
-    ----------
-    successes : array_like of int, shape (..., events)
-        Counts of events of the same trials, of any dependence.
-    trials, level
-        As for `lower_limit`.
-    shares : array_like, shape (events,), optional
-        Of the level, for each event, with sum 1; equal ones when omitted.
-    """
-    counts = np.asarray(successes)
-    events = counts.shape[-1] if counts.ndim else 1
-    each = np.full(events, 1.0 / max(1, events)) if shares is None else np.asarray(shares, dtype=np.float64)
-    if each.shape != (events,) or (each <= 0).any() or abs(float(each.sum()) - 1.0) > 1e-12:
-        raise ValueError(f"shares must be {events} positive numbers with sum 1.")
-    limits = [clopper_pearson(counts[..., k], trials, level * float(each[k])) for k in range(events)]
-    if not limits:
-        return clopper_pearson(counts, trials, level)
-    low, high = (np.stack(side, axis=-1) for side in zip(*limits, strict=True))
-    return low, high

@@ -21,8 +21,6 @@ __all__ = [
     "histogram_score",
     "likelihood_ratio_events",
     "likelihood_ratio_score",
-    "searched_events",
-    "value_score",
 ]
 
 _AT_ONCE = 2**18
@@ -82,22 +80,11 @@ class Events:
         _check_as_many(len(a), len(b))
         return np.where(self.upward, a, b), np.where(self.upward, b, a)
 
-    def counts(self, first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return how many samples of the likelier dataset are in each event, of the other one, and how many there are.
-
-        Raises
-        ------
-        ValueError
-            If the two datasets have different numbers of samples.
-        """
+    def counts(self, first: ArrayLike, second: ArrayLike) -> EventCounts:
+        """Return how many samples are in each event; see `EventCounts.update`."""
         counts = EventCounts(self)
         counts.update(first, second)
-        return counts.likely, counts.other, counts.trials
-
-    def only(self, *, upward: bool) -> Events:
-        """Return the events of one direction."""
-        keep = self.upward == upward
-        return Events(self.score, self.thresholds[keep], self.upward[keep], self.expected[keep])
+        return counts
 
 
 class EventCounts:
@@ -237,11 +224,6 @@ def _events(score: Score, found: Sequence[tuple[float, bool, float, float]]) -> 
     )
 
 
-def value_score(samples: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a one-dimensional output itself: its events are half-lines."""
-    return np.asarray(samples, dtype=np.float64)
-
-
 def histogram_score(first: ArrayLike, second: ArrayLike, *, bins: int = 32) -> Score:
     """Return the log-ratio of two smoothed histograms with cells of equal mass, from training samples of numbers."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -269,52 +251,3 @@ def classifier_score(first: ArrayLike, second: ArrayLike, *, seed: int = 0) -> S
     model = HistGradientBoostingClassifier(max_iter=60, max_depth=3, random_state=seed)
     model.fit(np.concatenate([a, b]), np.repeat([1, 0], [len(a), len(b)]))
     return lambda samples: np.asarray(model.decision_function(features(samples)), dtype=np.float64)
-
-
-def searched_events(
-    first: ArrayLike,
-    second: ArrayLike,
-    epsilon: float,
-    delta: float,
-    *,
-    scores: Sequence[Score] = (value_score,),
-    most: int = 1,
-) -> list[Events]:
-    """Return, per score, the events on which the training samples speak most against the claim.
-
-    The samples must not be those that the events are then tested on.
-
-    Parameters
-    ----------
-    first, second : array_like, shape (trials,) or (trials, coordinates)
-        Training samples of the two datasets.
-    epsilon, delta : float
-        The claim.
-    scores : sequence of callable
-        For instance `value_score`, its negative, and the fitted ones.
-    most : int
-        How many events of each direction to keep per score.
-    """
-    check_real("epsilon", epsilon, low=0.0)
-    check_real("delta", delta, low=0.0, high=1.0)
-    check_integer("most", most, low=1)
-    grown = float(np.exp(epsilon))
-    kept = []
-    for score in scores:
-        a, b = score(np.asarray(first)), score(np.asarray(second))
-        quantiles = np.unique(np.quantile(np.concatenate([a, b]), np.linspace(0.002, 0.998, 250)))
-        found: list[tuple[float, bool, float, float]] = []
-        for upward, likely, other in ((True, a, b), (False, b, a)):
-            sign = 1.0 if upward else -1.0
-            p, q = (1.0 - _share_below(sign * x, sign * quantiles) for x in (likely, other))
-            p, q = (p * likely.size + 0.5) / (likely.size + 1.0), (q * other.size + 0.5) / (other.size + 1.0)
-            # How many standard deviations the estimate lies beyond the claim, had it as many trials again.
-            excess = (p - grown * q - delta) / np.sqrt(p * (1 - p) / likely.size + grown**2 * q * (1 - q) / other.size)
-            for i in np.argsort(-excess, kind="stable")[:most]:
-                found.append((float(quantiles[i]), upward, float(p[i]), float(q[i])))
-        kept.append(_events(score, found))
-    return kept
-
-
-def _share_below(values: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.searchsorted(np.sort(values), thresholds, side="right") / values.size

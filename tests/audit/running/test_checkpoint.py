@@ -15,8 +15,11 @@ from numpy.testing import assert_array_equal
 
 from dpverify.audit.running import checkpoint as checkpoint_module
 from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
+from dpverify.audit.running.packed import Packed
 
-BLOCKS = {(0, 0): np.arange(40.0), (1, 0): np.arange(20.0).reshape(10, 2)}
+BLOCKS = {
+    key: Packed.of(rows) for key, rows in {(0, 0): np.arange(40.0), (1, 0): np.arange(20.0).reshape(10, 2)}.items()
+}
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def test_what_was_saved_is_loaded(keep: Checkpoint) -> None:
     for key, packed in found.items():
         outputs = packed.array()
         assert outputs.dtype == np.float64
-        assert_array_equal(outputs, BLOCKS[key])
+        assert_array_equal(outputs, BLOCKS[key].array())
     keep.save({})
     assert keep.load() == {}
 
@@ -57,7 +60,7 @@ def test_no_change_of_a_checkpoint_passes(keep: Checkpoint) -> None:
         assert found.keys() == BLOCKS.keys()  # it was a bit that means nothing
         for key, packed in found.items():
             outputs = packed.array()
-            assert_array_equal(outputs, BLOCKS[key])
+            assert_array_equal(outputs, BLOCKS[key].array())
     assert refused > 500
 
 
@@ -124,7 +127,7 @@ def test_a_full_disk_leaves_what_was_there(keep: Checkpoint, monkeypatch: pytest
     monkeypatch.setattr(checkpoint_module, "_write", full)
     kept = "the earlier checkpoint is intact" if earlier else "there is none yet"
     with pytest.raises(CheckpointError, match=rf"cannot be written: No space left on device; {kept}\.$"):
-        keep.save({(0, 0): np.zeros(3)})
+        keep.save({(0, 0): Packed.of(np.zeros(3))})
     assert [path.name for path in keep.path.parent.iterdir()] == (["kept.npz"] if earlier else [])
     assert not earlier or keep.path.read_bytes() == before
 

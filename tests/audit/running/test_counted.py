@@ -44,8 +44,8 @@ def test_counts_of_blocks_are_those_of_the_whole() -> None:
             assert one.counts is not None
             assert other.counts is not None
             direct = one.counts.events.counts(outputs[pair.first][:, one.where], outputs[pair.second][:, one.where])
-            assert_array_equal(one.counts.likely, direct[0])
-            assert_array_equal(other.counts.other, direct[1])
+            assert_array_equal(one.counts.likely, direct.likely)
+            assert_array_equal(other.counts.other, direct.other)
 
 
 @pytest.mark.parametrize("kept", [7, 10**6])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.audit.running.outputs import RowTarget, Samplers, WidthTarget, leaves_of
+from dpverify.audit.running.outputs import RowTarget, Samplers, leaves_of
 from dpverify.audit.running.target import Target, TargetError
 
 RNG = np.random.default_rng(0)
@@ -100,7 +100,7 @@ def test_numbers_are_kept_and_strings_have_features() -> None:
     assert leaves_of((1, [2.5, None]))[1] == [1.0, 2.5, 0.0]
     rows = RowTarget.of(Target(lambda x, rng: np.array([0.1, -2.0])), 2)(NONE, RNG, 2, "trials")
     np.testing.assert_array_equal(rows, [[0.0, 0.1, -2.0]] * 2)
-    widths = WidthTarget.of(Target(lambda x, rng: (1, "a")))(NONE, RNG, 2, "trials")
+    widths = RowTarget.widths(Target(lambda x, rng: (1, "a")))(NONE, RNG, 2, "trials")
     np.testing.assert_array_equal(widths, [31, 31])
 
 

@@ -132,6 +132,7 @@ def test_a_killed_audit_resumes_to_the_same_bits(tmp_path: Path) -> None:
             """
             import sys, time
             import numpy as np
+            from dpverify.audit.running import runner
             from dpverify.audit.running.runner import Trials, run
             from dpverify.audit.running.target import Target
 
@@ -141,7 +142,8 @@ def test_a_killed_audit_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
             if __name__ == "__main__":
                 trials = Trials(Target(slow, name="slow"), [np.array([0, 1])], 400, 3, 10)
-                outputs = run(trials, checkpoint=sys.argv[1] or None, checkpoint_seconds=0.0)
+                runner._BETWEEN_WRITES = 0.0
+                outputs = run(trials, checkpoint=sys.argv[1] or None)
                 print(outputs[0].tobytes().hex())
             """
         )

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from dpverify.audit.engine import POWER
 from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.results import POWER
 from dpverify.audit.running.target import Target
 from dpverify.audit.subjects.density import DensityErrors, DensityReport, DensityRuns, density_claim
 from dpverify.statistics.family import Verdict

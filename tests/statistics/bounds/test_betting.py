@@ -5,19 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy import special, stats
 
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.bounds.betting import Bets, kelly_bets, log_wealth
-from dpverify.statistics.bounds.claim_test import lower_curve
-from dpverify.statistics.outputs.events import (
-    Events,
-    likelihood_ratio_events,
-    value_score,
-)
+from dpverify.statistics.outputs.events import Events, likelihood_ratio_events
 from tests.samples import FALSE_ALARM
 
 
@@ -56,22 +50,9 @@ def test_betting_seldom_refutes_a_true_claim() -> None:
 
 
 def test_wealth_by_hand() -> None:
-    events = Events(value_score, np.array([0.5]), np.array([True]), np.array([[0.6, 0.4]]))
+    events = Events(np.asarray, np.array([0.5]), np.array([True]), np.array([[0.6, 0.4]]))
     bets = Bets(events, np.array([[0.2], [0.1]]), np.array([0.25, 0.75]), math.log(2.0), 0.1)
     path = np.exp(log_wealth([1.0, 0.0], [0.0, 1.0], bets))
     after_one = [1 + 0.2 * 0.9, 1 + 0.1 * 0.9]
     after_two = [after_one[0] * (1 - 0.2 * 2.1), after_one[1] * (1 - 0.1 * 2.1)]
     assert_allclose(path, [np.dot([0.25, 0.75], after_one), np.dot([0.25, 0.75], after_two)], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ([1, 2], [1], r"^first and second have 2 and 1 samples, but must have as many, and at least one\.$"),
-        ([], [], r"^first and second have 0 and 0 samples"),
-    ],
-)
-def test_unpaired_samples_are_refused(first: list[int], second: list[int], message: str) -> None:
-    events = likelihood_ratio_events(*neighbours(0.8), 0.8, 1000)
-    with pytest.raises(ValueError, match=message):
-        lower_curve(np.array(first), np.array(second), events, 0.05)

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dpverify.statistics.bounds.intervals import clopper_pearson, lower_limit, simultaneous_intervals, upper_limit
-from tests.samples import FALSE_ALARM
+from dpverify.statistics.bounds.intervals import clopper_pearson, lower_limit, upper_limit
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])
@@ -29,14 +28,6 @@ def test_limits_are_no_wider_than_the_level_asks() -> None:
     assert_allclose(stats.binom.cdf(x, 1000, upper_limit(x, 1000, 0.01)), 0.01, rtol=1e-8)
     assert upper_limit(0, 50, 0.05) == pytest.approx(1.0 - 0.05 ** (1 / 50), rel=1e-9)
     assert (lower_limit(0, 50, 0.05), upper_limit(50, 50, 0.05)) == (0.0, 1.0)
-
-
-def test_simultaneous_intervals_cover_all_at_once() -> None:
-    p, level, repetitions = np.array([0.5, 0.3, 0.15, 0.04, 0.01]), 0.05, 10_000
-    counts = np.random.default_rng(3).multinomial(400, p, repetitions)
-    lower, upper = simultaneous_intervals(counts, 400, level)
-    missed = int(((p < lower) | (p > upper)).any(axis=1).sum())
-    assert missed <= stats.binom.isf(FALSE_ALARM, repetitions, level)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,168 @@
+"""Audits of mechanisms whose twin states a law: right ones pass, and those that say or promise too much do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.protocol import audit_protocol
+from dpverify.audit.running.target import Target
+from dpverify.audit.subject import Subject
+from dpverify.audit.subjects.mechanisms import central_subject, local_subject, mean_subject
+from dpverify.statistics.family import Verdict
+from protocols.bitsum import RandomizedResponse
+from protocols.local.baselines import CentralLaplaceMean
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+from protocols.local.one_bit import OneBitMean
+from protocols.local.randomized_response import RandomizedResponseMean
+from protocols.shuffled_mean import ShuffledMean
+from protocols.user_level.central_selection import ExponentialSelection
+from protocols.user_level.classifier import UserLevelClassifier
+from protocols.user_level.representations import FiniteClass
+from protocols.user_level.stable_learner import WeighingLearner
+
+LABELS, SELECTION = LabelRandomizedResponse(3, 1.0), ExponentialSelection(4, 3, 1.0)
+RESPONSE, ONE_BIT = RandomizedResponseMean(1.0, 3), OneBitMean(1.0, 3.0)
+LAPLACE, SHUFFLED, CURATOR = LaplaceMean(1.0, 3.0), ShuffledMean(12, 0.4), CentralLaplaceMean(9, 0.7, 2.0)
+LEVELS = DiscreteLaplaceMean(1.0, 2.0, 2)
+OPTIONS: dict[str, Any] = {"trials": 4000, "level": 1e-3, "seed": 5}
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [*(mean_subject(each) for each in (RESPONSE, ONE_BIT, LEVELS, CURATOR, SHUFFLED))],
+    ids=lambda subject: type(subject.reference).__name__,
+)
+def test_right_estimators_are_not_refuted(subject: Subject) -> None:
+    assert audit_protocol(subject, **OPTIONS).verdict is not Verdict.VIOLATES
+
+
+@pytest.mark.parametrize("reference", [RESPONSE, ONE_BIT, LEVELS, LAPLACE, LABELS, SELECTION], ids=repr)
+def test_right_mechanisms_keep_their_promise_and_no_smaller_one(reference: Any) -> None:
+    assert audit_protocol(reference, (1.0, 0), **OPTIONS).verdict is not Verdict.VIOLATES
+    report = audit_protocol(reference, (0.7, 0), trials=200)
+    refuted = [result.check for result in report.results if result.verdict is Verdict.VIOLATES]
+    assert refuted[0] == "privacy of the parameters"
+
+
+@pytest.mark.parametrize("reference", [LABELS, SELECTION], ids=repr)
+def test_enough_trials_make_a_pass(reference: Any) -> None:
+    assert audit_protocol(reference, ("1", "0"), trials=8000, seed=4).verdict is Verdict.CONSISTENT
+
+
+def kept_too_often(inputs: NDArray[Any], rng: np.random.Generator) -> int:
+    return int(LabelRandomizedResponse(3, 1.3).randomize(inputs, rng)[0])
+
+
+def twice(values: NDArray[Any], rng: np.random.Generator) -> int:
+    """Select with weights exp(eps c): the factor 1/2 for a replaced user is forgotten."""
+    return ExponentialSelection(4, 3, 2.0).run(values, rng)
+
+
+def equation_9_5_as_it_stands(values: NDArray[Any], rng: np.random.Generator) -> float:
+    p = SHUFFLED.coin_probability
+    return float((SHUFFLED.randomize(values, rng).symbols.sum() - p / 2) / (SHUFFLED.users * (1 - p)))
+
+
+def ten_percent_off(values: NDArray[Any], rng: np.random.Generator) -> int:
+    return int((rng.random() < values[0] / 3.0) ^ (rng.random() < 1.1 * ONE_BIT.flip_probability))
+
+
+def without_its_factor(values: NDArray[Any], rng: np.random.Generator) -> float:
+    return float(RESPONSE.randomize(values, rng).mean())
+
+
+def too_quiet(values: NDArray[Any], rng: np.random.Generator) -> float:
+    return float(values[0] + rng.laplace(0.0, 0.8 * LAPLACE.scale))
+
+
+def too_loud(values: NDArray[Any], rng: np.random.Generator) -> float:
+    return float(values[0] + rng.laplace(0.0, 1.25 * LAPLACE.scale))
+
+
+def forgets_n(values: NDArray[Any], rng: np.random.Generator) -> float:
+    return float(values.mean() + rng.laplace(0.0, CURATOR.scale / 2.0))
+
+
+def exact_at_times(values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    """One run in two hundred has no noise: its number is one that a continuous law has never twice."""
+    return np.asarray(values.mean() + rng.laplace(0.0, CURATOR.scale, trials) * (rng.random(trials) >= 0.005))
+
+
+@pytest.mark.parametrize(
+    ("subject", "reference", "wrong", "trials"),
+    [
+        (local_subject, LABELS, kept_too_often, 4000),
+        (central_subject, SELECTION, twice, 4000),
+        (mean_subject, SHUFFLED, equation_9_5_as_it_stands, 4000),
+        (local_subject, ONE_BIT, ten_percent_off, 20_000),
+        (mean_subject, RESPONSE, without_its_factor, 4000),
+        (local_subject, LAPLACE, too_quiet, 4000),
+        (local_subject, LAPLACE, too_loud, 4000),
+        (mean_subject, CURATOR, forgets_n, 4000),
+        (mean_subject, CURATOR, Target(exact_at_times, True, name="at times"), 20_000),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_wrong_noise_or_a_wrong_centre_is_found(
+    subject: Callable[..., Subject], reference: Any, wrong: Any, trials: int
+) -> None:
+    report = audit_protocol(subject(reference, implementation=wrong), trials=trials, level=1e-3, seed=1)
+    assert "conformance" in {result.check.split()[0] for result in report.violations}
+
+
+def test_a_fault_that_loses_privacy_is_found_by_its_losses_too() -> None:
+    for subject in (central_subject(SELECTION, implementation=twice), mean_subject(CURATOR, implementation=forgets_n)):
+        report = audit_protocol(subject, ("1", 0), **OPTIONS)
+        assert {"conformance", "privacy"} <= {result.check.split()[0] for result in report.violations}
+
+
+def test_datasets_are_single_users_or_neighbours() -> None:
+    labels = local_subject(LabelRandomizedResponse(9, 1.0))
+    assert [dataset.inputs.tolist() for dataset in labels.datasets] == [[0], [1], [2], [3], [4]]
+    mean = mean_subject(ONE_BIT)
+    assert [dataset.inputs.tolist() for dataset in mean.datasets[:2]] == [[0.0] * 6, [3.0] + [0.0] * 5]
+    assert [len(dataset.inputs) for dataset in mean_subject(SHUFFLED).datasets] == [12] * 3
+    for users in (1, 4, 7):
+        subject = central_subject(ExponentialSelection(users, 3, 1.0))
+        for pair in subject.neighbours:
+            first, second = (subject.datasets[at].inputs for at in (pair.first, pair.second))
+            assert (first != second).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("subject", "reference"),
+    [
+        (local_subject, RandomizedResponse(9, 0.1)),
+        (central_subject, LABELS),
+        (mean_subject, LABELS),
+        (mean_subject, RandomizedResponse(9, 0.1)),
+        (mean_subject, LaplaceMean(1.0)),  # its law has a density
+    ],
+)
+def test_what_has_no_such_law_is_refused(subject: Callable[..., Subject], reference: Any) -> None:
+    with pytest.raises(TypeError, match=r"^(reference|protocol)="):
+        subject(reference)
+
+
+@pytest.mark.parametrize(("epsilon", "violated"), [(1.0, False), (2.5, True)])
+def test_a_whole_learner_that_spends_more_than_it_claims_is_caught(epsilon: float, violated: bool) -> None:
+    def learned(labels: NDArray[Any], rng: np.random.Generator) -> int:
+        y = labels.astype(int)
+        model = UserLevelClassifier(
+            WeighingLearner(FiniteClass([[0], [1]]), 200.0),
+            lambda users, candidates: ExponentialSelection(users, candidates, epsilon),
+            random_state=rng,
+        )
+        return model.fit(np.zeros((y.size, 1), dtype=int), y, groups=np.arange(y.size) // 5).hypothesis_
+
+    # Two users of five examples each: one of them has all of hers replaced.
+    inputs = np.repeat([0.0, 1.0], 5), np.zeros(10)
+    report = audit_mechanism(learned, (1.0, 0), inputs, trials=800, seed=3)
+    assert (report.verdict is Verdict.VIOLATES) == violated
