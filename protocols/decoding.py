@@ -42,16 +42,9 @@ _SAME = 1e-12
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a decoded class.
+    """One word of a decoded class, its score, and where it stands in the vocabulary, from 0.
 
-    Parameters
-    ----------
-    word : str
-        The word.
-    score : float
-        What it is ranked by; it may be negative. By "density" it is the density estimate at its vector.
-    position : int
-        Where it stands in the vocabulary, from 0: of words with equal scores, the first stands first.
+    It is ranked by the score, which may be negative, and of words with equal ones the first stands first.
     """
 
     word: str

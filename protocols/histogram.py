@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
-from protocols.shuffler import UserMessages
+from protocols.shuffler import UserMessages, tagged
 from protocols.validation import check_generator, check_indices, check_integer
 
 __all__ = ["BucketSums", "Histogram"]
@@ -22,17 +22,9 @@ __all__ = ["BucketSums", "Histogram"]
 class BucketSums(ABC):
     """Each user takes part in one bitsum per bucket, with the bit "my value is this bucket", all shuffled together.
 
-    Parameters
-    ----------
-    bitsum : SingleNoise
-        The protocol of every bucket, for instance `NegativeBinomial`, with `estimate="under"`: users count the buckets
-        that they are **not** in, and n minus the count is never above the true count.
-    buckets : int
-        The size of the universe, at least 2.
-
-    Notes
-    -----
-    The view is the number of messages of each bucket. All n users must take part: the analyzer subtracts from n.
+    The bitsum, for instance `NegativeBinomial`, has `estimate="under"`: users count the buckets that they are **not**
+    in, and n minus the count is never above the true count. There are 2 buckets or more: TypeError or ValueError else.
+    The view is the number of messages of each. All n users must take part: the analyzer subtracts from n.
     """
 
     bitsum: SingleNoise
@@ -63,10 +55,7 @@ class BucketSums(ABC):
         integers.
         """
         array = check_indices("values", values, self.buckets, users=self.bitsum.users)
-        sent = [self.bitsum.randomize(array == bucket, rng) for bucket in range(self.buckets)]
-        tags = np.repeat(np.arange(self.buckets), [messages.symbols.size for messages in sent])
-        symbols = np.concatenate([messages.symbols for messages in sent])
-        return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
+        return tagged([self.bitsum.randomize(array == bucket, rng) for bucket in range(self.buckets)])
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
         """Return the number of messages of each bucket, shape (buckets,); ValueError if one is no row (1, bucket)."""
@@ -120,11 +109,6 @@ class Histogram(BucketSums):
         The protocol of every bucket, with `estimate="under"`.
     buckets : int
         The size of the universe, at least 2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bitsum of another kind, or fewer than two buckets.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.bitsum import BitsumProtocol
 from protocols.lsq import LSQFeatures
-from protocols.shuffler import UserMessages
+from protocols.shuffler import UserMessages, tagged
 from protocols.streaming import BitCounts, count_bits, evaluate, memory_needed, rounded_bits
 from protocols.validation import check_generator
 
@@ -128,10 +128,7 @@ class KernelDensityProtocol:
         array = np.asarray(points)
         bits = rounded_bits(self.features, array, check_generator("rng", rng))
         self._check_participants(len(array))
-        sent = [self.bitsum.randomize(column, rng) for column in bits.T]
-        tags = np.repeat(np.arange(len(sent)), [messages.symbols.size for messages in sent])
-        symbols = np.concatenate([messages.symbols for messages in sent])
-        return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
+        return tagged([self.bitsum.randomize(column, rng) for column in bits.T])
 
     def analyze(self, shuffled: ArrayLike) -> KernelDensity:
         """Return the density estimate from shuffled messages: rows (symbol, tag) as of `randomize`, in any order.

@@ -26,11 +26,6 @@ class Selection(BucketSums):
     buckets : int
         The size of the universe, at least 2.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a bitsum of another kind, or fewer than two buckets.
-
     Examples
     --------
     >>> import numpy as np

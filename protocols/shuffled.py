@@ -19,12 +19,7 @@ __all__ = ["ShuffledReports"]
 class ShuffledReports:
     """The reports of n users who run one local mechanism, in random order.
 
-    Parameters
-    ----------
-    local : object
-        The mechanism: `randomize(inputs, rng)` returns one report per user, shape (users,).
-    users : int
-        n, public, at least 1.
+    The mechanism is any object whose `randomize(inputs, rng)` returns one report per user, shape (users,).
     """
 
     divided: ClassVar[tuple[str, ...]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from protocols.validation import check_generator
 
-__all__ = ["UserMessages", "shuffle"]
+__all__ = ["UserMessages", "shuffle", "tagged"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,13 @@ class UserMessages:
     def per_user(self, users: int) -> NDArray[np.int64]:
         """Return the number of messages that each of `users` users sent, shape (users,)."""
         return np.bincount(self.senders, minlength=users)
+
+
+def tagged(sent: Sequence[UserMessages]) -> UserMessages:
+    """Return the messages of several protocol instances as rows (symbol, instance), for one shuffler."""
+    tags = np.repeat(np.arange(len(sent)), [messages.symbols.size for messages in sent])
+    symbols = np.concatenate([messages.symbols for messages in sent])
+    return UserMessages(np.stack([symbols, tags], axis=1), np.concatenate([messages.senders for messages in sent]))
 
 
 def shuffle(messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -15,15 +15,8 @@ __all__ = ["PoissonPair", "PurePair"]
 
 @dataclass(frozen=True)
 class PoissonPair(Pair):
-    """One Poisson noise: Z + 1 against Z, Z with pmf `f(z) = e^-mean mean^z / z!`.
+    """One Poisson noise: Z + 1 against Z, Z with pmf `f(z) = e^-mean mean^z / z!`, mean > 0.
 
-    Parameters
-    ----------
-    mean : int, float, Fraction, Decimal or decimal string
-        In (0, inf).
-
-    Notes
-    -----
     f(y-1)/f(y) = y/mean grows with y, so P exceeds e^eps Q beyond one y or up to one.
     """
 
@@ -50,19 +43,10 @@ class PoissonPair(Pair):
 
 @dataclass(frozen=True)
 class PurePair(Pair):
-    """The two counts of `Pure`, a 1 that is dropped with probability q against a 0, all other users holding 0.
+    """The two counts of `Pure`, a 1 that is dropped with probability q < 1 against a 0, all other users holding 0.
 
-    Parameters
-    ----------
-    p, flood_shape, flood_p : int, float, Fraction, Decimal or decimal string
-        As for `ThreeNBPair`.
-    drop_probability : int, float, Fraction, Decimal or decimal string
-        q in [0, 1).
-
-    Notes
-    -----
-    `q P0 + (1-q) P1 - E P0 = (1-q) (P1 - (E-q)/(1-q) P0)`, and `P0 - E (q P0 + (1-q) P1) = (1 - E q) (P0 - E (1-q) /
-    (1 - E q) P1)`, where P1 and P0 are the views of an undropped 1 and of a 0.
+    The rest is as for `ThreeNBPair`: `q P0 + (1-q) P1 - E P0 = (1-q) (P1 - (E-q)/(1-q) P0)`, and `P0 - E (q P0 + (1-q)
+    P1) = (1 - E q) (P0 - E (1-q) / (1 - E q) P1)`, where P1 and P0 are the views of an undropped 1 and of a 0.
     """
 
     p: Number

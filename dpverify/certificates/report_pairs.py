@@ -23,14 +23,9 @@ def _gain(epsilon: arb, loss: arb) -> arb:
 
 @dataclass(frozen=True)
 class LevelsPair(Pair):
-    """A level reported by k-ary randomized response, given two levels; with two levels, also of the one-bit mean.
+    """A level of k reported by k-ary randomized response, given two levels; with two levels, also of the one-bit mean.
 
-    Parameters
-    ----------
-    report_epsilon : int, float, Fraction, Decimal or decimal string
-        In (0, inf): the largest privacy loss.
-    levels : int
-        k, at least 2.
+    The report's epsilon, positive, is the largest privacy loss.
     """
 
     report_epsilon: Number
@@ -51,13 +46,7 @@ class LevelsPair(Pair):
 
 @dataclass(frozen=True)
 class LaplaceReportPair(Pair):
-    """A value in [0, m] plus Laplace noise of scale m / eps, given the two ends.
-
-    Parameters
-    ----------
-    report_epsilon : int, float, Fraction, Decimal or decimal string
-        In (0, inf): the largest privacy loss.
-    """
+    """A value in [0, m] plus Laplace noise of scale m / eps, given the two ends: eps is the largest privacy loss."""
 
     report_epsilon: Number
 
@@ -78,14 +67,10 @@ class LaplaceReportPair(Pair):
 
 @dataclass(frozen=True)
 class SteppedLaplacePair(Pair):
-    """A step of a grid plus discrete Laplace noise, given the two ends of the grid.
+    """A step of a grid of 1 to 4096 plus discrete Laplace noise, given the two ends of the grid.
 
-    Parameters
-    ----------
-    report_epsilon : int, float, Fraction, Decimal or decimal string
-        In (0, inf): the largest privacy loss; the noise's pmf is proportional to `e^(-report_epsilon |z| / steps)`.
-    steps : int
-        s, in [1, 4096].
+    The noise's pmf is proportional to `e^(-report_epsilon |z| / steps)`: the report's epsilon is the largest privacy
+    loss.
     """
 
     report_epsilon: Number

@@ -20,18 +20,10 @@ class FormulaRangeError(ValueError):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One named condition of a theorem.
+    """One condition of a theorem, under a short name that is unique within it, as text with its source.
 
-    Parameters
-    ----------
-    name : str
-        A short identifier, unique within the theorem.
-    statement : str
-        The condition as text, with its source.
-    holds : callable
-        Takes the parameters that it is about, under their names, and returns whether it is met.
-    names : tuple of str
-        The parameters' names, where `holds` does not have them.
+    `holds` takes the parameters that it is about, under their names, or `names` where it does not have them, and
+    returns whether it is met.
     """
 
     name: str

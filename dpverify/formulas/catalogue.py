@@ -23,15 +23,7 @@ _GREEK = {"epsilon": r"\varepsilon", **{name: rf"\{name}" for name in ("alpha", 
 
 @dataclass(frozen=True)
 class Formula:
-    """A closed form `f(ctx, ...)`, and how to call it by the names of its arguments.
-
-    Parameters
-    ----------
-    name : str
-        Its module and its own name, such as `three-nb.noise-p`.
-    function : callable
-        Takes a context (see `dpverify.formulas.contexts`) and the arguments.
-    """
+    """A closed form `f(ctx, ...)` by its name, as `three-nb.noise-p`, and how to call it by its arguments' names."""
 
     name: str
     function: Callable[..., Any]

@@ -10,19 +10,10 @@ __all__ = ["within"]
 
 
 def within(parameter: str, interval: str, source: str = "") -> Hypothesis:
-    """Return the condition that a parameter lies in an interval.
+    """Return the condition that a parameter lies in an interval, written as in mathematics: `(0, 1]`, `[2, inf)`.
 
-    Parameters
-    ----------
-    parameter : str
-        Its name.
-    interval : str
-        As in mathematics: `(0, 1]`, `[2, inf)`.
-    source : str
-        Where the condition stands; empty where the source leaves it unsaid because nothing has a meaning outside.
+    The source is where the condition stands; empty where that leaves it unsaid because nothing has a meaning outside.
 
-    Examples
-    --------
     >>> condition = within("delta", "(0, 1]", "scott2022, Theorem 4.1")
     >>> condition.statement
     'delta in (0, 1] (scott2022, Theorem 4.1).'

@@ -23,15 +23,7 @@ _LARGEST_EXPONENT = 1 << 20
 
 @dataclass(frozen=True)
 class Enclosed:
-    """A real number between two rational ones.
-
-    Parameters
-    ----------
-    lower, upper : Fraction
-        Its bounds, which may be equal.
-    digits : int
-        Significant digits that the bounds were asked for.
-    """
+    """A real number between two rational ones, which may be equal, and the significant digits that were asked for."""
 
     lower: Fraction
     upper: Fraction

@@ -34,15 +34,7 @@ class ContinuousLaw(Protocol):
 
 @dataclass(frozen=True)
 class Laplace:
-    """The Laplace law, of density `e^(-|y - location| / scale) / (2 scale)`.
-
-    Parameters
-    ----------
-    location : float
-        Its mean and median.
-    scale : float
-        b > 0; the variance is 2 b^2.
-    """
+    """The Laplace law, of density `e^(-|y - location| / scale) / (2 scale)` and variance `2 scale^2`."""
 
     location: float
     scale: float
@@ -68,15 +60,7 @@ class Laplace:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """The Gaussian law, of density `e^(-(y - mean)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))`.
-
-    Parameters
-    ----------
-    mean : float
-        Its mean and median.
-    sigma : float
-        Its standard deviation, positive.
-    """
+    """The Gaussian law, of density `e^(-(y - mean)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))`."""
 
     mean: float
     sigma: float

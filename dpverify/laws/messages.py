@@ -48,12 +48,9 @@ def counted_bits(instances: int, fraction_of_ones: float, drop_probability: floa
 
 @dataclass(frozen=True, eq=False)
 class MessagesLaw:
-    """The law of a sum of independent parts, each a number of copies of an integer at least 0.
+    """The law of a sum of independent parts, one or more, each a number of copies of an integer at least 0.
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        At least one. A shape such as I r / n that was rounded to a float is taken as that float.
+    A shape such as I r / n that was rounded to a float is taken as that float.
     """
 
     parts: tuple[Part, ...]

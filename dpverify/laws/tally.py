@@ -15,15 +15,7 @@ __all__ = ["Tally"]
 class Tally:
     """How often each outcome of a law has occurred: all that tests of single outputs look at, however many there are.
 
-    Parameters
-    ----------
-    law : DiscreteLaw
-        Whose outcomes are counted.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (atoms + 1,)
-        See `DiscreteLaw.counts`; the last entry counts the outcomes that are not listed.
+    The last of the counts, shape (atoms + 1,), is that of the outcomes that are not listed.
     """
 
     def __init__(self, law: DiscreteLaw) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.exact_draws import Entropy, bernoulli_exp, system_entropy
-from protocols.validation import check_generator, check_integer, check_ranges
+from protocols.validation import check_generator, check_indices, check_integer, check_ranges
 
 __all__ = ["LabelRandomizedResponse"]
 
@@ -78,22 +78,14 @@ class LabelRandomizedResponse:
 
         TypeError if the labels are no integers, ValueError if one is outside [0, classes), or the shape is another.
         """
-        array = np.asarray(labels)
-        if not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(f"labels has dtype {array.dtype}, but must hold integers in [0, {self.classes}).")
-        if array.ndim != 1:
-            raise ValueError(f"labels has shape {array.shape}, but must have shape (users,).")
-        outside = (array < 0) | (array >= self.classes)
-        if outside.any():
-            user = int(np.argmax(outside))
-            raise ValueError(f"labels[{user}]={array[user]} must be an integer in [0, {self.classes}).")
+        array = check_indices("labels", labels, self.classes)
         check_generator("rng", rng)
         if self.classes == 1:
             return np.zeros(array.size, dtype=np.int64)
         # Compared with the small probability of leaving: 1 - keep would lose it where epsilon is large.
         leave = rng.random(array.size) < (self.classes - 1) * self.other_probability
         shift = rng.integers(1, self.classes, array.size)
-        return (array.astype(np.int64) + leave * shift) % self.classes
+        return (array + leave * shift) % self.classes
 
     def report(self, label: int, entropy: Entropy | None = None) -> int:
         """Return what a real user with this label publishes, drawn exactly (see `protocols.exact_draws`).

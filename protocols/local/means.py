@@ -41,15 +41,10 @@ def _real(name: str, array: NDArray[Any], wanted: str) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class LocalMean(ABC):
-    """Reports of single values, each epsilon-DP in the local model, and the unbiased estimate of their mean.
+    """Reports of single values, each epsilon-DP in the local model, in nats, and the unbiased estimate of their mean.
 
     `randomize` simulates the users with a numpy generator, in floating point. `report` is what one real user would
     send: integer arithmetic on the operating system's entropy, of exactly the stated law.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of one report, in [1e-100, 600], in nats.
     """
 
     epsilon: float = field(metadata={"within": "[1e-100, 600]", "help": "epsilon of a report, in {}, in nats."})
@@ -113,15 +108,7 @@ class LocalMean(ABC):
 
 @dataclass(frozen=True)
 class BoundedMean(LocalMean):
-    """The mean of real values in [0, largest].
-
-    Parameters
-    ----------
-    epsilon : float
-        Of one report, in [1e-100, 600], in nats.
-    largest : float
-        m, in [1e-100, 1e100]: the largest value that a user may hold; public.
-    """
+    """The mean of real values in [0, largest]."""
 
     largest: float = field(
         default=1.0, metadata={"within": "[1e-100, 1e100]", "help": "m, the largest value of a user, in {}; public."}

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_choice, check_integer, check_real, check_vectors
 
-__all__ = ["LSQFamily", "LSQFeatures", "check_length"]
+__all__ = ["TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_length"]
 
 Outside = Literal["refuse", "scale"]
-_TOLERANCE = 1e-3
+TOLERANCE = 1e-3
 """By what share of the radius stored points may be outside the ball: half-precision embeddings are off by 5e-4."""
 _SHORTEST, _LONGEST = 1e-100, 1e100
 """Norms are compared with nothing else: outside, squares leave the floats, and a long vector may have norm 0."""
@@ -23,6 +23,18 @@ _SHORTEST, _LONGEST = 1e-100, 1e100
 def check_length(name: str, value: Any) -> float:
     """Return what norms are compared with, after checking that squares of such lengths are floats of full precision."""
     return check_real(name, value, low=_SHORTEST, high=_LONGEST)
+
+
+def check_ball(name: str, points: NDArray[np.float64], radius: float | None) -> NDArray[np.float64]:
+    """Return the norms of points after checking that they are in a ball, up to the tolerance, or finite at least."""
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(points, axis=1)
+    refused = norms > (np.finfo(np.float64).max if radius is None else radius * (1.0 + TOLERANCE))
+    if refused.any():
+        row = int(np.argmax(refused))
+        allowed = "finite" if radius is None else f"in the ball of radius={radius:g} (within {TOLERANCE:g})"
+        raise ValueError(f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must be {allowed}.")
+    return np.asarray(norms)
 
 
 @dataclass(frozen=True)
@@ -136,13 +148,7 @@ class LSQFamily(ABC):
 
 
 def _within(points: NDArray[np.float64], radius: float, outside: Outside, name: str) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        norms = np.linalg.norm(points, axis=1)
-    refused = norms > (radius * (1.0 + _TOLERANCE) if outside == "refuse" else np.finfo(np.float64).max)
-    if refused.any():
-        row = int(np.argmax(refused))
-        allowed = f"in the ball of radius={radius:g} (within {_TOLERANCE:g})" if outside == "refuse" else "finite"
-        raise ValueError(f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must be {allowed}.")
+    norms = check_ball(name, points, radius if outside == "refuse" else None)
     far = norms > radius
     if not far.any():
         return points

@@ -9,13 +9,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from protocols.lsq.base import LSQFeatures
+from protocols.lsq.base import TOLERANCE, LSQFeatures, check_ball
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
 from protocols.validation import check_generator, check_integer
 
 __all__ = ["ExponentialTessellation"]
-
-_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class ExponentialTessellation(HashedPartition):
     @property
     def reach(self) -> float:
         """The radius of the ball that is tessellated."""
-        return self.radius * (1.0 + _TOLERANCE)
+        return self.radius * (1.0 + TOLERANCE)
 
     @property
     def mean_hyperplanes(self) -> float:
@@ -94,14 +92,7 @@ class _Tessellations(OneHotFeatures):
         return super().bytes_per_point + 24 * len(self.normals)
 
     def _sums(self, x: NDArray[np.float64], name: str) -> NDArray[np.uint64]:
-        norms = np.linalg.norm(x, axis=1)
-        far = norms > self.family.reach
-        if far.any():
-            row = int(np.argmax(far))
-            raise ValueError(
-                f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must be in the ball of radius="
-                f"{self.family.radius:g} (within {_TOLERANCE:g})."
-            )
+        check_ball(name, x, self.family.radius)
         sides = x @ self.normals.T > self.thresholds
         # Running sums, modulo 2^64: the difference at two ends is the sum of the instance's own hyperplanes.
         running = np.zeros((len(x), len(self.normals) + 1), dtype=np.uint64)

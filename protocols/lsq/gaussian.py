@@ -118,15 +118,7 @@ class FourierPairs(GaussianKernel):
 
 @dataclass(frozen=True, eq=False)
 class Cosines(LSQFeatures):
-    """The features of `GaussianFeatures`.
-
-    Parameters
-    ----------
-    frequencies : ndarray of float64, shape (instances, dimension)
-        `sqrt(2) w / bandwidth`.
-    offsets : ndarray of float64, shape (instances,)
-        b.
-    """
+    """The features of `GaussianFeatures`: `sqrt(2) w / bandwidth`, shape (instances, dimension), and the offsets b."""
 
     family: GaussianKernel
     frequencies: NDArray[np.float64]

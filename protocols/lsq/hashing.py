@@ -26,16 +26,8 @@ class CellHash:
 
     A cell c is first reduced to the leading 31 bits of `a . c + b` modulo 2^64 (two cells whose coordinates differ by
     less than 2^32 meet there with probability 2^-31), then a random quadratic polynomial over the field of 2^31 - 1
-    elements makes the symbols of any three cells independent and uniform, up to `HASH_ERROR` in all.
-
-    Parameters
-    ----------
-    multipliers : ndarray of uint64, shape (multipliers,)
-        The entries of every a; the features say which instance uses which.
-    offsets : ndarray of uint64, shape (instances,)
-        The b.
-    polynomials : ndarray of uint64, shape (3, instances)
-        The coefficients, each below 2^31 - 1.
+    elements, its coefficients in shape (3, instances), makes the symbols of any three cells independent and uniform, up
+    to `HASH_ERROR` in all. The multipliers hold the entries of every a; the features say which instance uses which.
     """
 
     multipliers: NDArray[np.uint64]
@@ -68,17 +60,6 @@ class HashedPartition(LSQFamily):
 
     With `signed`, the unit vector has a random sign, also hashed from the cell. Points of different cells then
     contribute 0 on average and the family is unbiased for every Q, down to Q = 1 (a sign alone, exactly (1, 1, 1)).
-
-    Parameters
-    ----------
-    dimension : int
-        d, at least 1.
-    bandwidth : float
-        In (0, inf), in the units of the points.
-    buckets : int
-        Q in [1, 2^20]; at least 2 without signs.
-    signed : bool
-        Whether the bucket's vector carries a random sign.
     """
 
     bandwidth: float = 1.0

@@ -64,13 +64,7 @@ class RandomSigns(LSQFamily):
 
 @dataclass(frozen=True, eq=False)
 class Signs(LSQFeatures):
-    """The features of `RandomSigns`.
-
-    Parameters
-    ----------
-    signs : ndarray of float64, shape (instances, dimension)
-        Each -1 or 1.
-    """
+    """The features of `RandomSigns`: signs, shape (instances, dimension)."""
 
     family: RandomSigns
     signs: NDArray[np.float64]

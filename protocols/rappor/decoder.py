@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, stats
 
 from protocols.rappor.bloom import check_texts
-from protocols.rappor.response import Rappor, check_cohorts
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.rappor.response import Rappor
+from protocols.validation import check_generator, check_indices, check_integer, check_real
 
 __all__ = ["BitCounts", "Decoded", "decode"]
 
@@ -88,7 +88,7 @@ class BitCounts:
             raise ValueError(f"bits has shape {array.shape}, but must have shape (users, {mechanism.bits}).")
         if array.dtype != np.bool_ and not ((array == 0) | (array == 1)).all():
             raise ValueError("bits must hold zeros and ones only.")
-        chosen = check_cohorts(cohorts, len(array), mechanism.cohorts)
+        chosen = check_indices("cohorts", cohorts, mechanism.cohorts, users=len(array))
         ones = np.zeros((mechanism.cohorts, mechanism.bits), dtype=np.int64)
         order = np.argsort(chosen, kind="stable")
         users = np.bincount(chosen, minlength=mechanism.cohorts)

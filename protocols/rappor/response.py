@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.rappor.bloom import BloomFilter, check_texts
-from protocols.validation import check_generator
+from protocols.validation import check_generator, check_indices
 
-__all__ = ["PermanentResponse", "Rappor", "Reports", "check_cohorts"]
+__all__ = ["PermanentResponse", "Rappor", "Reports"]
 
 
 class Reports(NamedTuple):
@@ -89,7 +89,7 @@ class PermanentResponse(BloomFilter):
         if cohorts is None:
             chosen = rng.integers(0, self.cohorts, texts.size)
         else:
-            chosen = check_cohorts(cohorts, texts.size, self.cohorts)
+            chosen = check_indices("cohorts", cohorts, self.cohorts, users=texts.size)
         distinct, which = np.unique(texts, return_inverse=True)
         positions = self.filter.positions(list(distinct))[which, chosen]
         filled = np.zeros((texts.size, self.bits), dtype=np.bool_)
@@ -167,18 +167,3 @@ class Rappor(PermanentResponse):
         """Return the reports that are sent from each permanent response, shape (users, reports, bits)."""
         shape = (len(permanent), self.reports, self.bits)
         return np.asarray(rng.random(shape) < np.where(permanent, self.q, self.p)[:, np.newaxis])
-
-
-def check_cohorts(value: ArrayLike, users: int, cohorts: int) -> NDArray[np.int64]:
-    """Return every user's cohort, shape (users,), after checking that it is an integer in [0, cohorts)."""
-    array = np.asarray(value)
-    if array.shape != (users,) or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            f"cohorts has shape {array.shape} and dtype {array.dtype}, but must hold an integer for each of {users} "
-            "users."
-        )
-    outside = (array < 0) | (array >= cohorts)
-    if outside.any():
-        user = int(np.argmax(outside))
-        raise ValueError(f"cohorts[{user}]={array[user]} must be an integer in [0, {cohorts}).")
-    return array.astype(np.int64)

@@ -19,16 +19,7 @@ class ExponentialSelection:
     """A candidate, drawn with weights `exp(eps c / 2)`, c how many users hold it.
 
     Replacing a user moves one count up and one down, each by one, so that weights and their sum change by `e^(eps/2)`
-    at most.
-
-    Parameters
-    ----------
-    users : int
-        n, at least 1; public.
-    candidates : int
-        The number of values, at least 2; public.
-    epsilon : float
-        In (0, 100], in nats: what the construction promises. The exact loss is a little less.
+    at most: epsilon, in nats, is what the construction promises, and the exact loss is a little less.
     """
 
     users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users, in {}."})

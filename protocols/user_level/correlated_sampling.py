@@ -16,13 +16,8 @@ __all__ = ["CorrelatedSampler"]
 class CorrelatedSampler:
     """A race of exponential clocks: the outcome w whose `clock_w / P(w)` is least is drawn from P.
 
-    For every P the outcome has the law P, over the public clocks. Two who share the clocks and hold P and Q get
-    different outcomes with probability at most `2 d / (1 + d)`, d their total variation distance.
-
-    Parameters
-    ----------
-    gumbels : ndarray of float64, shape (outcomes,)
-        The public randomness: `-ln` of independent exponential clocks.
+    For every P the outcome has the law P, over the public clocks, of which `gumbels` holds `-ln`. Two who share them
+    and hold P and Q get different outcomes with probability at most `2 d / (1 + d)`, d their total variation distance.
     """
 
     gumbels: NDArray[np.float64]

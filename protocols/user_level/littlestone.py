@@ -30,16 +30,7 @@ class VersionSpaces:
 
     A version space is an integer, whose bit i says that concept i is left. The algorithm predicts for every point the
     label that leaves a space of the larger dimension, 0 among equals: so each mistake makes the dimension less.
-
-    Parameters
-    ----------
-    concepts : ndarray of 0 and 1, shape (concepts, domain)
-        The class.
-
-    Raises
-    ------
-    ValueError
-        If it has more than 2^15 version spaces.
+    ValueError for concepts, shape (concepts, domain), with more than 2^15 version spaces.
     """
 
     def __init__(self, concepts: Table) -> None:
@@ -129,20 +120,9 @@ class VersionSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FrequentHypotheses(PublicLearner):
-    """The learner with its public randomness.
+    """The learner with its public randomness: a threshold for frequencies, and rounds and a seed for each run.
 
-    Parameters
-    ----------
-    spaces : VersionSpaces
-        Of the class.
-    batch : int
-        n, the examples that each prediction is consistent with.
-    threshold : float
-        How frequent a hypothesis must be.
-    rounds : ndarray of int64, shape (runs,)
-        How many tournaments, one within the other, each run has: in [0, d].
-    seeds : ndarray of int64, shape (runs,)
-        Of the dice by which runs guess who wins.
+    A run has so many tournaments, in [0, d], one within the other, and guesses who wins by dice of its seed.
     """
 
     spaces: VersionSpaces
@@ -234,15 +214,10 @@ class _Run:
 class FrequentLearner(StableLearner):
     """Find what tournaments find often, and take the first that is above a shared random threshold.
 
-    Parameters
-    ----------
-    representation : Representation
-        The class, of which `concepts` are learned. Its Littlestone dimension d decides how stable the learner is.
-    share : float
-        eta, in (0, 1]: the threshold is uniform in [eta / 2, eta]. `dpverify.claims.user_level.littlestone` says which
-        frequency some hypothesis has.
-    batch, runs : int
-        n and t, each at least 1: a user needs (2^(d+1) - 1) n t examples.
+    The Littlestone dimension d of the representation's `concepts` decides how stable the learner is. The threshold is
+    uniform in [eta / 2, eta], eta the share, and `dpverify.claims.user_level.littlestone` says which frequency some
+    hypothesis has. With `batch` examples for each prediction and so many runs, a user needs (2^(d+1) - 1) batch runs
+    examples.
     """
 
     representation: Representation

@@ -29,13 +29,6 @@ class HadamardSelection:
     """The candidate of the largest estimated count; the smallest index among equals.
 
     A report is `2 j + b`: a uniform row j of H, and the bit b of the sign (-1)^b, flipped or not.
-
-    Parameters
-    ----------
-    candidates : int
-        The number of values, in [2, 10^18]; public.
-    epsilon : float
-        Of one report, in (0, 700], in nats.
     """
 
     candidates: int = field(metadata={"within": "[2, inf)", "help": "the number of values, in {}; public."})

@@ -20,17 +20,11 @@ __all__ = ["LearnedRepresentation"]
 
 @dataclass(frozen=True)
 class LearnedRepresentation(Representation):
-    """The hypotheses of independent runs of a private learner on fixed data.
+    """The hypotheses of independent runs of a private learner of the represented class on fixed data.
 
-    Parameters
-    ----------
-    represented : Representation
-        The class that the learner learns, and its points.
-    learner : callable
-        `learner(rng)` runs it on fixed users, with all its randomness from a generator, and returns the labels that its
-        hypothesis gives to the points, shape (domain,).
-    runs : int
-        T, at least 1; `dpverify.claims.user_level.lower_bound` says how many are enough.
+    `learner(rng)` runs it on fixed users, with all its randomness from a generator, and returns the labels that its
+    hypothesis gives to the points, shape (domain,). `dpverify.claims.user_level.lower_bound` says how many runs are
+    enough.
     """
 
     represented: Representation

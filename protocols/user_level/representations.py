@@ -134,13 +134,7 @@ class _Whole(Representation):
 
 @dataclass(frozen=True)
 class Thresholds(_Whole):
-    """The functions "x is at least a" on a line of points, a = 0, ..., size.
-
-    Parameters
-    ----------
-    size : int
-        The number of points, at least 1.
-    """
+    """The functions "x is at least a" on a line of `size` points, a = 0, ..., size."""
 
     size: int
 
@@ -154,13 +148,7 @@ class Thresholds(_Whole):
 
 @dataclass(frozen=True)
 class OfBits(_Whole):
-    """A class on the vectors of few bits, as they are.
-
-    Parameters
-    ----------
-    variables : int
-        The number of bits, in [1, 5]; bit i of a point has weight 2^i.
-    """
+    """A class on the vectors of 1 to 5 bits, as they are; bit i of a point has weight 2^i."""
 
     variables: int
 
@@ -183,11 +171,6 @@ class DecisionLists(OfBits):
 
     A list asks, for one literal after the other, "is bit i equal to v?", and gives a label at the first yes; a last
     label is for all others. Lists that are the same function are one concept: 4, 14, 96, 1050, 15036 of them.
-
-    Parameters
-    ----------
-    variables : int
-        See `OfBits`.
     """
 
     @functools.cached_property
@@ -214,14 +197,8 @@ class DecisionLists(OfBits):
 class HashedPoints(Representation):
     """The functions "x is a", represented by "x falls into the bucket b" of a random hash function.
 
-    Its size is the number of buckets, however many points there are.
-
-    Parameters
-    ----------
-    size : int
-        The number of points, at least 1.
-    buckets : int
-        At least 2. `1 / (alpha beta)` buckets hold a hypothesis of error alpha with probability 1 - beta.
+    Its size is the number of buckets, at least 2, however many points there are: `1 / (alpha beta)` of them hold a
+    hypothesis of error alpha with probability 1 - beta.
     """
 
     size: int
@@ -252,15 +229,7 @@ class HashedPoints(Representation):
 
 @dataclass(frozen=True)
 class Repeated(Representation):
-    """Several independent draws together: the probability that all miss is a power, the size grows by log2(copies).
-
-    Parameters
-    ----------
-    representation : Representation
-        What is drawn.
-    copies : int
-        How often, at least 1.
-    """
+    """Several independent draws together: the probability that all miss is a power, the size grows by log2(copies)."""
 
     representation: Representation
     copies: int

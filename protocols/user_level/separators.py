@@ -27,13 +27,7 @@ _MOST_UPDATES = 2.5
 
 @dataclass(frozen=True)
 class Separators(OfBits):
-    """The functions "w x + b is positive" of a vector x of few bits: 4, 14, 104, 1882 of them.
-
-    Parameters
-    ----------
-    variables : int
-        The number of bits, in [1, 4]; bit i of a point has weight 2^i.
-    """
+    """The functions "w x + b is positive" of a vector x of 1 to 4 bits: 4, 14, 104, 1882 of them."""
 
     def __post_init__(self) -> None:
         check_integer("variables", self.variables, low=1, high=_MOST_VARIABLES)
@@ -78,13 +72,6 @@ class SeparatorSearch(QueryAlgorithm):
     tolerance `t = alpha m / (16 R)`, e is at least 10/11 alpha, so that t R <= .069 m e and t <= .05 e. As `u v >= m
     e`, `w v <= 0` and `|v| <= e R`, an update adds .88 m or more to u w, and less than `.145 m |w| + 1.23 R^2` to
     |w|^2. After T of them `.88 m T <= .145 m T + 1.11 R sqrt(T)`, hence T <= 2.5 R^2 / m^2.
-
-    Parameters
-    ----------
-    variables : int
-        The number of bits, in [1, 4].
-    alpha : float
-        In (0, 1).
     """
 
     variables: int

@@ -50,17 +50,7 @@ class StableLearner(ABC):
 
 @dataclass(frozen=True, eq=False)
 class WeighedHypotheses(PublicLearner):
-    """Algorithm 3 with its public randomness.
-
-    Parameters
-    ----------
-    table : ndarray, shape (hypotheses, domain)
-        H, drawn.
-    sampler : CorrelatedSampler
-        The clocks of the hypotheses.
-    sharpness : float
-        gamma.
-    """
+    """Algorithm 3 with its public randomness: a table of hypotheses, and the clocks of their sampler."""
 
     table: Table
     sampler: CorrelatedSampler
@@ -89,13 +79,8 @@ class WeighedHypotheses(PublicLearner):
 class WeighingLearner(StableLearner):
     """Algorithm 3.
 
-    Parameters
-    ----------
-    representation : Representation
-        Where the hypotheses come from.
-    sharpness : float
-        gamma, positive: a hypothesis of empirical error e has weight exp(-gamma e). The larger, the more accurate and
-        the less stable; `dpverify.claims.user_level.stable_learner` says which one a theorem needs.
+    A hypothesis of empirical error e has weight exp(-gamma e), gamma the sharpness, positive. The larger, the more
+    accurate and the less stable; `dpverify.claims.user_level.stable_learner` says which one a theorem needs.
     """
 
     representation: Representation

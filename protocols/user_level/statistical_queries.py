@@ -61,19 +61,12 @@ class QueryAlgorithm(ABC):
 
 @dataclass(frozen=True)
 class Bisection(QueryAlgorithm):
-    """Find a threshold by bisection, with error at most twice the tolerance.
+    """Find a threshold on a line of `size` points by bisection, with error at most twice the tolerance.
 
     It asks for the mass of the positive examples left of a: 0 for the target and all thresholds left of it, and the
     error of a threshold a right of it. It ends with an a whose answer was within the tolerance (or a = 0), where that
     of a + 1 was not: so a + 1 is right of the target, a is not left of it, and the mass left of a is at most twice the
     tolerance.
-
-    Parameters
-    ----------
-    size : int
-        The points of the line, at least 1.
-    tolerance : float
-        In (0, 1).
     """
 
     size: int
@@ -112,13 +105,6 @@ class DecisionListSearch(QueryAlgorithm):
     label b" on a bit that no rule has asked, and takes the first of them whose answer is within the tolerance. There is
     one: of the target's rules the first that takes any of these points has no error on them, and it takes all of them
     or asks a new bit. So a label ends the list after at most `variables` rules, of error 2 tolerances at most each.
-
-    Parameters
-    ----------
-    variables : int
-        The number of bits, in [1, 5].
-    tolerance : float
-        In (0, 1).
     """
 
     variables: int
@@ -168,17 +154,7 @@ def _decision_lists(variables: int) -> DecisionLists:
 
 @dataclass(frozen=True, eq=False)
 class RoundedQueries(PublicLearner):
-    """Algorithm 5 with its public randomness.
-
-    Parameters
-    ----------
-    algorithm : QueryAlgorithm
-        What asks.
-    offsets : ndarray of float64, shape (queries,)
-        The public offsets, in [0, 1).
-    steps : int
-        I, the grid points per unit.
-    """
+    """Algorithm 5 with its public randomness, an offset in [0, 1) for each query; I = `steps` points per unit."""
 
     algorithm: QueryAlgorithm
     offsets: NDArray[np.float64]
@@ -231,11 +207,8 @@ class RoundedQueries(PublicLearner):
 class QueryLearner(StableLearner):
     """Algorithm 5.
 
-    Parameters
-    ----------
-    algorithm : QueryAlgorithm
-        What asks. The answers that exact means lead to are within its tolerance for every offset, as the grid's step
-        is no larger. (The source takes a third of that, which nothing needs and which costs nine times the samples.)
+    The answers that exact means lead to are within the algorithm's tolerance for every offset, as the grid's step is no
+    larger. (The source takes a third of that, which nothing needs and which costs nine times the samples.)
     """
 
     algorithm: QueryAlgorithm

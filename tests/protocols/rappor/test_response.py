@@ -77,9 +77,9 @@ def test_the_generator_determines_everything() -> None:
     ("values", "cohorts", "message"),
     [
         (["a", 2], None, "values[1]=2 must be a string."),
-        (["a"], [0, 1], "cohorts has shape (2,) and dtype int64, but must hold an integer for each of 1 users."),
-        (["a"], [0.0], "cohorts has shape (1,) and dtype float64, but must hold an integer for each of 1 users."),
-        (["a"], [2], "cohorts[0]=2 must be an integer in [0, 2)."),
+        (["a"], [0, 1], "cohorts has shape (2,), but must have shape (1,)."),
+        (["a"], [0.0], "cohorts has dtype float64, but must hold integers in [0, 2)."),
+        (["a"], [2], "cohorts[0]=2 must be in [0, 2)."),
     ],
 )
 def test_inputs_are_checked(values: Any, cohorts: Any, message: str) -> None:
