@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from dpverify.privacy_loss.joint.attained_change import Parts
     from dpverify.privacy_loss.joint.joint_change import JointChange
 
-__all__ = ["Claims", "MechanismClaims", "MoreUsers"]
+__all__ = ["Claims", "Families", "MechanismClaims", "MoreUsers"]
 
 P = TypeVar("P")
+Families = Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]
+"""Of each family of pairs what dominates the pair of every dataset, and pairs that one dataset attains at once."""
 
 
 class MoreUsers(Enum):
@@ -46,7 +48,8 @@ class Claims(ABC, Generic[P]):
     def parameters(self, protocol: P) -> dict[str, Any]:
         """Return the protocol's parameters by argument name, without `users`."""
         fields = dataclasses.fields(protocol)  # type: ignore[arg-type]
-        return {field.name: getattr(protocol, field.name) for field in fields if field.name != "users"}
+        values = {field.name: getattr(protocol, field.name) for field in fields if field.name != "users"}
+        return {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
 
 
 class MechanismClaims(Claims[P]):
@@ -109,9 +112,7 @@ class MechanismClaims(Claims[P]):
             If no law of such a change is known here; see `in_full`.
         """
 
-    def families(
-        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    def families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         """Return the families of pairs that one run meets, one after the other, to be composed with other protocols'.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -20,8 +20,8 @@ P = TypeVar("P")
 class CentralClaims(MechanismClaims[P]):
     """The twin of a mechanism with `run(inputs, rng)`, inputs of shape (users,), of which only the output is seen."""
 
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:central_subject"
+    threat_models = (ThreatModel.CENTRAL,)
+    audited_as = "dpverify.audit.subjects.mechanisms:central_subject"
 
     @abstractmethod
     def neighbours(self, protocol: P) -> Sequence[tuple[NDArray[Any], NDArray[Any]]]:

@@ -13,7 +13,7 @@ import copy
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 
 from dpverify.changes import Change as Changed
 from dpverify.changes import Full
@@ -31,7 +31,6 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
 )
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.classifier import CLASSIFIER
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
@@ -140,10 +139,10 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
     not occur; else `bitsum` is asked for the protocol of every size.
     """
 
-    name: ClassVar[str] = "classifier"
-    protocol: ClassVar[type[HighestDensityClassifier]] = HighestDensityClassifier
-    theorems: ClassVar[tuple[Theorem, ...]] = CLASSIFIER
-    pure: ClassVar[bool] = True
+    name = "classifier"
+    protocol = HighestDensityClassifier
+    theorems = CLASSIFIER
+    pure = True
 
     def adversaries(self, protocol: HighestDensityClassifier) -> tuple[ThreatModel, ...]:
         """Return those of the classes' bitsum; with communication also model, as the corollary is the same for both."""
@@ -166,11 +165,7 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
         claims = KernelDensityClaims()
         curves: list[PrivacyCurve] = [
             claims.curve(
-                made,
-                changes,
-                _seen(made, threat_model),
-                relative_width=relative_width,
-                reference_delta=reference_delta,
+                made, changes, _seen(made, threat_model), relative_width=relative_width, reference_delta=reference_delta
             )
             for made in _possible(protocol)
         ]
@@ -227,9 +222,7 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
         ]
         return left
 
-    def among_honest(  # noqa: D102
-        self, protocol: HighestDensityClassifier, honest: int
-    ) -> tuple[HighestDensityClassifier, ...]:
+    def among_honest(self, protocol: HighestDensityClassifier, honest: int) -> tuple[HighestDensityClassifier, ...]:
         return tuple(self.with_users(protocol, honest, more_private=side) for side in (False, True))
 
     def parameters(self, protocol: HighestDensityClassifier) -> dict[str, Any]:

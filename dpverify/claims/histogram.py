@@ -9,11 +9,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.shared.buckets import (
     bucket_curve,
     bucket_families,
@@ -28,9 +27,6 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Privac
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.papers.ghazi2021.histogram import HISTOGRAM
-from dpverify.papers.theorem import Theorem
-from dpverify.privacy_loss.datasets.covers import Entry
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
@@ -44,27 +40,19 @@ _DECAYS = (0.02, 3.0)
 class HistogramClaims(MechanismClaims[BucketSums]):
     """The twin of `Histogram`."""
 
-    name: ClassVar[str] = "histogram"
+    name = "histogram"
     protocol: ClassVar[type[BucketSums]] = Histogram
-    theorems: ClassVar[tuple[Theorem, ...]] = HISTOGRAM
+    theorems = HISTOGRAM
 
     def curve(
-        self,
-        protocol: BucketSums,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: BucketSums, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of many runs, which every dataset and every neighbour has."""
-        return bucket_curve(
-            noise_of(protocol), self.in_full(changes), relative_width=relative_width, reference_delta=reference_delta
-        )
+        return bucket_curve(noise_of(protocol), self.in_full(changes), **accuracy)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: BucketSums, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         return bucket_families(noise_of(protocol), tail)
 
     def parameters(self, protocol: BucketSums) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ P = TypeVar("P")
 class MeanClaims(MechanismClaims[P]):
     """The twin of a protocol with `run(values, rng)`, an unbiased estimate of the mean of values in [0, most]."""
 
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:mean_subject"
+    audited_as = "dpverify.audit.subjects.mechanisms:mean_subject"
 
     @abstractmethod
     def most(self, protocol: P) -> float:

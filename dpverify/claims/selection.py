@@ -8,8 +8,6 @@ Its privacy is in `dpverify.claims.shared.buckets`, the proofs in docs/buckets.m
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import stats
 
@@ -17,7 +15,6 @@ from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.shared.buckets import noise_of, noise_tail
 from dpverify.laws import noise as laws
 from dpverify.papers.ghazi2021.histogram import SELECTION
-from dpverify.papers.theorem import Theorem
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection
@@ -32,9 +29,9 @@ _NEXT_TO_NOTHING = 1e-12
 class SelectionClaims(HistogramClaims):
     """The twin of `Selection`: the privacy, parameters and search of the histogram, with the error of selection."""
 
-    name: ClassVar[str] = "selection"
-    protocol: ClassVar[type[BucketSums]] = Selection
-    theorems: ClassVar[tuple[Theorem, ...]] = SELECTION
+    name = "selection"
+    protocol = Selection
+    theorems = SELECTION
 
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound on the probability that the selected count is short of the largest by more.

@@ -6,19 +6,15 @@ all others hold one input (docs/amplification.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims, MoreUsers
+from dpverify.claims.base import Families, MechanismClaims, MoreUsers
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.amplification import AMPLIFICATION
-from dpverify.privacy_loss.datasets.covers import Entry
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.shuffling.amplification import reports
 from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 from dpverify.privacy_loss.shuffling.counted_reports import counted_reports
@@ -37,11 +33,11 @@ _PER_TAIL, _LEAST = 1e10, 1e-200
 class ShuffledClaims(MechanismClaims[ShuffledReports]):
     """The twin of `ShuffledReports`."""
 
-    name: ClassVar[str] = "shuffled"
-    protocol: ClassVar[type[Any]] = ShuffledReports
-    more_users: ClassVar[MoreUsers] = MoreUsers.NO_WORSE
-    pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = AMPLIFICATION
+    name = "shuffled"
+    protocol = ShuffledReports
+    more_users = MoreUsers.NO_WORSE
+    pure = True
+    theorems = AMPLIFICATION
 
     def parameters(self, protocol: ShuffledReports) -> dict[str, Any]:
         """Return the local mechanism, by its name and parameters."""
@@ -69,7 +65,7 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
         most = claims.pure_epsilon(protocol.local, ThreatModel.LOCAL).upper
         return replace(found, largest=min(found.largest, most))
 
-    def curve(  # noqa: D102
+    def curve(
         self,
         protocol: ShuffledReports,
         changes: Change,
@@ -82,17 +78,17 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
         one = self.one(protocol)
         return one if rounds == 1 else RepeatedAmplification(one, rounds, reference_delta=reference_delta)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: ShuffledReports, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         one = self.one(protocol)
         above = RepeatedAmplification(one, 1, reference_delta=max(_PER_TAIL * tail, _LEAST)).pair
         return (((above,), (counted_reports(one.attained[0], max(tail, _LEAST)),)),)
 
-    def pure_epsilon(self, protocol: ShuffledReports, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: ShuffledReports, threat_model: ThreatModel) -> Interval:
         return self.one(protocol).epsilon(0.0)
 
-    def note(self, protocol: ShuffledReports, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: ShuffledReports, threat_model: ThreatModel) -> str:
         return (
             "the upper end holds for every dataset, by what all inputs report at least; the lower end is attained "
             "where all others hold one input: of many rounds, that of one of them or of one count in each"

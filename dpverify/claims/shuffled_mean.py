@@ -12,25 +12,22 @@ sigma. What k = 0 attains is in closed form (De Moivre): `2 v C(n, v) q^v (1-q)^
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
-from dpverify.claims.base import MoreUsers
+from dpverify.claims.base import Families
 from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
 from dpverify.claims.means import MeanClaims
 from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, upper_float
 from dpverify.formulas.protocols import shuffled_mean as formulas
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.shuffled_mean import SHUFFLED_MEAN
-from dpverify.privacy_loss.datasets.covers import Entry
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.shuffled_mean import ShuffledMean
 from protocols.validation import check_bits, check_integer
@@ -45,41 +42,33 @@ _ENUMERATED = 256
 class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     """The twin of `ShuffledMean`."""
 
-    name: ClassVar[str] = "shuffled-mean"
-    protocol: ClassVar[type[Any]] = ShuffledMean
-    more_users: ClassVar[MoreUsers] = _SUM.more_users
+    name = "shuffled-mean"
+    protocol = ShuffledMean
+    more_users = _SUM.more_users
     more_private_towards: ClassVar[Mapping[str, float]] = {"coin_probability": 1.0}
-    pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = SHUFFLED_MEAN
+    pure = True
+    theorems = SHUFFLED_MEAN
 
-    def curve(  # noqa: D102
-        self,
-        protocol: ShuffledMean,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+    def curve(
+        self, protocol: ShuffledMean, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
-        return _SUM.curve(
-            protocol.bitsum, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
-        )
+        return _SUM.curve(protocol.bitsum, changes, threat_model, **accuracy)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: ShuffledMean, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         return _SUM.families(protocol.bitsum, threat_model, tail, loose=loose)
 
-    def pure_epsilon(self, protocol: ShuffledMean, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: ShuffledMean, threat_model: ThreatModel) -> Interval:
         return _SUM.pure_epsilon(protocol.bitsum, threat_model)
 
-    def note(self, protocol: ShuffledMean, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: ShuffledMean, threat_model: ThreatModel) -> str:
         return _SUM.note(protocol.bitsum, threat_model)
 
-    def most(self, protocol: ShuffledMean) -> float:  # noqa: D102
+    def most(self, protocol: ShuffledMean) -> float:
         return 1.0
 
-    def estimate_law(self, protocol: ShuffledMean, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
+    def estimate_law(self, protocol: ShuffledMean, values: ArrayLike) -> DiscreteLaw:
         bits = check_bits("values", values)
         if bits.size != protocol.users:
             raise ValueError(f"values has {bits.size} entries, but must have one for each of users={protocol.users}.")

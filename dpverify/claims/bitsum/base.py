@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Change, Full, FullOfPoints
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.shared.bitsum_pairs import CoinPairs, ComposedEpsilon, Pairs, negligible
-from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw, NoLawError
-from dpverify.laws.messages import MessagesLaw
+from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
-from dpverify.privacy_loss.composing.family import Entry, FamilyComposition
+from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.datasets.covers import tied
 from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.bitsum.base import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = ["BitsumClaims"]
+__all__ = ["BitsumClaims", "OneMessageClaims"]
 
 _LOOSE = 1e-3
 """The share of delta0 that cut tails may take where a bound need not be sharp."""
@@ -32,7 +31,7 @@ P = TypeVar("P", bound=BitsumProtocol)
 class BitsumClaims(MechanismClaims[P]):
     """The twin of one binary-sum protocol."""
 
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.bitsum:bitsum_subject"
+    audited_as = "dpverify.audit.subjects.bitsum:bitsum_subject"
     coarse: ClassVar[bool] = False
     """Whether a coarse search takes a fraction of the time of a sharp one."""
 
@@ -56,9 +55,7 @@ class BitsumClaims(MechanismClaims[P]):
         """Return the pairs, which leave out no more than about `tail` of mass, and state what they do leave out."""
         return self.views(protocol, threat_model)
 
-    def families(  # noqa: D102
-        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    def families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         views = self.loose_views if loose else self.views_at
         found = views(protocol, threat_model, tail / _LOOSE if loose else tail)
         return ((found.every, found.attained),)
@@ -148,10 +145,6 @@ class BitsumClaims(MechanismClaims[P]):
         adversary, coarse = composed_epsilon.threat_model, composed_epsilon.coarse
         ((every, attained),) = self.families(protocol, adversary, left_out, loose=coarse)
         return composed_epsilon(every, attained=attained)
-
-    @abstractmethod
-    def parameters(self, protocol: P) -> dict[str, Any]:
-        """Return the protocol's parameters by argument name, without `users`."""
 
     @abstractmethod
     def rmse(self, protocol: P) -> float:
@@ -305,6 +298,32 @@ class BitsumClaims(MechanismClaims[P]):
     def bits_per_message(self) -> int:
         """Return the content of a message in bits, the tag of the instance apart."""
         return max(1, (len(self.protocol.alphabet) - 1).bit_length())
+
+
+class OneMessageClaims(BitsumClaims[P]):
+    """The twin of a protocol whose users send one message each, or hand over one bit."""
+
+    def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
+        return 1.0
+
+    def messages_law(self, protocol: P, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
+        return MessagesLaw((counted_bits(instances, 1.0),))
+
+    def messages_range(self, protocol: P) -> tuple[int, float]:
+        return 1, 1
+
+    def least_error(
+        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
+    ) -> P:
+        if max_messages_per_user is not None and max_messages_per_user < 1.0:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} must be at least 1: {self.name} sends one message."
+            )
+        return self.least_noise(users, composed_epsilon, target)
+
+    @abstractmethod
+    def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
+        """Return what `least_error` returns, which no bound on messages changes."""
 
 
 def _rows(protocol: BitsumProtocol, law: DiscreteLaw) -> DiscreteLaw:

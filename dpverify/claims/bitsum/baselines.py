@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from dpverify.changes import Change, Full
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.bitsum.base import OneMessageClaims
 from dpverify.claims.bitsum.randomized_response import reports_law
 from dpverify.claims.shared.bitsum_pairs import (
     LARGEST_LOSS,
@@ -41,9 +41,7 @@ from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import noise as laws
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.window import point_mass
-from dpverify.papers.theorem import Theorem
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.losses import pairs
 from dpverify.privacy_loss.losses.pairs import two_valued
@@ -79,35 +77,14 @@ _LEAST_SIGMA, _MOST_ENDS = 2.0**-26, 64
 _SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
 
 
-class _Baseline(BitsumClaims[P]):
-    """What the baselines share: one message or bit per user, and formulas that are exact, hence always in range."""
+class _Baseline(OneMessageClaims[P]):
+    """What the baselines share: formulas that are exact, hence always in range."""
 
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
-    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
-    theorems: ClassVar[tuple[Theorem, ...]] = ()
-
-    def messages_per_user(self, protocol: P, fraction_of_ones: float = 1.0) -> float:
-        """Return 1: each user hands over one bit."""
-        return 1.0
-
-    def messages_law(self, protocol: P, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
-        """Return the point mass at one bit per instance."""
-        return MessagesLaw((counted_bits(instances, 1.0),))
+    threat_models = (ThreatModel.CENTRAL,)
+    more_users = MoreUsers.SAME
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         return ()
-
-    def least_error(
-        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
-    ) -> P:
-        if max_messages_per_user is not None and max_messages_per_user < 1.0:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={max_messages_per_user!r} must be at least 1: {self.name} sends one message."
-            )
-        return self._least_noise(users, composed_epsilon, target)
-
-    @abstractmethod
-    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P: ...
 
     def _cannot(self, target: float) -> InfeasibleBudgetError:
         return InfeasibleBudgetError(f"epsilon={target!r} cannot be met by {self.name} with any finite noise.")
@@ -144,8 +121,8 @@ def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
 class CentralGaussianClaims(_Baseline[CentralGaussian]):
     """The twin of `CentralGaussian`: closed form, composed any number of times."""
 
-    name: ClassVar[str] = "central-gaussian"
-    protocol: ClassVar[type[BitsumProtocol]] = CentralGaussian
+    name = "central-gaussian"
+    protocol = CentralGaussian
     more_private_towards: ClassVar[Mapping[str, float]] = {"sigma": math.inf}
 
     def pairs(self, protocol: CentralGaussian) -> Pairs:
@@ -158,7 +135,7 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         below = law.binned(cut)
         return Pairs((law.dominating(cut),), () if below is None else (below,), note=_SYMMETRIC)
 
-    def curve(  # noqa: D102
+    def curve(
         self, protocol: CentralGaussian, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> BestCurve:
         if not isinstance(changes, Full):
@@ -170,21 +147,16 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
             lambda: NormalNoiseCurve(protocol.sigma, changes.instances),
         )
 
-    def proves(  # noqa: D102
-        self, protocol: CentralGaussian, threat_model: ThreatModel, epsilon0: float, delta0: float
-    ) -> bool:
+    def proves(self, protocol: CentralGaussian, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:
         return NormalNoiseCurve(protocol.sigma, 1).delta(epsilon0).upper <= delta0
 
-    def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+    def guaranteed_epsilon(self, protocol: CentralGaussian, composed_epsilon: ComposedEpsilon) -> float:
         if not isinstance(composed_epsilon.change, Full):
             return super().guaranteed_epsilon(protocol, composed_epsilon)
         curve = NormalNoiseCurve(protocol.sigma, composed_epsilon.mechanisms)
         return curve.epsilon(composed_epsilon.delta).upper
 
-    def parameters(self, protocol: CentralGaussian) -> dict[str, Any]:  # noqa: D102
-        return {"sigma": protocol.sigma}
-
-    def rmse(self, protocol: CentralGaussian) -> float:  # noqa: D102
+    def rmse(self, protocol: CentralGaussian) -> float:
         return protocol.sigma
 
     def published(self, users: int, epsilon0: float, delta0: float) -> CentralGaussian:
@@ -193,7 +165,7 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
             raise InfeasibleBudgetError("delta0=0.0 must be in (0, 1): normal noise is not pure DP.")
         return CentralGaussian(users, least_sigma(epsilon0, delta0))
 
-    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
+    def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralGaussian:
         if not isinstance(composed_epsilon.change, Full):
             return self._least_noise_of_joint(users, composed_epsilon, target)
         for margin in (0.0, _INVERTED_AGAIN):
@@ -217,30 +189,27 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
 class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     """The twin of `CentralDiscreteGaussian`."""
 
-    name: ClassVar[str] = "central-discrete-gaussian"
-    protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteGaussian
+    name = "central-discrete-gaussian"
+    protocol = CentralDiscreteGaussian
 
-    def pairs(self, protocol: CentralDiscreteGaussian) -> Pairs:  # noqa: D102
+    def pairs(self, protocol: CentralDiscreteGaussian) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
 
-    def views_at(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+    def views_at(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel, tail: float) -> Pairs:
         one = (pairs.discrete_gaussian(protocol.sigma, noise_tail(tail)).up,)
         return Pairs(one, one, note=_SYMMETRIC)
 
-    def curve(  # noqa: D102
+    def curve(
         self, protocol: CentralDiscreteGaussian, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> BestCurve:
         listed = super().curve(protocol, changes, threat_model, **accuracy)
         # See `CentralGaussianClaims.curve`.
         return listed.or_else(lambda: ConcentratedCurve(protocol.sigma, changes.instances))
 
-    def note(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel) -> str:
         return _SYMMETRIC
 
-    def parameters(self, protocol: CentralDiscreteGaussian) -> dict[str, Any]:  # noqa: D102
-        return {"sigma": protocol.sigma}
-
-    def rmse(self, protocol: CentralDiscreteGaussian) -> float:  # noqa: D102
+    def rmse(self, protocol: CentralDiscreteGaussian) -> float:
         law = laws.discrete_gaussian(protocol.sigma)
         return math.sqrt(float(law.pmf @ law.support.astype(float) ** 2))
 
@@ -254,7 +223,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
             raise InfeasibleBudgetError("delta0=0.0 must be in (0, 1): discrete Gaussian noise is not pure DP.")
         return CentralDiscreteGaussian(users, float(formulas.discrete_gaussian_sigma(FLOATS, epsilon0, delta0)))
 
-    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
+    def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> CentralDiscreteGaussian:
         tail = tail_for(composed_epsilon)
 
         def epsilon(sigma: float, decide: bool = False) -> float:
@@ -280,7 +249,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
 class _TwoValued(_Baseline[P]):
     """A mechanism with just two privacy losses, eps and -eps: the worst that is pure eps-DP."""
 
-    pure: ClassVar[bool] = True
+    pure = True
 
     @abstractmethod
     def _at(self, users: int, epsilon0: float) -> P:
@@ -291,22 +260,13 @@ class _TwoValued(_Baseline[P]):
         return Pairs(one, one, note="one two-valued law for every dataset and both directions")
 
     def curve(
-        self,
-        protocol: P,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: P, changes: Change, threat_model: ThreatModel, relative_width: float = 1e-6, **accuracy: float
     ) -> BestCurve:
         """Return the closed form of full changes; for others, and too many instances, what bounds it."""
         loss = self.pure_epsilon(protocol, threat_model)
-        rest = super().curve(
-            protocol, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
-        )
+        rest = super().curve(protocol, changes, threat_model, relative_width=relative_width, **accuracy)
         if not (isinstance(changes, Full) and 0.0 < loss.lower < math.inf):
             return rest
-
         return BestCurve(
             LargestLossCurve(loss, changes),
             lambda: TwoValuedCurve(loss, changes.instances),
@@ -326,7 +286,7 @@ class _TwoValued(_Baseline[P]):
 
         return self._at(users, nudged(meets, min(epsilon0, LARGEST_LOSS), 0.0))
 
-    def _least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
+    def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:
         if composed_epsilon.delta == 0.0:
             return self.published(users, target, 0.0)
 
@@ -343,57 +303,48 @@ class _TwoValued(_Baseline[P]):
 class CentralDiscreteLaplaceClaims(_TwoValued[CentralDiscreteLaplace]):
     """The twin of `CentralDiscreteLaplace`."""
 
-    name: ClassVar[str] = "central-discrete-laplace"
-    protocol: ClassVar[type[BitsumProtocol]] = CentralDiscreteLaplace
-    noise: ClassVar[str] = "p"
+    name = "central-discrete-laplace"
+    protocol = CentralDiscreteLaplace
+    noise = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {"p": 1.0}
 
     def _at(self, users: int, epsilon0: float) -> CentralDiscreteLaplace:
         return CentralDiscreteLaplace(users, float(formulas.discrete_laplace_p(FLOATS, epsilon0)))
 
-    def pure_epsilon(self, protocol: CentralDiscreteLaplace, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: CentralDiscreteLaplace, threat_model: ThreatModel) -> Interval:
         if protocol.p == 0.0:
             return Interval(math.inf, math.inf)
         with arb_context() as ctx:
             return enclosure(-ctx.log(protocol.p))
 
-    def parameters(self, protocol: CentralDiscreteLaplace) -> dict[str, Any]:  # noqa: D102
-        return {"p": protocol.p}
-
     def _view(self, protocol: CentralDiscreteLaplace, ones: int, participants: int) -> DiscreteLaw:
         return views.one_count(views.total(point_mass(ones), views.discrete_laplace(protocol.p)))
 
-    def rmse(self, protocol: CentralDiscreteLaplace) -> float:  # noqa: D102
+    def rmse(self, protocol: CentralDiscreteLaplace) -> float:
         return float(three_nb.rmse(FLOATS, protocol.p))
 
 
 class LocalRandomizedResponseClaims(_TwoValued[LocalRandomizedResponse]):
     """The twin of `LocalRandomizedResponse`."""
 
-    name: ClassVar[str] = "local-rr"
-    protocol: ClassVar[type[BitsumProtocol]] = LocalRandomizedResponse
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    noise: ClassVar[str] = "flip_probability"
+    name = "local-rr"
+    protocol = LocalRandomizedResponse
+    threat_models = (ThreatModel.LOCAL,)
+    noise = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
 
     def _at(self, users: int, epsilon0: float) -> LocalRandomizedResponse:
         return LocalRandomizedResponse(users, float(formulas.local_flip_probability(FLOATS, epsilon0)))
 
-    def pure_epsilon(self, protocol: LocalRandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: LocalRandomizedResponse, threat_model: ThreatModel) -> Interval:
         if protocol.flip_probability == 0.0:
             return Interval(math.inf, math.inf)
         with arb_context() as ctx:
             p = ctx.convert(protocol.flip_probability)
             return enclosure(ctx.log1p(-p) - ctx.log(p))
 
-    def parameters(self, protocol: LocalRandomizedResponse) -> dict[str, Any]:  # noqa: D102
-        return {"flip_probability": protocol.flip_probability}
-
-    def messages_range(self, protocol: LocalRandomizedResponse) -> tuple[int, float]:  # noqa: D102
-        return 1, 1
-
     def _view(self, protocol: LocalRandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
         return reports_law(protocol, ones, participants)
 
-    def rmse(self, protocol: LocalRandomizedResponse) -> float:  # noqa: D102
+    def rmse(self, protocol: LocalRandomizedResponse) -> float:
         return float(randomized_response.rmse(FLOATS, protocol.users, protocol.flip_probability))

@@ -17,9 +17,10 @@ for what it returns: that was accounted. But the fewest messages are those that 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dpverify.changes import Full
 from dpverify.claims.base import MoreUsers
@@ -43,15 +44,16 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
-from dpverify.laws.window import point_mass
-from dpverify.papers.theorem import Theorem
+from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.papers.wagner2025.bitsum import NEGATIVE_BINOMIAL
 from dpverify.privacy_loss.losses import pairs as laws
+from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.search import bisected, galloped, smallest_at_level
-from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 
-__all__ = ["NegativeBinomialClaims", "counted", "least_poisson_mean"]
+__all__ = ["NegativeBinomialClaims", "SingleNoiseClaims", "least_poisson_mean"]
+
+S = TypeVar("S", bound=SingleNoise)
 
 _SKEWNESS = 2e-3
 """About what the first noise that is tried has of the excess that is allowed."""
@@ -60,57 +62,83 @@ _FARTHEST = 4.0
 """How many times the least error a bound on the messages may cost before the search gives up."""
 
 
-class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
-    """The twin of `NegativeBinomial`."""
+class SingleNoiseClaims(BitsumClaims[S]):
+    """The twin of a protocol whose view is one count, with noise that does not depend on the data."""
 
-    name: ClassVar[str] = "nb"
-    protocol: ClassVar[type[BitsumProtocol]] = NegativeBinomial
-    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
-    noise: ClassVar[str] = "p"
-    more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
-    theorems: ClassVar[tuple[Theorem, ...]] = NEGATIVE_BINOMIAL
+    more_users = MoreUsers.SAME
 
-    def pairs(self, protocol: NegativeBinomial) -> Pairs:  # noqa: D102
+    @abstractmethod
+    def directions(self, protocol: S, tail: float) -> Directions:
+        """Return the pair of the noise, Z + 1 against Z, and of both the other way round."""
+
+    @abstractmethod
+    def noise_law(self, protocol: S, share: float, tail: float) -> IntegerLaw:
+        """Return the law of a share of the noise of all users."""
+
+    @abstractmethod
+    def variance(self, protocol: S) -> float:
+        """Return the variance of the noise of all users."""
+
+    def pairs(self, protocol: S) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
 
-    def views_at(self, protocol: NegativeBinomial, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
-        directions = tuple(laws.negative_binomial(protocol.shape, protocol.p, noise_tail(tail)))
+    def views_at(self, protocol: S, threat_model: ThreatModel, tail: float) -> Pairs:
+        directions = tuple(self.directions(protocol, noise_tail(tail)))
         return Pairs(directions, directions, note=DATA_INDEPENDENT)
 
-    def note(self, protocol: NegativeBinomial, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: S, threat_model: ThreatModel) -> str:
         return DATA_INDEPENDENT
 
-    def parameters(self, protocol: NegativeBinomial) -> dict[str, Any]:  # noqa: D102
-        return {"shape": protocol.shape, "p": protocol.p, "estimate": protocol.estimate.value}
+    def parameters(self, protocol: S) -> dict[str, Any]:
+        found = super().parameters(protocol)
+        estimate = found.pop("estimate")
+        return {**found, "estimate": estimate}
 
-    def rmse(self, protocol: NegativeBinomial) -> float:  # noqa: D102
-        variance = float(formulas.variance(FLOATS, protocol.p, protocol.shape))
+    def rmse(self, protocol: S) -> float:
         bias = 0.0 if protocol.estimate is Estimate.DEBIASED else protocol.noise_mean
-        return math.hypot(math.sqrt(variance), bias)
+        return math.hypot(math.sqrt(self.variance(protocol)), bias)
 
-    def messages_per_user(self, protocol: NegativeBinomial, fraction_of_ones: float = 1.0) -> float:
+    def messages_per_user(self, protocol: S, fraction_of_ones: float = 1.0) -> float:
         """Return the expected number; for `Estimate.UNDER` the fraction is that of the zeros, which users send."""
         return fraction_of_ones + protocol.noise_mean / protocol.users
 
-    def messages_law(  # noqa: D102
-        self, protocol: NegativeBinomial, instances: int = 1, fraction_of_ones: float = 1.0
-    ) -> MessagesLaw:
-        bits = counted_bits(instances, fraction_of_ones)
-        noise = negative_binomial(instances * protocol.shape / protocol.users, protocol.p, TAIL)
-        return MessagesLaw((bits, (1, noise)))
+    def messages_law(self, protocol: S, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
+        noise = self.noise_law(protocol, instances / protocol.users, TAIL)
+        return MessagesLaw((counted_bits(instances, fraction_of_ones), (1, noise)))
 
-    def _view(self, protocol: NegativeBinomial, ones: int, participants: int) -> DiscreteLaw:
-        noise = views.negative_binomial(protocol.shape * (participants / protocol.users), protocol.p)
-        return views.one_count(views.total(point_mass(counted(protocol, ones, participants)), noise))
+    def _view(self, protocol: S, ones: int, participants: int) -> DiscreteLaw:
+        # The zeros are sent instead of the ones for `Estimate.UNDER`.
+        sent = participants - ones if protocol.estimate is Estimate.UNDER else ones
+        noise = self.noise_law(protocol, participants / protocol.users, views.TAIL)
+        return views.one_count(views.total(point_mass(sent), noise))
 
-    def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:  # noqa: D102
+
+class NegativeBinomialClaims(SingleNoiseClaims[NegativeBinomial]):
+    """The twin of `NegativeBinomial`."""
+
+    name = "nb"
+    protocol = NegativeBinomial
+    noise = "p"
+    more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
+    theorems = NEGATIVE_BINOMIAL
+
+    def directions(self, protocol: NegativeBinomial, tail: float) -> Directions:
+        return laws.negative_binomial(protocol.shape, protocol.p, tail)
+
+    def noise_law(self, protocol: NegativeBinomial, share: float, tail: float) -> IntegerLaw:
+        return negative_binomial(protocol.shape * share, protocol.p, tail) if share > 0.0 else point_mass(0)
+
+    def variance(self, protocol: NegativeBinomial) -> float:
+        return float(formulas.variance(FLOATS, protocol.p, protocol.shape))
+
+    def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:
         return NegativeBinomial(users, float(formulas.shape(FLOATS, delta0)), float(formulas.p(FLOATS, epsilon0)))
 
-    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0)
         return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
 
-    def least_error(  # noqa: D102
+    def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> NegativeBinomial:
         search = _Search(
@@ -140,7 +168,7 @@ class NegativeBinomialClaims(BitsumClaims[NegativeBinomial]):
         assert few is not None
         return few
 
-    def fewest_messages(  # noqa: D102
+    def fewest_messages(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float
     ) -> NegativeBinomial:
         limit = math.sqrt(least_poisson_mean(composed_epsilon, target, self.name))
@@ -186,11 +214,6 @@ class _Search:
 
         rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
         return None if rest is None else made(rest)
-
-
-def counted(protocol: SingleNoise, ones: int, participants: int) -> int:
-    """Return how many bits are sent as messages: the zeros instead of the ones for `Estimate.UNDER`."""
-    return participants - ones if protocol.estimate is Estimate.UNDER else ones
 
 
 def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: str) -> float:

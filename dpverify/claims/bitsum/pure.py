@@ -35,8 +35,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts, flood_suffices
+from dpverify.claims.bitsum.three_nb import ThreeNBClaims, TwoCounts, TwoCountsClaims, flood_suffices
 from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, LEFT_OUT, ComposedEpsilon, Pairs
 from dpverify.claims.shared.divisible_noise import NEAR_LIMIT, counts, least_spreads, near_limits, noise_p
 from dpverify.formulas import FormulaRangeError
@@ -53,9 +52,7 @@ from dpverify.formulas.protocols import pure as formulas
 from dpverify.formulas.protocols import three_nb
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
-from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import MessagesLaw, counted_bits
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.bitsum import PURE
 from dpverify.privacy_loss.floods.cells import Enclosure
 from dpverify.privacy_loss.floods.two_counts import negative_binomial_counts
@@ -64,7 +61,6 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import erased
 from dpverify.privacy_loss.losses.pairs import two_valued
 from dpverify.search import smallest_at_level
-from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -76,29 +72,29 @@ RHO = 0.5
 _MOST_FLOOD = 1e7
 
 
-class PureClaims(BitsumClaims[Pure]):
+class PureClaims(TwoCountsClaims[Pure]):
     """The twin of `Pure`."""
 
-    name: ClassVar[str] = "pure"
-    protocol: ClassVar[type[BitsumProtocol]] = Pure
-    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
-    noise: ClassVar[str] = "p"
+    name = "pure"
+    protocol = Pure
+    more_users = MoreUsers.SAME
+    noise = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {
         **ThreeNBClaims.more_private_towards,
         "drop_probability": 1.0,
     }
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
-    seen: ClassVar[str] = "communication (the counts of +1 and -1) or model (their difference alone)."
-    pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = PURE
+    threat_models = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
+    seen = "communication (the counts of +1 and -1) or model (their difference alone)."
+    pure = True
+    theorems = PURE
 
-    def pairs(self, protocol: Pure) -> Pairs:  # noqa: D102
+    def pairs(self, protocol: Pure) -> Pairs:
         return self.views(protocol, ThreatModel.COMMUNICATION)
 
-    def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:  # noqa: D102
+    def views(self, protocol: Pure, threat_model: ThreatModel) -> Pairs:
         return self.views_at(protocol, threat_model, LEFT_OUT)
 
-    def views_at(self, protocol: Pure, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+    def views_at(self, protocol: Pure, threat_model: ThreatModel, tail: float) -> Pairs:
         if threat_model is not ThreatModel.MODEL:
             # Mixing and sorting what may be dropped costs several times as much.
             undropped = counts(protocol.noise, tail, max_atoms=laws.MOST_COUNTS // 4)
@@ -119,7 +115,7 @@ class PureClaims(BitsumClaims[Pure]):
         directions = erased(pair, protocol.drop_probability)
         return directions[:1] if directions.up is directions.down else tuple(directions)
 
-    def note(self, protocol: Pure, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: Pure, threat_model: ThreatModel) -> str:
         what = "the sum of the messages" if threat_model is ThreatModel.MODEL else "the counts of +1 and -1"
         return f"view: {what}; attained by all other users holding 0, the worst dataset"
 
@@ -129,7 +125,7 @@ class PureClaims(BitsumClaims[Pure]):
             return 0.0
         return ThreeNBClaims().infinite_mass(protocol.noise, threat_model)
 
-    def pure_epsilon(self, protocol: Pure, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: Pure, threat_model: ThreatModel) -> Interval:
         if protocol.p == 0.0 or (threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0):
             return Interval(math.inf, math.inf)
         loss = formulas.sum_view_loss if threat_model is ThreatModel.MODEL else formulas.message_view_loss
@@ -148,15 +144,6 @@ class PureClaims(BitsumClaims[Pure]):
         square = p * p
         return r * p * square.hypgeom_2f1(r, r + 1, 2) / square.hypgeom_2f1(r, r, 1)
 
-    def parameters(self, protocol: Pure) -> dict[str, Any]:  # noqa: D102
-        return {
-            "p": protocol.p,
-            "drop_probability": protocol.drop_probability,
-            "flood_shape": protocol.flood_shape,
-            "flood_p": protocol.flood_p,
-            "shape": protocol.shape,
-        }
-
     def rmse(self, protocol: Pure) -> float:
         """Return the exact root mean squared error if all users hold a one: the largest."""
         return math.sqrt(
@@ -168,28 +155,16 @@ class PureClaims(BitsumClaims[Pure]):
         least = math.sqrt(formulas.variance(FLOATS, protocol.p, protocol.drop_probability, 0, protocol.shape))
         return Interval(least, self.rmse(protocol))
 
-    def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
+    def messages_per_user(self, protocol: Pure, fraction_of_ones: float = 1.0) -> float:
         kept = fraction_of_ones * (1.0 - protocol.drop_probability)
         return ThreeNBClaims().messages_per_user(protocol.noise, kept)
 
-    def messages_law(  # noqa: D102
-        self, protocol: Pure, instances: int = 1, fraction_of_ones: float = 1.0
-    ) -> MessagesLaw:
+    def messages_law(self, protocol: Pure, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
         _, *noise = ThreeNBClaims().messages_law(protocol.noise, instances, fraction_of_ones).parts
         return MessagesLaw((counted_bits(instances, fraction_of_ones, protocol.drop_probability), *noise))
 
-    @staticmethod
-    def _two_counts(protocol: Pure, ones: int, participants: int) -> TwoCounts:
+    def two_counts(self, protocol: Pure, ones: int, participants: int) -> TwoCounts:
         return TwoCounts(views.kept_ones(ones, protocol.drop_probability), protocol.noise, participants)
-
-    def _readable(self, protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
-        return self._two_counts(protocol, ones, participants).readable()
-
-    def _view(self, protocol: Pure, ones: int, participants: int) -> DiscreteLaw:
-        return self._two_counts(protocol, ones, participants).joint()
-
-    def _counts(self, protocol: Pure, ones: int, participants: int) -> dict[str, DiscreteLaw]:
-        return self._two_counts(protocol, ones, participants).marginals()
 
     def published(self, users: int, epsilon0: float, delta0: float) -> Pure:
         """Return eps', q at rho = 1/2 and, since no source states the flood, the least that is enough.
@@ -246,7 +221,7 @@ class PureClaims(BitsumClaims[Pure]):
                 return None
         return dataclasses.replace(protocol, flood_shape=shape, flood_p=flood_p)
 
-    def proves(self, protocol: Pure, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:  # noqa: D102
+    def proves(self, protocol: Pure, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:
         if threat_model is not ThreatModel.MODEL and protocol.shape >= 1.0 and delta0 > 0.0:
             with arb_context() as ctx, contextlib.suppress(FormulaRangeError, UndecidedComparisonError):
                 # One direction is pure, and the flood hides the other.
@@ -259,15 +234,13 @@ class PureClaims(BitsumClaims[Pure]):
     def _published_p(epsilon0: float) -> float:
         return math.exp(-float(formulas.noise_epsilon(FLOATS, epsilon0, RHO)))
 
-    def published_against(  # noqa: D102
-        self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float
-    ) -> Pure:
+    def published_against(self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float) -> Pure:
         if threat_model is not ThreatModel.MODEL:
             return self.published(users, epsilon0, delta0)
         q = float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))
         return Pure(users, self._published_p(epsilon0), q)
 
-    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         if delta0 == 0.0:
             return (f"the sum alone is protected and no flood is sent; rho = {RHO:g}",)
         return (
@@ -275,7 +248,7 @@ class PureClaims(BitsumClaims[Pure]):
             f"to three times as much; rho = {RHO:g}",
         )
 
-    def least_error(  # noqa: D102
+    def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> Pure:
         if composed_epsilon.delta == 0.0 or composed_epsilon.threat_model is ThreatModel.MODEL:
@@ -292,7 +265,7 @@ class PureClaims(BitsumClaims[Pure]):
             )
         return protocol
 
-    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> Pure:  # noqa: D102
+    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> Pure:
         if composed_epsilon.delta == 0.0:
             return self._least_pure(users, composed_epsilon.threat_model, target)
         if composed_epsilon.threat_model is not ThreatModel.MODEL:
@@ -308,7 +281,7 @@ class PureClaims(BitsumClaims[Pure]):
         """Return 3NB as Pure: dropping adds error, and at delta > 0 the flood alone hides a missing +1."""
         return Pure(noise.users, noise.p, 0.0, noise.flood_shape, noise.flood_p, noise.shape)
 
-    def guaranteed_epsilon(self, protocol: Pure, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+    def guaranteed_epsilon(self, protocol: Pure, composed_epsilon: ComposedEpsilon) -> float:
         if composed_epsilon.threat_model is not ThreatModel.MODEL and protocol.drop_probability == 0.0:
             # Nothing is dropped: these are the messages of 3NB, whose plan was proved by the same account.
             return ThreeNBClaims().guaranteed_epsilon(protocol.noise, composed_epsilon)

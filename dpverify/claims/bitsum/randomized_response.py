@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dpverify.changes import Full
-from dpverify.claims.base import MoreUsers
-from dpverify.claims.bitsum.base import BitsumClaims
+from dpverify.claims.base import Families, MoreUsers
+from dpverify.claims.bitsum.base import BitsumClaims, OneMessageClaims
 from dpverify.claims.shared.bitsum_pairs import (
     LEFT_OUT,
     CoinPairs,
@@ -46,16 +46,12 @@ from dpverify.formulas.protocols import randomized_response as formulas
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.messages import MessagesLaw, counted_bits
 from dpverify.laws.noise import binomial
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.bitsum import RANDOMIZED_RESPONSE
-from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions, mixed_reports
 from dpverify.rounding import UNIT
 from dpverify.search import smallest_at_level
-from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 
 __all__ = ["RandomizedResponseClaims", "reports_law"]
@@ -80,45 +76,45 @@ _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
 
 
-class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
+class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
     """The twin of `RandomizedResponse`."""
 
-    name: ClassVar[str] = "rr"
-    protocol: ClassVar[type[BitsumProtocol]] = RandomizedResponse
-    more_users: ClassVar[MoreUsers] = MoreUsers.NO_WORSE
-    coarse: ClassVar[bool] = True
-    noise: ClassVar[str] = "flip_probability"
+    name = "rr"
+    protocol = RandomizedResponse
+    more_users = MoreUsers.NO_WORSE
+    coarse = True
+    noise = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
-    pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = RANDOMIZED_RESPONSE
+    pure = True
+    theorems = RANDOMIZED_RESPONSE
 
-    def pairs(self, protocol: RandomizedResponse) -> Pairs:  # noqa: D102
+    def pairs(self, protocol: RandomizedResponse) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
 
-    def views_at(self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+    def views_at(self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float) -> Pairs:
         users, p = protocol.users, protocol.flip_probability
         return cover(users, p, MOST_CELLS, tail_of(users, p, tail))
 
-    def note(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> str:
         if self._noiseless(protocol):
             return super().note(protocol, threat_model)
         # In words only: listing the pairs for it would take as long as the account.
         users, p = protocol.users, protocol.flip_probability
         return note(users, p, MOST_CELLS, tail_of(users, p, LEFT_OUT))
 
-    def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:  # noqa: D102
+    def loose_views(self, protocol: RandomizedResponse, threat_model: ThreatModel, delta0: float) -> Pairs:
         return cover(protocol.users, protocol.flip_probability, FEW_CELLS, TAIL)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: RandomizedResponse, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         if not loose:
             return super().families(protocol, threat_model, tail)
         users, p = protocol.users, protocol.flip_probability
         found = cover(users, p, DAYS_CELLS, DAYS_TAIL if tail >= DAYS_TAIL else tail_of(users, p, tail), DAYS_BINS)
         return ((found.every, found.attained),)
 
-    def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:
         if protocol.flip_probability == 0.0:
             return Interval(math.inf, math.inf)
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
@@ -127,7 +123,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             loss = ctx.log((1 - p) / p)
             return Interval(lower_float(loss), upper_float(loss))
 
-    def among_coins(self, protocol: RandomizedResponse) -> CoinPairs | None:  # noqa: D102
+    def among_coins(self, protocol: RandomizedResponse) -> CoinPairs | None:
         users, p = protocol.users, protocol.flip_probability
         if users == 1:
             return None
@@ -139,41 +135,20 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
         flipped = (protocol.flip_probability * size + 0.5 * (1.0 - size)) * (1.0 + 8.0 * UNIT)
         return extreme(protocol.users, flipped, TAIL) if 0.0 < flipped < 0.5 else None
 
-    def parameters(self, protocol: RandomizedResponse) -> dict[str, Any]:  # noqa: D102
-        return {"flip_probability": protocol.flip_probability}
-
-    def rmse(self, protocol: RandomizedResponse) -> float:  # noqa: D102
+    def rmse(self, protocol: RandomizedResponse) -> float:
         return float(formulas.rmse(FLOATS, protocol.users, protocol.flip_probability))
-
-    def messages_per_user(self, protocol: RandomizedResponse, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
-        return 1.0
-
-    def messages_law(  # noqa: D102
-        self, protocol: RandomizedResponse, instances: int = 1, fraction_of_ones: float = 1.0
-    ) -> MessagesLaw:
-        return MessagesLaw((counted_bits(instances, 1.0),))
-
-    def messages_range(self, protocol: RandomizedResponse) -> tuple[int, float]:  # noqa: D102
-        return 1, 1
 
     def _view(self, protocol: RandomizedResponse, ones: int, participants: int) -> DiscreteLaw:
         return reports_law(protocol, ones, participants)
 
-    def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:  # noqa: D102
+    def published(self, users: int, epsilon0: float, delta0: float) -> RandomizedResponse:
         return RandomizedResponse(users, float(formulas.flip_probability(FLOATS, epsilon0, delta0, users)))
 
-    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0, n=users)
         return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
 
-    def least_error(  # noqa: D102
-        self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
-    ) -> RandomizedResponse:
-        if max_messages_per_user is not None and max_messages_per_user < 1.0:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={max_messages_per_user!r} must be at least 1: RR sends one message."
-            )
-
+    def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> RandomizedResponse:
         if composed_epsilon.delta == 0.0:
             return self._least_pure(users, target)
         if isinstance(composed_epsilon.change, Full) and composed_epsilon.mechanisms > _MOST_INSTANCES:
@@ -237,7 +212,7 @@ class RandomizedResponseClaims(BitsumClaims[RandomizedResponse]):
             )
         return at(error)
 
-    def guaranteed_epsilon(self, protocol: RandomizedResponse, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+    def guaranteed_epsilon(self, protocol: RandomizedResponse, composed_epsilon: ComposedEpsilon) -> float:
         return _guaranteed_epsilon(protocol, composed_epsilon)
 
     def _least_pure(self, users: int, target: float) -> RandomizedResponse:

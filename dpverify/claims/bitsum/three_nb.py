@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.shared.bitsum_pairs import ComposedEpsilon, Pairs
+from dpverify.claims.shared.bitsum_pairs import DATA_INDEPENDENT, LEFT_OUT, ComposedEpsilon, Pairs
 from dpverify.claims.shared.divisible_noise import NEAR_LIMIT, Search, counts, least_spreads
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.contexts import (
@@ -35,12 +36,13 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.bitsum import THREE_NB
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
-__all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts", "flood_suffices"]
+__all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts", "TwoCountsClaims", "flood_suffices"]
+
+P = TypeVar("P", bound=BitsumProtocol)
 
 FLOOD_RATE = 0.2
 """The c in `p' = exp(-c eps0 / (eps0 + ln 1/delta0))`, which wagner2025 leaves as Theta(1).
@@ -49,8 +51,6 @@ The largest private c is smallest, 0.25146, near (1.27, 3.6e-7), on the grid of 
 0.2 is private for all eps0 > 0 and delta0 in (0, 1) is proved in docs/floods.md, with balls (`dpverify theorems check
 wagner2025-a2-three-nb`).
 """
-_TAIL = 1e-40
-_NOTE = "the noise does not depend on the data: one pair for every dataset"
 
 
 @dataclass(frozen=True)
@@ -105,25 +105,42 @@ class TwoCounts:
         return {name: views.rows(law, lambda count: count) for name, law in laws.items()}
 
 
-class ThreeNBClaims(BitsumClaims[ThreeNB]):
+class TwoCountsClaims(BitsumClaims[P]):
+    """The twin of a protocol whose view is `TwoCounts`."""
+
+    @abstractmethod
+    def two_counts(self, protocol: P, ones: int, participants: int) -> TwoCounts:
+        """Return the view of so many participants, so many of which hold 1."""
+
+    def _readable(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
+        return self.two_counts(protocol, ones, participants).readable()
+
+    def _view(self, protocol: P, ones: int, participants: int) -> DiscreteLaw:
+        return self.two_counts(protocol, ones, participants).joint()
+
+    def _counts(self, protocol: P, ones: int, participants: int) -> dict[str, DiscreteLaw]:
+        return self.two_counts(protocol, ones, participants).marginals()
+
+
+class ThreeNBClaims(TwoCountsClaims[ThreeNB]):
     """The twin of `ThreeNB`."""
 
-    name: ClassVar[str] = "3nb"
-    protocol: ClassVar[type[BitsumProtocol]] = ThreeNB
-    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
-    noise: ClassVar[str] = "p"
+    name = "3nb"
+    protocol = ThreeNB
+    more_users = MoreUsers.SAME
+    noise = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {
         "p": 1.0,
         "shape": math.inf,
         "flood_shape": math.inf,
         "flood_p": 1.0,
     }
-    theorems: ClassVar[tuple[Theorem, ...]] = THREE_NB
+    theorems = THREE_NB
 
-    def pairs(self, protocol: ThreeNB) -> Pairs:  # noqa: D102
-        return self.views_at(protocol, self.threat_models[0], _TAIL)
+    def pairs(self, protocol: ThreeNB) -> Pairs:
+        return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
 
-    def views_at(self, protocol: ThreeNB, threat_model: ThreatModel, tail: float) -> Pairs:  # noqa: D102
+    def views_at(self, protocol: ThreeNB, threat_model: ThreatModel, tail: float) -> Pairs:
         pair = counts(protocol, tail)
         return Pairs(tuple(pair.upper), tuple(pair.lower), note=self.note(protocol, threat_model))
 
@@ -135,21 +152,17 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             p, flood_p = ctx.convert(protocol.p), ctx.convert(protocol.flood_p)
             return max(lower_float((1 - p) ** protocol.shape * (1 - flood_p) ** protocol.flood_shape), 0.0)
 
-    def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:  # noqa: D102
-        return _NOTE
+    def note(self, protocol: ThreeNB, threat_model: ThreatModel) -> str:
+        return DATA_INDEPENDENT
 
-    def parameters(self, protocol: ThreeNB) -> dict[str, Any]:  # noqa: D102
-        return {
-            "p": protocol.p,
-            "shape": protocol.shape,
-            "flood_shape": protocol.flood_shape,
-            "flood_p": protocol.flood_p,
-        }
+    def parameters(self, protocol: ThreeNB) -> dict[str, Any]:
+        """Return them in the order of the noises: that of Z1 and Z2 before the flood's."""
+        return {name: getattr(protocol, name) for name in self.more_private_towards}
 
-    def rmse(self, protocol: ThreeNB) -> float:  # noqa: D102
+    def rmse(self, protocol: ThreeNB) -> float:
         return float(formulas.rmse(FLOATS, protocol.p, protocol.shape))
 
-    def messages_per_user(self, protocol: ThreeNB, fraction_of_ones: float = 1.0) -> float:  # noqa: D102
+    def messages_per_user(self, protocol: ThreeNB, fraction_of_ones: float = 1.0) -> float:
         return float(
             formulas.expected_messages_per_user(
                 FLOATS,
@@ -162,33 +175,25 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             )
         )
 
-    def messages_law(  # noqa: D102
-        self, protocol: ThreeNB, instances: int = 1, fraction_of_ones: float = 1.0
-    ) -> MessagesLaw:
+    def messages_law(self, protocol: ThreeNB, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
         bits, share = counted_bits(instances, fraction_of_ones), instances / protocol.users
         own = negative_binomial(2.0 * share * protocol.shape, protocol.p, TAIL)
         flood = negative_binomial(share * protocol.flood_shape, protocol.flood_p, TAIL)
         return MessagesLaw((bits, (1, own), (2, flood)))
 
-    def _readable(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
-        return TwoCounts(point_mass(ones), protocol, participants).readable()
+    def two_counts(self, protocol: ThreeNB, ones: int, participants: int) -> TwoCounts:
+        return TwoCounts(point_mass(ones), protocol, participants)
 
-    def _view(self, protocol: ThreeNB, ones: int, participants: int) -> DiscreteLaw:
-        return TwoCounts(point_mass(ones), protocol, participants).joint()
-
-    def _counts(self, protocol: ThreeNB, ones: int, participants: int) -> dict[str, DiscreteLaw]:
-        return TwoCounts(point_mass(ones), protocol, participants).marginals()
-
-    def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:  # noqa: D102
+    def published(self, users: int, epsilon0: float, delta0: float) -> ThreeNB:
         # Rounded up, to more noise: what docs/floods.md proves of the formulas then holds for these floats.
         with arb_context() as ctx:
             p, shape, flood_p = map(upper_float, _published(ctx, epsilon0, delta0))
         return ThreeNB(users, p, shape, flood_p)
 
-    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:  # noqa: D102
+    def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         return (f"the source leaves c in p' as Theta(1); c = {FLOOD_RATE:g} is used",)
 
-    def least_error(  # noqa: D102
+    def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> ThreeNB:
         try:
@@ -199,13 +204,13 @@ class ThreeNBClaims(BitsumClaims[ThreeNB]):
             # Next to no noise leaves so little error nothing for a flood to spend.
             return _least_error(users, composed_epsilon, target, None, wide=True)
 
-    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> ThreeNB:  # noqa: D102
+    def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> ThreeNB:
         return _least_error(users, composed_epsilon, target, None, near)
 
-    def proves(self, protocol: ThreeNB, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:  # noqa: D102
+    def proves(self, protocol: ThreeNB, threat_model: ThreatModel, epsilon0: float, delta0: float) -> bool:
         return flood_suffices(protocol, epsilon0, delta0) or super().proves(protocol, threat_model, epsilon0, delta0)
 
-    def guaranteed_epsilon(self, protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:  # noqa: D102
+    def guaranteed_epsilon(self, protocol: ThreeNB, composed_epsilon: ComposedEpsilon) -> float:
         return _guaranteed_epsilon(protocol, composed_epsilon)
 
 

@@ -14,19 +14,18 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dpverify.changes import Change, Full, FullOfPoints, L2Ball, L2Bounded, Sparse
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.kde.attained import opposite_curve, opposite_parts
 from dpverify.claims.registry import claims_of
 from dpverify.claims.shared.bitsum_pairs import negligible
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.kde import PRIVACY
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
-from dpverify.privacy_loss.datasets.covers import Entry, tied
+from dpverify.privacy_loss.datasets.covers import tied
 from dpverify.privacy_loss.joint.attained_change import Parts
 from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -164,10 +163,10 @@ class _OneEnd:
 class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
     """The twin of `KernelDensityProtocol`: an instance here is a whole run, with all of its I draws of features."""
 
-    name: ClassVar[str] = "kde"
-    protocol: ClassVar[type[KernelDensityProtocol]] = KernelDensityProtocol
-    theorems: ClassVar[tuple[Theorem, ...]] = PRIVACY
-    pure: ClassVar[bool] = True
+    name = "kde"
+    protocol = KernelDensityProtocol
+    theorems = PRIVACY
+    pure = True
 
     def adversaries(self, protocol: KernelDensityProtocol) -> tuple[ThreatModel, ...]:
         """Return those of the bitsum; for S < Q the first, which `kde_pairs` are for."""
@@ -221,7 +220,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
 
     def families(
         self, protocol: KernelDensityProtocol, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         """Return those of the bitsum, as often as bits may change fully; only known points' bits are attained."""
         features = protocol.features
         found = claims_of(protocol.bitsum).families(protocol.bitsum, threat_model, tail, loose=loose)
@@ -235,7 +234,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         """Return whether not all bits may change fully, and the bitsum has a law of that."""
         return not _all_may_change(protocol.features) and _joint_law(protocol.bitsum, threat_model)
 
-    def joint(  # noqa: D102
+    def joint(
         self, protocol: KernelDensityProtocol, threat_model: ThreatModel, runs: int, reference_delta: float
     ) -> tuple[JointChange, Parts]:
         bitsum, features = protocol.bitsum, protocol.features

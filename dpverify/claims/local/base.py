@@ -5,18 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import ContinuousLaw
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.composing.family import FamilyComposition
-from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.validation import check_real
 
@@ -70,9 +69,9 @@ class ReportMatrix:
 class LocalClaims(MechanismClaims[P]):
     """The twin of a mechanism with `randomize(inputs, rng)`, shape (users,), whose reports are seen by everyone."""
 
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.mechanisms:local_subject"
-    pure: ClassVar[bool] = True
+    threat_models = (ThreatModel.LOCAL,)
+    audited_as = "dpverify.audit.subjects.mechanisms:local_subject"
+    pure = True
 
     @abstractmethod
     def inputs(self, protocol: P) -> Sequence[Any]:
@@ -118,29 +117,13 @@ class LocalClaims(MechanismClaims[P]):
         """Return what all losses are multiples of, or None where that is unknown: on its grid nothing is rounded."""
         return None
 
-    def families(  # noqa: D102
-        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    def families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         pairs = self.pairs(protocol)
         return ((pairs, pairs),)
 
-    def curve(
-        self,
-        protocol: P,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
-    ) -> PrivacyCurve:
+    def curve(self, protocol: P, changes: Change, threat_model: ThreatModel, **accuracy: float) -> PrivacyCurve:
         """Return the privacy curve of so many independent reports on the same input."""
         ((every, attained),) = self.families(protocol, threat_model, 0.0)
         instances = self.in_full(changes)
-        return FamilyComposition(
-            every,
-            instances,
-            attained=attained,
-            step=self.loss_step(protocol) if instances <= _MOST_ON_STEPS else None,
-            relative_width=relative_width,
-            reference_delta=reference_delta,
-        )
+        step = self.loss_step(protocol) if instances <= _MOST_ON_STEPS else None
+        return FamilyComposition(every, instances, attained=attained, step=step, **accuracy)

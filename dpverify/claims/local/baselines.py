@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.changes import Change
-from dpverify.claims.base import MoreUsers
+from dpverify.claims.base import Families, MoreUsers
 from dpverify.claims.local.laplace import laplace_cells, laplace_families
 from dpverify.claims.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.local_means import CENTRAL
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
-from dpverify.privacy_loss.datasets.covers import Entry
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.local.baselines import CentralLaplaceMean
 
 __all__ = ["CentralLaplaceMeanClaims"]
@@ -35,45 +31,32 @@ __all__ = ["CentralLaplaceMeanClaims"]
 class CentralLaplaceMeanClaims(MeanClaims[CentralLaplaceMean]):
     """The twin of `CentralLaplaceMean`: of its law in real numbers."""
 
-    name: ClassVar[str] = "central-laplace-mean"
-    protocol: ClassVar[type[Any]] = CentralLaplaceMean
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.CENTRAL,)
-    more_users: ClassVar[MoreUsers] = MoreUsers.SAME
-    pure: ClassVar[bool] = True
-    theorems: ClassVar[tuple[Theorem, ...]] = CENTRAL
+    name = "central-laplace-mean"
+    protocol = CentralLaplaceMean
+    threat_models = (ThreatModel.CENTRAL,)
+    more_users = MoreUsers.SAME
+    pure = True
+    theorems = CENTRAL
 
-    def pure_epsilon(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> Interval:
         return Interval(protocol.epsilon, protocol.epsilon)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: CentralLaplaceMean, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         return (laplace_families(protocol.epsilon),)
 
     def curve(
-        self,
-        protocol: CentralLaplaceMean,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: CentralLaplaceMean, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of so many published means of the same users' values."""
         every, attained = laplace_families(protocol.epsilon)
         return BestCurve(
             LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes),
-            functools.partial(
-                FamilyComposition,
-                every,
-                self.in_full(changes),
-                attained=attained,
-                relative_width=relative_width,
-                reference_delta=reference_delta,
-            ),
+            functools.partial(FamilyComposition, every, self.in_full(changes), attained=attained, **accuracy),
         )
 
-    def note(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> str:
         return "attained by a user whose value goes from one end to the other"
 
     def rmse(self, protocol: CentralLaplaceMean) -> float:
@@ -92,13 +75,13 @@ class CentralLaplaceMeanClaims(MeanClaims[CentralLaplaceMean]):
         """Return the law of the published mean of these values, shape (users,)."""
         return Laplace(float(np.mean(np.asarray(values, dtype=np.float64))), protocol.scale)
 
-    def most(self, protocol: CentralLaplaceMean) -> float:  # noqa: D102
+    def most(self, protocol: CentralLaplaceMean) -> float:
         return protocol.largest
 
-    def estimate_law(self, protocol: CentralLaplaceMean, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
+    def estimate_law(self, protocol: CentralLaplaceMean, values: ArrayLike) -> DiscreteLaw:
         return self._cells(protocol).law(self.estimate_density(protocol, values))
 
-    def readable_estimate(self, protocol: CentralLaplaceMean, estimates: NDArray[Any]) -> NDArray[Any]:  # noqa: D102
+    def readable_estimate(self, protocol: CentralLaplaceMean, estimates: NDArray[Any]) -> NDArray[Any]:
         return self._cells(protocol).number(estimates)
 
     def _cells(self, protocol: CentralLaplaceMean) -> Cells:

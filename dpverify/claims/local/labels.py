@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.labels import LABELS
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
@@ -37,25 +36,25 @@ ROUNDINGS = 16.0 * UNIT
 class LabelClaims(LocalClaims[LabelRandomizedResponse]):
     """The twin of `LabelRandomizedResponse`."""
 
-    name: ClassVar[str] = "labels"
-    protocol: ClassVar[type[Any]] = LabelRandomizedResponse
-    theorems: ClassVar[tuple[Theorem, ...]] = LABELS
+    name = "labels"
+    protocol = LabelRandomizedResponse
+    theorems = LABELS
 
     def inputs(self, protocol: LabelRandomizedResponse) -> Sequence[int]:
         """Return the labels, or the only one twice."""
         return range(protocol.classes) if protocol.classes > 1 else (0, 0)
 
-    def report_law(self, protocol: LabelRandomizedResponse, value: Any) -> DiscreteLaw:  # noqa: D102
+    def report_law(self, protocol: LabelRandomizedResponse, value: Any) -> DiscreteLaw:
         label = check_integer("value", value, low=0, high=protocol.classes - 1)
         return DiscreteLaw.of(np.arange(protocol.classes), protocol.transition[label])
 
-    def report_matrix(self, protocol: LabelRandomizedResponse) -> ReportMatrix:  # noqa: D102
+    def report_matrix(self, protocol: LabelRandomizedResponse) -> ReportMatrix:
         return ReportMatrix(np.arange(protocol.classes), protocol.transition, relative_error=ROUNDINGS)
 
-    def loss_step(self, protocol: LabelRandomizedResponse) -> float:  # noqa: D102
+    def loss_step(self, protocol: LabelRandomizedResponse) -> float:
         return protocol.epsilon
 
-    def pairs(self, protocol: LabelRandomizedResponse) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+    def pairs(self, protocol: LabelRandomizedResponse) -> Sequence[PrivacyLossDistribution]:
         keep, other, m = protocol.keep_probability, protocol.other_probability, protocol.classes
         if m == 1:
             return (PrivacyLossDistribution.from_pmfs([1.0], [1.0]),)
@@ -67,7 +66,7 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
         )
         return (pair,)
 
-    def pure_epsilon(self, protocol: LabelRandomizedResponse, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: LabelRandomizedResponse, threat_model: ThreatModel) -> Interval:
         epsilon = protocol.epsilon if protocol.classes > 1 else 0.0
         return Interval(epsilon, epsilon)
 

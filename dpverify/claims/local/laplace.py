@@ -10,11 +10,12 @@ of the ends, by joint convexity.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.claims.base import Families
 from dpverify.claims.local.base import ReportMatrix
 from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.formulas.contexts import FLOATS
@@ -24,7 +25,6 @@ from dpverify.laws import noise, views
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.local_means import LAPLACE
 from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -53,32 +53,32 @@ def laplace_cells(law: Laplace) -> Cells:
 class LaplaceMeanClaims(LocalMeanClaims[LaplaceMean]):
     """The twin of `LaplaceMean`: of its law in real numbers."""
 
-    name: ClassVar[str] = "laplace-mean"
-    protocol: ClassVar[type[Any]] = LaplaceMean
-    theorems: ClassVar[tuple[Theorem, ...]] = LAPLACE
+    name = "laplace-mean"
+    protocol = LaplaceMean
+    theorems = LAPLACE
 
-    def report_density(self, protocol: LaplaceMean, value: Any) -> Laplace:  # noqa: D102
+    def report_density(self, protocol: LaplaceMean, value: Any) -> Laplace:
         return Laplace(float(protocol.check([value])[0]), protocol.scale)
 
-    def report_law(self, protocol: LaplaceMean, value: Any) -> DiscreteLaw:  # noqa: D102
+    def report_law(self, protocol: LaplaceMean, value: Any) -> DiscreteLaw:
         return self._cells(protocol).law(self.report_density(protocol, value))
 
-    def readable(self, protocol: LaplaceMean, reports: NDArray[Any]) -> NDArray[Any]:  # noqa: D102
+    def readable(self, protocol: LaplaceMean, reports: NDArray[Any]) -> NDArray[Any]:
         return self._cells(protocol).number(reports)
 
     def pairs(self, protocol: LaplaceMean) -> Sequence[PrivacyLossDistribution]:
         """Return a pair that dominates the law; what is attained is in `families`."""
         return (stepped_laplace(protocol.epsilon, _STEPS),)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: LaplaceMean, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         return (laplace_families(protocol.epsilon),)
 
-    def worst_value(self, protocol: LaplaceMean) -> float:  # noqa: D102
+    def worst_value(self, protocol: LaplaceMean) -> float:
         return 0.0
 
-    def unit_variance(self, protocol: LaplaceMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: LaplaceMean, value: float) -> float:
         return float(formulas.laplace_variance(FLOATS, protocol.epsilon))
 
     def _cells(self, protocol: LaplaceMean) -> Cells:
@@ -88,11 +88,11 @@ class LaplaceMeanClaims(LocalMeanClaims[LaplaceMean]):
 class DiscreteLaplaceMeanClaims(LocalMeanClaims[DiscreteLaplaceMean]):
     """The twin of `DiscreteLaplaceMean`."""
 
-    name: ClassVar[str] = "discrete-laplace-mean"
-    protocol: ClassVar[type[Any]] = DiscreteLaplaceMean
-    theorems: ClassVar[tuple[Theorem, ...]] = LAPLACE
+    name = "discrete-laplace-mean"
+    protocol = DiscreteLaplaceMean
+    theorems = LAPLACE
 
-    def window(self, protocol: DiscreteLaplaceMean, value: float) -> IntegerLaw:  # noqa: D102
+    def window(self, protocol: DiscreteLaplaceMean, value: float) -> IntegerLaw:
         position = float(protocol.position(protocol.check([value]))[0])
         below, offset = int(position // 1.0), position % 1.0
         drawn = noise.discrete_laplace(protocol.decay, views.TAIL)
@@ -101,7 +101,7 @@ class DiscreteLaplaceMeanClaims(LocalMeanClaims[DiscreteLaplaceMean]):
         rounded = IntegerLaw(below, np.array([1.0 - offset, offset]), UNIT, 0.0, 0.0)
         return views.total(rounded, drawn)
 
-    def report_matrix(self, protocol: DiscreteLaplaceMean) -> ReportMatrix:  # noqa: D102
+    def report_matrix(self, protocol: DiscreteLaplaceMean) -> ReportMatrix:
         drawn = noise.discrete_laplace(protocol.decay)
         points = np.arange(drawn.start, drawn.stop + protocol.steps)
         if (protocol.steps + 1) * points.size > _MOST_LISTED:
@@ -111,16 +111,16 @@ class DiscreteLaplaceMeanClaims(LocalMeanClaims[DiscreteLaplaceMean]):
             matrix[step, step : step + drawn.pmf.size] = drawn.pmf
         return ReportMatrix(points, matrix, drawn.relative_error, drawn.tail_below + drawn.tail_above)
 
-    def pairs(self, protocol: DiscreteLaplaceMean) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+    def pairs(self, protocol: DiscreteLaplaceMean) -> Sequence[PrivacyLossDistribution]:
         return (stepped_laplace(protocol.epsilon, protocol.steps),)
 
-    def two_valued(self, protocol: DiscreteLaplaceMean) -> bool:  # noqa: D102
+    def two_valued(self, protocol: DiscreteLaplaceMean) -> bool:
         return protocol.steps == 1
 
     def worst_value(self, protocol: DiscreteLaplaceMean) -> float:
         """Return half a step, which is rounded worst."""
         return 0.5 * protocol.largest / protocol.steps
 
-    def unit_variance(self, protocol: DiscreteLaplaceMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: DiscreteLaplaceMean, value: float) -> float:
         offset = float(protocol.position(protocol.check([value]))[0]) % 1.0
         return float(formulas.discrete_laplace_variance(FLOATS, protocol.epsilon, protocol.steps, offset))

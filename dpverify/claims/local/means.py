@@ -37,7 +37,7 @@ P = TypeVar("P", bound=LocalMean)
 class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
     """The twin of a `LocalMean`, whose parameter epsilon is the largest privacy loss of a report, and attained."""
 
-    def most(self, protocol: P) -> float:  # noqa: D102
+    def most(self, protocol: P) -> float:
         return protocol.most
 
     @abstractmethod
@@ -75,34 +75,25 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
         """Return the two ends of what a user may hold, which attain the largest loss, and the worst value for error."""
         return tuple(dict.fromkeys((0.0, protocol.most, self.worst_value(protocol))))
 
-    def report_law(self, protocol: P, value: Any) -> DiscreteLaw:  # noqa: D102
+    def report_law(self, protocol: P, value: Any) -> DiscreteLaw:
         return DiscreteLaw.from_integer_law(self.window(protocol, value))
 
-    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: P, threat_model: ThreatModel) -> Interval:
         return Interval(protocol.epsilon, protocol.epsilon)
 
     def curve(
-        self,
-        protocol: P,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: P, changes: Change, threat_model: ThreatModel, relative_width: float = 1e-6, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of so many independent reports on the same input."""
         copies = self.in_full(changes)
-        rest = functools.partial(super().curve, relative_width=relative_width, reference_delta=reference_delta)
         loss = self.pure_epsilon(protocol, threat_model)
+        rest = functools.partial(super().curve, protocol, changes, threat_model, relative_width=relative_width)
         closed = [lambda: TwoValuedCurve(loss, copies)] if self.two_valued(protocol) else []
         return BestCurve(
-            LargestLossCurve(loss, changes),
-            *closed,
-            lambda: rest(protocol, changes, threat_model),
-            relative_width=relative_width,
+            LargestLossCurve(loss, changes), *closed, lambda: rest(**accuracy), relative_width=relative_width
         )
 
-    def note(self, protocol: P, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:
         return "attained by a user at one end or the other; what other values tell is a part of that"
 
     def two_valued(self, protocol: P) -> bool:
@@ -121,7 +112,7 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
         worst = self.unit_variance(protocol, self.worst_value(protocol))
         return protocol.unit * math.sqrt(worst / users)
 
-    def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:  # noqa: D102
+    def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:
         held = protocol.check(values)
         total = views.total(*(self.window(protocol, value) for value in held.tolist()))
         # Debiasing is affine, so the mean of the debiased reports is the debiased mean of the reports.
@@ -131,8 +122,8 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
 class TwoValuedClaims(LocalMeanClaims[P]):
     """The twin of a local mean by randomized response between the two ends, which is the worst pure mechanism."""
 
-    def pairs(self, protocol: P) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+    def pairs(self, protocol: P) -> Sequence[PrivacyLossDistribution]:
         return (two_valued(Interval(protocol.epsilon, protocol.epsilon)),)
 
-    def two_valued(self, protocol: P) -> bool:  # noqa: D102
+    def two_valued(self, protocol: P) -> bool:
         return True

@@ -10,8 +10,6 @@ value is m / 2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from dpverify.claims.local.base import ReportMatrix
@@ -19,7 +17,6 @@ from dpverify.claims.local.means import TwoValuedClaims
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.local_means import ONE_BIT
 from dpverify.rounding import UNIT
 from protocols.local.one_bit import OneBitMean
@@ -33,22 +30,22 @@ _ROUNDINGS = 16.0 * UNIT
 class OneBitMeanClaims(TwoValuedClaims[OneBitMean]):
     """The twin of `OneBitMean`."""
 
-    name: ClassVar[str] = "one-bit-mean"
-    protocol: ClassVar[type[Any]] = OneBitMean
-    theorems: ClassVar[tuple[Theorem, ...]] = ONE_BIT
+    name = "one-bit-mean"
+    protocol = OneBitMean
+    theorems = ONE_BIT
 
-    def window(self, protocol: OneBitMean, value: float) -> IntegerLaw:  # noqa: D102
+    def window(self, protocol: OneBitMean, value: float) -> IntegerLaw:
         # Mirrored, so that neither of two probabilities is the small difference of large ones.
         ends = [protocol.chance(protocol.largest - value), protocol.chance(value)]
         return IntegerLaw(0, np.array(ends), _ROUNDINGS, 0.0, 0.0)
 
-    def report_matrix(self, protocol: OneBitMean) -> ReportMatrix:  # noqa: D102
+    def report_matrix(self, protocol: OneBitMean) -> ReportMatrix:
         laws = [self.window(protocol, value).pmf for value in (0.0, protocol.largest)]
         return ReportMatrix(np.arange(2), np.array(laws), _ROUNDINGS)
 
-    def worst_value(self, protocol: OneBitMean) -> float:  # noqa: D102
+    def worst_value(self, protocol: OneBitMean) -> float:
         return 0.5 * protocol.largest
 
-    def unit_variance(self, protocol: OneBitMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: OneBitMean, value: float) -> float:
         share = protocol.check([value])[0] / protocol.largest
         return float(formulas.one_bit_variance(FLOATS, protocol.epsilon, share))

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.local_means import RESPONSE
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.local.randomized_response import RandomizedResponseMean
@@ -29,35 +27,35 @@ __all__ = ["RandomizedResponseMeanClaims"]
 class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
     """The twin of `RandomizedResponseMean`."""
 
-    name: ClassVar[str] = "rr-mean"
-    protocol: ClassVar[type[Any]] = RandomizedResponseMean
-    theorems: ClassVar[tuple[Theorem, ...]] = RESPONSE
+    name = "rr-mean"
+    protocol = RandomizedResponseMean
+    theorems = RESPONSE
 
-    def inputs(self, protocol: RandomizedResponseMean) -> Sequence[int]:  # noqa: D102
+    def inputs(self, protocol: RandomizedResponseMean) -> Sequence[int]:
         return range(protocol.levels)
 
-    def window(self, protocol: RandomizedResponseMean, value: float) -> IntegerLaw:  # noqa: D102
+    def window(self, protocol: RandomizedResponseMean, value: float) -> IntegerLaw:
         level = int(protocol.check([value])[0])
         # One row of `report_matrix`, which would be large for many levels.
         law = np.full(protocol.levels, protocol.labels.other_probability)
         law[level] = protocol.labels.keep_probability
         return IntegerLaw(0, law, ROUNDINGS, 0.0, 0.0)
 
-    def report_matrix(self, protocol: RandomizedResponseMean) -> ReportMatrix:  # noqa: D102
+    def report_matrix(self, protocol: RandomizedResponseMean) -> ReportMatrix:
         return LabelClaims().report_matrix(protocol.labels)
 
-    def loss_step(self, protocol: RandomizedResponseMean) -> float:  # noqa: D102
+    def loss_step(self, protocol: RandomizedResponseMean) -> float:
         return protocol.epsilon
 
-    def pairs(self, protocol: RandomizedResponseMean) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+    def pairs(self, protocol: RandomizedResponseMean) -> Sequence[PrivacyLossDistribution]:
         return LabelClaims().pairs(protocol.labels)
 
-    def two_valued(self, protocol: RandomizedResponseMean) -> bool:  # noqa: D102
+    def two_valued(self, protocol: RandomizedResponseMean) -> bool:
         return protocol.levels == 2
 
-    def worst_value(self, protocol: RandomizedResponseMean) -> float:  # noqa: D102
+    def worst_value(self, protocol: RandomizedResponseMean) -> float:
         return protocol.most
 
-    def unit_variance(self, protocol: RandomizedResponseMean, value: float) -> float:  # noqa: D102
+    def unit_variance(self, protocol: RandomizedResponseMean, value: float) -> float:
         distance = int(protocol.check([value])[0]) - 0.5 * protocol.most
         return float(formulas.levels_variance(FLOATS, protocol.epsilon, protocol.levels, distance))

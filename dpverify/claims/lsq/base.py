@@ -152,18 +152,18 @@ class SinglePairClaims(LSQClaims[F]):
         pair = self.pair(family)
         return pair.f(x)[:, 0], pair.g(y[np.newaxis])[0, 0]
 
-    def expected(self, family: F, x: Array, y: Array) -> Array:  # noqa: D102
+    def expected(self, family: F, x: Array, y: Array) -> Array:
         f, g = self.sides(family, x, y)
         return np.asarray(f @ g)
 
-    def product(self, family: F, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+    def product(self, family: F, x: Array, z: Array, y: Array) -> Array:
         return np.multiply.outer(self.expected(family, x, y), self.expected(family, z, y))
 
-    def rounded_square(self, family: F, x: Array, y: Array) -> Array:  # noqa: D102
+    def rounded_square(self, family: F, x: Array, y: Array) -> Array:
         f, g = self.sides(family, x, y)
         return np.asarray((f @ g) ** 2 + (family.R**2 - f**2) @ g**2)
 
-    def query_square(self, family: F, y: Array) -> float:  # noqa: D102
+    def query_square(self, family: F, y: Array) -> float:
         g = self.pair(family).g(y[np.newaxis])[0, 0]
         return float(g @ g)
 
@@ -188,7 +188,7 @@ class LinearPairClaims(SinglePairClaims[F]):
         """Return the largest eigenvalue of the quadratic form, which is attained."""
         return largest_eigenvalue(self._form(family, x, noise))[0]
 
-    def bad_queries(self, family: F, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+    def bad_queries(self, family: F, x: Array, instances: int, noise: float) -> Array:
         return largest_eigenvalue(self._form(family, x, noise))[1]
 
 

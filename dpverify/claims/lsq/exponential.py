@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dpverify.claims.lsq.base import Array
 from dpverify.claims.lsq.hashing import HashedPartitionClaims
 from dpverify.claims.lsq.laplacian import LaplacianBinningClaims
-from dpverify.papers.theorem import Theorem
-from protocols.lsq import ExponentialTessellation, LSQFamily
+from protocols.lsq import ExponentialTessellation
 from protocols.lsq.hashing import HashedPartition
 
 __all__ = ["ExponentialTessellationClaims"]
@@ -19,16 +16,16 @@ __all__ = ["ExponentialTessellationClaims"]
 class ExponentialTessellationClaims(HashedPartitionClaims):
     """The twin of `ExponentialTessellation`."""
 
-    name: ClassVar[str] = "exponential-tessellation"
-    protocol: ClassVar[type[LSQFamily]] = ExponentialTessellation
-    domain: ClassVar[str] = "the family's ball"
-    theorems: ClassVar[tuple[Theorem, ...]] = LaplacianBinningClaims.theorems
+    name = "exponential-tessellation"
+    protocol = ExponentialTessellation
+    domain = "the family's ball"
+    theorems = LaplacianBinningClaims.theorems
 
-    def least_density(self, family: HashedPartition, x: Array) -> float:  # noqa: D102
+    def least_density(self, family: HashedPartition, x: Array) -> float:
         assert isinstance(family, ExponentialTessellation)
         return float(np.exp(-(np.linalg.norm(x, axis=1) + family.radius) / family.bandwidth).mean())
 
-    def bad_queries(self, family: HashedPartition, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+    def bad_queries(self, family: HashedPartition, x: Array, instances: int, noise: float) -> Array:
         assert isinstance(family, ExponentialTessellation)
         # Scaled copies of the mean, through 0 to the far side, where the density is least.
         mean = x.mean(axis=0, keepdims=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -24,10 +24,9 @@ from dpverify.claims.lsq.base import (
     squared_change_of,
 )
 from dpverify.claims.shared.distant import aligned
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.lsq import GAUSSIAN
 from dpverify.rounding import UNIT
-from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily, LSQFeatures
+from protocols.lsq import FourierPairs, GaussianFeatures, LSQFeatures
 from protocols.lsq.gaussian import Cosines, GaussianKernel
 
 __all__ = ["FourierPairsClaims", "GaussianFeaturesClaims"]
@@ -42,8 +41,8 @@ G = TypeVar("G", bound=GaussianKernel)
 class _GaussianClaims(LSQClaims[G]):
     """What single cosines and pairs share."""
 
-    domain: ClassVar[str] = "all of R^d"
-    _ends: ClassVar[tuple[float, float]] = (0.0, math.pi)
+    domain = "all of R^d"
+    _ends = (0.0, math.pi)
     """Phases at which a feature is R and -R."""
 
     def accuracy(self, family: G, x: Array, y: Array | None = None) -> tuple[float, float]:
@@ -98,18 +97,18 @@ class _GaussianClaims(LSQClaims[G]):
 class GaussianFeaturesClaims(_GaussianClaims[GaussianFeatures]):
     """The twin of `GaussianFeatures`."""
 
-    name: ClassVar[str] = "gaussian-features"
-    protocol: ClassVar[type[LSQFamily]] = GaussianFeatures
-    theorems: ClassVar[tuple[Theorem, ...]] = GAUSSIAN
+    name = "gaussian-features"
+    protocol = GaussianFeatures
+    theorems = GAUSSIAN
 
     def bits_in_full(self, features: LSQFeatures) -> int:
         """Return I for points anywhere, as some draw has the same phase everywhere; in a ball, those of two points."""
         return features.coordinates if features.family.radius is None else super().bits_in_full(features)
 
-    def product(self, family: GaussianFeatures, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+    def product(self, family: GaussianFeatures, x: Array, z: Array, y: Array) -> Array:
         return np.asarray(family.kernel(x, z) + 0.5 * _mirrored(family, x, z, y))
 
-    def rounded_square(self, family: GaussianFeatures, x: Array, y: Array) -> Array:  # noqa: D102
+    def rounded_square(self, family: GaussianFeatures, x: Array, y: Array) -> Array:
         return np.full(len(x), 2.0)
 
     def largest_mse(self, family: GaussianFeatures, x: Array, instances: int, noise: float) -> float:
@@ -129,11 +128,11 @@ class GaussianFeaturesClaims(_GaussianClaims[GaussianFeatures]):
 class FourierPairsClaims(_GaussianClaims[FourierPairs]):
     """The twin of `FourierPairs`."""
 
-    name: ClassVar[str] = "fourier-pairs"
-    protocol: ClassVar[type[LSQFamily]] = FourierPairs
-    _ends: ClassVar[tuple[float, float]] = (math.pi / 2.0, -math.pi / 2.0)
+    name = "fourier-pairs"
+    protocol = FourierPairs
+    _ends = (math.pi / 2.0, -math.pi / 2.0)
 
-    def product(self, family: FourierPairs, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+    def product(self, family: FourierPairs, x: Array, z: Array, y: Array) -> Array:
         return np.asarray(0.5 * (family.kernel(x, z) + _mirrored(family, x, z, y)))
 
     def rounded_square(self, family: FourierPairs, x: Array, y: Array) -> Array:

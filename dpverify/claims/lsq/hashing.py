@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,14 +26,14 @@ _DIRECTIONS = 32
 class HashedPartitionClaims(LSQClaims[HashedPartition]):
     """What the twins of the Laplacian and the exponential kernel share."""
 
-    moment_error: ClassVar[float] = HASH_ERROR
+    moment_error = HASH_ERROR
 
     def expected(self, family: HashedPartition, x: Array, y: Array) -> Array:
         """Return k where the buckets are signed and k + (1 - k)/Q, the exact probability of a collision, otherwise."""
         kernel = family.kernel(x, y[np.newaxis])[:, 0]
         return kernel if family.signed else np.asarray(kernel + (1.0 - kernel) / family.Q)
 
-    def product(self, family: HashedPartition, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+    def product(self, family: HashedPartition, x: Array, z: Array, y: Array) -> Array:
         q = 1.0 / family.Q
         pair, first, second = family.kernel(x, z), family.kernel(x, y[np.newaxis]), family.kernel(z, y[np.newaxis]).T
         together = np.sqrt(pair * first * second)
@@ -42,10 +41,10 @@ class HashedPartitionClaims(LSQClaims[HashedPartition]):
             return np.asarray(together + (pair - together) * q)
         return np.asarray((1 - q) * ((1 - 2 * q) * together + q * (pair + first + second)) + q * q)
 
-    def rounded_square(self, family: HashedPartition, x: Array, y: Array) -> Array:  # noqa: D102
+    def rounded_square(self, family: HashedPartition, x: Array, y: Array) -> Array:
         return np.ones(len(x))
 
-    def query_square(self, family: HashedPartition, y: Array) -> float:  # noqa: D102
+    def query_square(self, family: HashedPartition, y: Array) -> float:
         return 1.0
 
     def squared_change(self, features: LSQFeatures) -> float:

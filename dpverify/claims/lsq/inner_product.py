@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,10 +21,9 @@ from dpverify.claims.lsq.base import (
     linear_spread,
     squared_change_of,
 )
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.lsq import INNER_PRODUCT
 from dpverify.rounding import UNIT, spectral_norm
-from protocols.lsq import Identity, LSQFamily, LSQFeatures, RandomSigns
+from protocols.lsq import Identity, LSQFeatures, RandomSigns
 from protocols.lsq.inner_product import Signs
 
 __all__ = ["IdentityClaims", "RandomSignsClaims"]
@@ -46,27 +44,27 @@ def _norm(y: Array | None) -> float:
 class RandomSignsClaims(LSQClaims[RandomSigns]):
     """The twin of `RandomSigns`."""
 
-    name: ClassVar[str] = "random-signs"
-    protocol: ClassVar[type[LSQFamily]] = RandomSigns
-    domain: ClassVar[str] = "the unit ball"
-    theorems: ClassVar[tuple[Theorem, ...]] = INNER_PRODUCT
+    name = "random-signs"
+    protocol = RandomSigns
+    domain = "the unit ball"
+    theorems = INNER_PRODUCT
 
     def accuracy(self, family: RandomSigns, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M = |y| and r; the three terms of `product` are at most |y|^2, 2 |y|^2 and 2 |y|^2."""
         return _accuracy(_norm(y), x)
 
-    def expected(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
+    def expected(self, family: RandomSigns, x: Array, y: Array) -> Array:
         return family.kernel(x, y[np.newaxis])[:, 0]
 
-    def product(self, family: RandomSigns, x: Array, z: Array, y: Array) -> Array:  # noqa: D102
+    def product(self, family: RandomSigns, x: Array, z: Array, y: Array) -> Array:
         # Signs meet in pairs: the three pairings of four factors, less what is counted thrice on the diagonal.
         pairings = float(y @ y) * (x @ z.T) + 2.0 * np.multiply.outer(x @ y, z @ y)
         return np.asarray(pairings - 2.0 * (x * y**2) @ z.T)
 
-    def rounded_square(self, family: RandomSigns, x: Array, y: Array) -> Array:  # noqa: D102
+    def rounded_square(self, family: RandomSigns, x: Array, y: Array) -> Array:
         return np.full(len(x), family.dimension * float(y @ y))
 
-    def query_square(self, family: RandomSigns, y: Array) -> float:  # noqa: D102
+    def query_square(self, family: RandomSigns, y: Array) -> float:
         return float(y @ y)
 
     def _form(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:
@@ -79,7 +77,7 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         """Return the largest eigenvalue of the quadratic form, which is attained."""
         return largest_eigenvalue(self._form(family, x, instances, noise))[0]
 
-    def bad_queries(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+    def bad_queries(self, family: RandomSigns, x: Array, instances: int, noise: float) -> Array:
         return largest_eigenvalue(self._form(family, x, instances, noise))[1]
 
     def squared_change(self, features: LSQFeatures) -> float:
@@ -97,7 +95,7 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
         if ball_radius(features) >= 1.0:
             yield np.stack([features.signs[0], -features.signs[0]]) / math.sqrt(features.signs.shape[1])
 
-    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+    def query_norm(self, features: LSQFeatures) -> float:
         assert isinstance(features, Signs)
         return spectral_norm(features.signs)
 
@@ -105,8 +103,8 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
 class IdentityClaims(LinearPairClaims[Identity]):
     """The twin of `Identity`: `E[f(x) . g(y)] = clip(x) . y`, biased where points are clipped."""
 
-    name: ClassVar[str] = "identity"
-    protocol: ClassVar[type[LSQFamily]] = Identity
+    name = "identity"
+    protocol = Identity
 
     def accuracy(self, family: Identity, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M, at least |x| |y| and R sqrt(d) |y|, and r."""
@@ -124,5 +122,5 @@ class IdentityClaims(LinearPairClaims[Identity]):
             return family.Q
         return min(family.Q, math.floor(Fraction(family.radius) ** 2 / Fraction(family.R) ** 2 * (1 - _MARGIN)))
 
-    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+    def query_norm(self, features: LSQFeatures) -> float:
         return 1.0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dpverify.claims.lsq.base import Array, far_query
 from dpverify.claims.lsq.hashing import HashedPartitionClaims
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wagner2025.lsq import LAPLACIAN
-from protocols.lsq import LaplacianBinning, LSQFamily
+from protocols.lsq import LaplacianBinning
 from protocols.lsq.hashing import HashedPartition
 
 __all__ = ["LaplacianBinningClaims"]
@@ -22,11 +19,11 @@ _FAR = 800.0
 class LaplacianBinningClaims(HashedPartitionClaims):
     """The twin of `LaplacianBinning`."""
 
-    name: ClassVar[str] = "laplacian-binning"
-    protocol: ClassVar[type[LSQFamily]] = LaplacianBinning
-    domain: ClassVar[str] = "all of R^d"
-    theorems: ClassVar[tuple[Theorem, ...]] = LAPLACIAN
+    name = "laplacian-binning"
+    protocol = LaplacianBinning
+    domain = "all of R^d"
+    theorems = LAPLACIAN
 
-    def bad_queries(self, family: HashedPartition, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+    def bad_queries(self, family: HashedPartition, x: Array, instances: int, noise: float) -> Array:
         near = x[:16] + 0.7 * family.bandwidth / family.dimension
         return np.concatenate([far_query(x, _FAR * family.bandwidth), x.mean(axis=0, keepdims=True), near, x[:16]])

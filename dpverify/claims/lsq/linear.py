@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -19,7 +18,7 @@ import scipy
 from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
 from dpverify.claims.shared.distant import aligned, climbed, farthest
 from dpverify.rounding import UNIT, spectral_norm
-from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
+from protocols.lsq import LinearMap, LSQFeatures
 
 __all__ = ["LinearMapClaims", "kept_share", "unbiased"]
 
@@ -30,8 +29,8 @@ _BEYOND = 1.0 + 1e-9
 class LinearMapClaims(LinearPairClaims[LinearMap]):
     """The twin of `LinearMap`: `E[f(x) . g(y)] = clip(G x) . g(y)`, biased where features are clipped."""
 
-    name: ClassVar[str] = "linear-map"
-    protocol: ClassVar[type[LSQFamily]] = LinearMap
+    name = "linear-map"
+    protocol = LinearMap
 
     def accuracy(self, family: LinearMap, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M, at least |f(x)| |g(y)| and |x| |y|, and r.
@@ -65,7 +64,7 @@ class LinearMapClaims(LinearPairClaims[LinearMap]):
         if radius < math.inf:
             yield from climbed(family.matrix, family.R, radius, np.stack([points[0] for points in ends]))
 
-    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+    def query_norm(self, features: LSQFeatures) -> float:
         assert isinstance(features.family, LinearMap)
         return _stretch(features.family) * features.family.weight * (1.0 + 4.0 * UNIT)
 

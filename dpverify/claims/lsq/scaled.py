@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 
 from dpverify.claims.lsq.base import Array, SinglePairClaims, squared_change_of
 from dpverify.claims.registry import claims_of
 from dpverify.rounding import UNIT
-from protocols.lsq import LSQFamily, LSQFeatures, ScaledFeatures
+from protocols.lsq import LSQFeatures, ScaledFeatures
 
 __all__ = ["ScaledFeaturesClaims"]
 
@@ -19,9 +18,9 @@ __all__ = ["ScaledFeaturesClaims"]
 class ScaledFeaturesClaims(SinglePairClaims[ScaledFeatures]):
     """The twin of `ScaledFeatures`: the error is that of its one pair, whose bias counts what scaling takes away."""
 
-    name: ClassVar[str] = "scaled-features"
-    protocol: ClassVar[type[LSQFamily]] = ScaledFeatures
-    domain: ClassVar[str] = "the domain of the base's twin"
+    name = "scaled-features"
+    protocol = ScaledFeatures
+    domain = "the domain of the base's twin"
 
     def accuracy(self, family: ScaledFeatures, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M, at least the kernel and C |g(y)|, and r: that of the base's features, whose coordinates add up."""
@@ -39,7 +38,7 @@ class ScaledFeaturesClaims(SinglePairClaims[ScaledFeatures]):
         rounding = float(((family.R**2 - f**2).sum(axis=0) / len(x) ** 2).max())
         return bias**2 + (rounding + noise) * query**2
 
-    def bad_queries(self, family: ScaledFeatures, x: Array, instances: int, noise: float) -> Array:  # noqa: D102
+    def bad_queries(self, family: ScaledFeatures, x: Array, instances: int, noise: float) -> Array:
         return claims_of(family.base).bad_queries(family.base, x, family.instances, noise)
 
     def squared_change(self, features: LSQFeatures) -> float:
@@ -62,7 +61,7 @@ class ScaledFeaturesClaims(SinglePairClaims[ScaledFeatures]):
         assert isinstance(features.family, ScaledFeatures)
         return claims_of(features.family.base).distant_points(features.family.drawn)
 
-    def query_norm(self, features: LSQFeatures) -> float:  # noqa: D102
+    def query_norm(self, features: LSQFeatures) -> float:
         family = features.family
         assert isinstance(family, ScaledFeatures)
         return claims_of(family.base).query_norm(family.drawn) / family.instances * (1.0 + 4.0 * UNIT)

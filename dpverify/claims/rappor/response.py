@@ -14,23 +14,21 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from dpverify.changes import Change
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.rappor.bloom import Split, splits, splits_of
 from dpverify.claims.shared.rappor_mixes import Bits, MixedSplits
 from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.papers.theorem import Theorem
 from dpverify.papers.wang_lecture9.rappor import RAPPOR, RAPPOR_LIMIT
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, WorstCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.composing.once import OneInstance
 from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
-from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.memoized_bit import flipped_bit, memoized_bit
 from dpverify.privacy_loss.losses.pairs import Directions
@@ -49,9 +47,9 @@ _GAP = 1e-4
 class _ResponseClaims(MechanismClaims[P]):
     """The twin of a mechanism that reports the bits of a pattern independently."""
 
-    threat_models: ClassVar[tuple[ThreatModel, ...]] = (ThreatModel.LOCAL,)
-    audited_as: ClassVar[str] = "dpverify.audit.subjects.rappor:rappor_subject"
-    pure: ClassVar[bool] = True
+    threat_models = (ThreatModel.LOCAL,)
+    audited_as = "dpverify.audit.subjects.rappor:rappor_subject"
+    pure = True
 
     def bit(self, protocol: P, tail: float = DEFAULT_TAIL) -> Directions:
         """Return the pair of one bit that is set against one that is not."""
@@ -72,34 +70,18 @@ class _ResponseClaims(MechanismClaims[P]):
         every = [self.loss(protocol, split) for split in found]
         return Interval(max(loss.lower for loss in every), max(loss.upper for loss in every))
 
-    def curve(
-        self,
-        protocol: P,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
-    ) -> PrivacyCurve:
-        return self._curve(protocol, splits(protocol), changes, relative_width, reference_delta)
+    def curve(self, protocol: P, changes: Change, threat_model: ThreatModel, **accuracy: float) -> PrivacyCurve:
+        return self._curve(protocol, splits(protocol), changes, **accuracy)
 
-    def curve_of(
-        self,
-        protocol: P,
-        values: Sequence[str],
-        changes: Change,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
-    ) -> PrivacyCurve:
+    def curve_of(self, protocol: P, values: Sequence[str], changes: Change, **accuracy: float) -> PrivacyCurve:
         """Return the privacy curve among some values, with the hash functions of the cohorts as they are."""
-        return self._curve(protocol, splits_of(protocol.filter, values), changes, relative_width, reference_delta)
+        return self._curve(protocol, splits_of(protocol.filter, values), changes, **accuracy)
 
     def _curve(
-        self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float, reference_delta: float
+        self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float = 1e-6, **accuracy: float
     ) -> PrivacyCurve:
         instances = self.in_full(changes)
-        accuracy: Any = {"relative_width": relative_width, "reference_delta": reference_delta}
+        accuracy["relative_width"] = relative_width
 
         def composed() -> PrivacyCurve:
             up, down = self.bit(protocol)
@@ -108,7 +90,7 @@ class _ResponseClaims(MechanismClaims[P]):
             most = [instances * bits for bits in _most(every)]
             both = _listed(up, 1, down, 1) if len(every) == 1 and most[0] == most[1] else None
             if both is not None and _listed(up, most[0], down, most[1]) is None:
-                return FamilyComposition([both], most[0], **accuracy)
+                return FamilyComposition([both], most[0], attained=None, **accuracy)
             families = [[up], [down], [up, down]]
             laws = functools.cache(lambda: SeveralLaws(families, [[up], [down], []], [*most, 0], **accuracy))
 
@@ -125,9 +107,7 @@ class _ResponseClaims(MechanismClaims[P]):
         largest = LargestLossCurve(self._largest(protocol, found), changes)
         return BestCurve(largest, composed, relative_width=relative_width)
 
-    def families(
-        self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    def families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         up, down = self.bit(protocol, tail)
         pairs = [_listed(up, split.lost, down, split.gained) for split in splits(protocol)]
         listed = [pair for pair in pairs if pair is not None]
@@ -162,15 +142,15 @@ def _listed(
 class PermanentClaims(_ResponseClaims[PermanentResponse]):
     """The twin of `PermanentResponse`: the limit of many reports on one value."""
 
-    name: ClassVar[str] = "rappor-permanent"
-    protocol: ClassVar[type[Any]] = PermanentResponse
-    theorems: ClassVar[tuple[Theorem, ...]] = RAPPOR_LIMIT
+    name = "rappor-permanent"
+    protocol = PermanentResponse
+    theorems = RAPPOR_LIMIT
 
-    def bit(self, protocol: PermanentResponse, tail: float = DEFAULT_TAIL) -> Directions:  # noqa: D102
+    def bit(self, protocol: PermanentResponse, tail: float = DEFAULT_TAIL) -> Directions:
         pair = flipped_bit(protocol.f)
         return Directions(pair, pair)
 
-    def loss(self, protocol: PermanentResponse, split: Split) -> Interval:  # noqa: D102
+    def loss(self, protocol: PermanentResponse, split: Split) -> Interval:
         with arb_context() as ctx:
             return enclosure(formulas.permanent_epsilon(ctx, protocol.f, sum(split)))
 
@@ -178,14 +158,14 @@ class PermanentClaims(_ResponseClaims[PermanentResponse]):
 class RapporClaims(_ResponseClaims[Rappor]):
     """The twin of `Rappor`."""
 
-    name: ClassVar[str] = "rappor"
-    protocol: ClassVar[type[Any]] = Rappor
-    theorems: ClassVar[tuple[Theorem, ...]] = RAPPOR
+    name = "rappor"
+    protocol = Rappor
+    theorems = RAPPOR
 
-    def bit(self, protocol: Rappor, tail: float = DEFAULT_TAIL) -> Directions:  # noqa: D102
+    def bit(self, protocol: Rappor, tail: float = DEFAULT_TAIL) -> Directions:
         return memoized_bit(protocol.f, protocol.p, protocol.q, protocol.reports, tail)
 
-    def loss(self, protocol: Rappor, split: Split) -> Interval:  # noqa: D102
+    def loss(self, protocol: Rappor, split: Split) -> Interval:
         with arb_context() as ctx:
             return enclosure(formulas.epsilon(ctx, protocol.f, protocol.p, protocol.q, protocol.reports, *split))
 

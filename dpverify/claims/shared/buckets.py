@@ -120,7 +120,7 @@ class BucketAccount:
 
 
 def bucket_curve(
-    noise: NegativeBinomial, instances: int, *, relative_width: float, reference_delta: float
+    noise: NegativeBinomial, instances: int, *, relative_width: float = 1e-6, reference_delta: float = 1e-6
 ) -> PrivacyCurve:
     """Return the privacy curve of many instances: in each, one bucket's count goes up and another's down."""
     if instances == 1:

@@ -103,12 +103,7 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
         # Z1 - Z2 is symmetric, and so both directions are one pair.
         tail = _search_tail(composed_epsilon)
         made = negative_binomial_counts(
-            shape,
-            noise_p(spread, shape),
-            None,
-            tail,
-            effort=_DIFFERENCE_EFFORT,
-            most_effort=_MOST_FOR_DIFFERENCE,
+            shape, noise_p(spread, shape), None, tail, effort=_DIFFERENCE_EFFORT, most_effort=_MOST_FOR_DIFFERENCE
         )
         return composed_epsilon([made.upper.up])
 

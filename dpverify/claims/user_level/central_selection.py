@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import flint
 import numpy as np
@@ -33,15 +33,14 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpverify.changes import Change
+from dpverify.claims.base import Families
 from dpverify.claims.central import CentralClaims
 from dpverify.formulas.contexts import arb_context, enclosure, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.papers.ghazi2021.user_level import CENTRAL_LEARNER
-from dpverify.papers.theorem import Theorem
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
-from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from dpverify.search import bisected
@@ -57,10 +56,10 @@ _CELLS = 64
 class ExponentialClaims(CentralClaims[ExponentialSelection]):
     """The twin of `ExponentialSelection`."""
 
-    name: ClassVar[str] = "exponential-selection"
-    protocol: ClassVar[type[Any]] = ExponentialSelection
-    theorems: ClassVar[tuple[Theorem, ...]] = CENTRAL_LEARNER
-    pure: ClassVar[bool] = True
+    name = "exponential-selection"
+    protocol = ExponentialSelection
+    theorems = CENTRAL_LEARNER
+    pure = True
 
     def neighbours(self, protocol: ExponentialSelection) -> Sequence[tuple[NDArray[Any], NDArray[Any]]]:
         """Return the pair of the largest loss, whose outcome is rare for many users, and an even one."""
@@ -72,7 +71,7 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
             found.append((before, after))
         return found
 
-    def output_law(self, protocol: ExponentialSelection, inputs: NDArray[Any]) -> DiscreteLaw:  # noqa: D102
+    def output_law(self, protocol: ExponentialSelection, inputs: NDArray[Any]) -> DiscreteLaw:
         counts = np.bincount(inputs, minlength=protocol.candidates)
         return DiscreteLaw.of(np.arange(protocol.candidates), protocol.probabilities(counts))
 
@@ -87,13 +86,7 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
             return enclosure(half + ctx.log(above / below))
 
     def curve(
-        self,
-        protocol: ExponentialSelection,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: ExponentialSelection, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of many runs on the same users.
 
@@ -107,15 +100,13 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
 
         def composed() -> PrivacyCurve:
             ((entries, attained),) = self.families(protocol, threat_model, 0.0)
-            return FamilyComposition(
-                entries, runs, attained=attained, relative_width=relative_width, reference_delta=reference_delta
-            )
+            return FamilyComposition(entries, runs, attained=attained, **accuracy)
 
         return BestCurve(LargestLossCurve(largest, changes), composed)
 
-    def families(  # noqa: D102
+    def families(
         self, protocol: ExponentialSelection, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    ) -> Families:
         laws = _two_candidates(protocol, np.array([(protocol.users + 1) // 2]))
         listed = np.minimum(laws[0][0], laws[1][0]) > 1e-290
         before, after = (law[0][listed] for law in laws)
@@ -128,7 +119,7 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
         """Return the protocol as it is: the curator is trusted, and what is claimed holds whatever others hold."""
         return protocol
 
-    def note(self, protocol: ExponentialSelection, threat_model: ThreatModel) -> str:  # noqa: D102
+    def note(self, protocol: ExponentialSelection, threat_model: ThreatModel) -> str:
         return "datasets with all users on two candidates attain the lower end"
 
     def plurality_failure(self, protocol: ExponentialSelection, users: int, share: float) -> float:

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.papers.ghazi2021.user_level import SHUFFLE_LEARNER
-from dpverify.papers.theorem import Theorem
 from dpverify.search import least_integer
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.validation import check_real
@@ -92,10 +91,10 @@ def least_users(selection: Callable[[int], Any], share: float, failure: float) -
 class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
     """The twin of a fitted `UserLevelClassifier`: the privacy of its selection, for a user with all she has."""
 
-    name: ClassVar[str] = "user-level-classifier"
-    protocol: ClassVar[type[Any]] = UserLevelClassifier
-    theorems: ClassVar[tuple[Theorem, ...]] = SHUFFLE_LEARNER
-    pure: ClassVar[bool] = True
+    name = "user-level-classifier"
+    protocol = UserLevelClassifier
+    theorems = SHUFFLE_LEARNER
+    pure = True
 
     def _selection(self, protocol: UserLevelClassifier) -> tuple[Any, MechanismClaims[Any]]:
         selection = getattr(protocol, "selection_", None)
@@ -109,19 +108,11 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
         return claims.adversaries(selection)
 
     def curve(
-        self,
-        protocol: UserLevelClassifier,
-        changes: Change,
-        threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
-        reference_delta: float = 1e-6,
+        self, protocol: UserLevelClassifier, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of the selection; of many fits, each with public randomness of its own."""
         selection, claims = self._selection(protocol)
-        return claims.curve(
-            selection, changes, threat_model, relative_width=relative_width, reference_delta=reference_delta
-        )
+        return claims.curve(selection, changes, threat_model, **accuracy)
 
     def pure_epsilon(self, protocol: UserLevelClassifier, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of the selection."""

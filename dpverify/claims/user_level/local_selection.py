@@ -21,7 +21,7 @@ with probability `q = eta keep + (1 - eta) flip`; and h is missed with at most `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -30,7 +30,6 @@ from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.papers.ghazi2021.user_level import LOCAL_LEARNER
-from dpverify.papers.theorem import Theorem
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.user_level.local_selection import HadamardSelection
@@ -44,19 +43,19 @@ _MOST_LISTED, _MOST_USERS = 2**26, 10**7
 class HadamardClaims(LocalClaims[HadamardSelection]):
     """The twin of `HadamardSelection`."""
 
-    name: ClassVar[str] = "hadamard-selection"
-    protocol: ClassVar[type[Any]] = HadamardSelection
-    theorems: ClassVar[tuple[Theorem, ...]] = LOCAL_LEARNER
+    name = "hadamard-selection"
+    protocol = HadamardSelection
+    theorems = LOCAL_LEARNER
 
-    def inputs(self, protocol: HadamardSelection) -> Sequence[int]:  # noqa: D102
+    def inputs(self, protocol: HadamardSelection) -> Sequence[int]:
         return range(protocol.candidates)
 
-    def report_law(self, protocol: HadamardSelection, value: Any) -> DiscreteLaw:  # noqa: D102
+    def report_law(self, protocol: HadamardSelection, value: Any) -> DiscreteLaw:
         at = check_integer("value", value, low=0, high=protocol.candidates - 1)
         _check_capacity(protocol, 1)
         return DiscreteLaw.of(np.arange(2 * protocol.order), self._row(protocol, at))
 
-    def report_matrix(self, protocol: HadamardSelection) -> ReportMatrix:  # noqa: D102
+    def report_matrix(self, protocol: HadamardSelection) -> ReportMatrix:
         _check_capacity(protocol, protocol.candidates)
         rows = np.stack([self._row(protocol, value) for value in range(protocol.candidates)])
         return ReportMatrix(np.arange(2 * protocol.order), rows, 8.0 * UNIT)
@@ -67,10 +66,10 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
         chances = np.array([1.0 - protocol.flip_probability, protocol.flip_probability])
         return np.asarray(np.stack([chances[signs], chances[1 - signs]], axis=1).ravel() / protocol.order)
 
-    def loss_step(self, protocol: HadamardSelection) -> float:  # noqa: D102
+    def loss_step(self, protocol: HadamardSelection) -> float:
         return protocol.epsilon
 
-    def pairs(self, protocol: HadamardSelection) -> Sequence[PrivacyLossDistribution]:  # noqa: D102
+    def pairs(self, protocol: HadamardSelection) -> Sequence[PrivacyLossDistribution]:
         flip, epsilon = protocol.flip_probability, protocol.epsilon
         # e^-eps and its quotient have a unit for each operation, and eps itself has none.
         return (
@@ -81,7 +80,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
             ),
         )
 
-    def pure_epsilon(self, protocol: HadamardSelection, threat_model: ThreatModel) -> Interval:  # noqa: D102
+    def pure_epsilon(self, protocol: HadamardSelection, threat_model: ThreatModel) -> Interval:
         return Interval(protocol.epsilon, protocol.epsilon)
 
     def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:

@@ -9,12 +9,10 @@ who report one coordinate of a block only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from dpverify.changes import Change, Full
-from dpverify.claims.base import MechanismClaims
+from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.vector_sum.error import VectorSumError
 from dpverify.formulas.contexts import FLOATS, arb_context, enclosure
 from dpverify.formulas.protocols import vector_sum as formulas
@@ -31,10 +29,8 @@ from dpverify.guarantee import (
 )
 from dpverify.laws import noise as laws
 from dpverify.papers.scott2022.vector_sum import VECTOR_SUM
-from dpverify.papers.theorem import Theorem
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.composing.family import FamilyComposition
-from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import binomial_randomized_response
@@ -81,11 +77,11 @@ class _ReportsCurve:
 class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
     """The twin of `VectorSum`."""
 
-    name: ClassVar[str] = "vector-sum"
-    protocol: ClassVar[type[VectorSum]] = VectorSum
-    noise: ClassVar[str] = "blanket_probability"
-    theorems: ClassVar[tuple[Theorem, ...]] = VECTOR_SUM
-    pure: ClassVar[bool] = True
+    name = "vector-sum"
+    protocol = VectorSum
+    noise = "blanket_probability"
+    theorems = VECTOR_SUM
+    pure = True
 
     # ------------------------------------------------------------------ privacy
 
@@ -175,9 +171,8 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         protocol: VectorSum,
         changes: Change,
         threat_model: ThreatModel,
-        *,
-        relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
+        **accuracy: float,
     ) -> BestCurve:
         """Return the privacy curve of many runs: of t reports each, with a lower end of 0 for a uniform subset."""
         runs = self.in_full(changes)
@@ -185,20 +180,13 @@ class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
         def exact() -> PrivacyCurve:
             most = _allowed(_SHORTAGE_SHARE * reference_delta / runs)
             pair, attained = self.dominating_pair(protocol, most), self.attained_pairs(protocol)
-            reports = FamilyComposition(
-                [pair],
-                runs * protocol.sampled,
-                attained=attained or None,
-                relative_width=relative_width,
-                reference_delta=reference_delta,
-            )
+            accuracy["reference_delta"] = reference_delta
+            reports = FamilyComposition([pair], runs * protocol.sampled, attained=attained or None, **accuracy)
             return _ReportsCurve(reports, bool(attained), runs * self._others(protocol, most)[1])
 
         return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), exact)
 
-    def families(
-        self, protocol: VectorSum, threat_model: ThreatModel, tail: float, *, loose: bool = False
-    ) -> Sequence[tuple[Sequence[Entry], Sequence[PrivacyLossDistribution]]]:
+    def families(self, protocol: VectorSum, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         """Return the family of a report, as often as a user sends one.
 
         With a probability s some report is hidden by fewer others: by joint convexity that is an infinite loss of mass
