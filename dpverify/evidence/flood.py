@@ -208,7 +208,7 @@ def closed_form() -> dict[str, float]:
     return figures
 
 
-def _certified(epsilon0: float, delta0: float, c: float, p: float | None = None) -> tuple[float, float]:
+def certified(epsilon0: float, delta0: float, c: float, p: float | None = None) -> tuple[float, float]:
     """Return Arb's bounds on the delta of the published 3NB at epsilon0, the larger of both directions."""
     pair = ThreeNBPair(
         float(formulas.noise_p(FLOATS, epsilon0)) if p is None else p,
@@ -222,11 +222,11 @@ def _certified(epsilon0: float, delta0: float, c: float, p: float | None = None)
 def flood_rate() -> dict[str, float]:
     """Enclose the delta of 3NB for several constants c, where the source leaves c as Theta(1)."""
     small, worst = (0.0134, 6.5e-10), (1.27, 3.6e-7)
-    one, half = _certified(*small, 1.0), _certified(*small, 0.5)
+    one, half = certified(*small, 1.0), certified(*small, 0.5)
     require(one[0] > half[0] > small[1], "c = 1/2 is private at the point of the experiments.")
-    require(_certified(*worst, 0.2514)[1] <= worst[1], "c = 0.2514 is not private where the constant is smallest.")
-    require(_certified(*worst, 0.2515)[0] > worst[1], "c = 0.2515 is private where the constant is smallest.")
-    require(_certified(*worst, FLOOD_RATE)[1] <= worst[1], "The constant in use is not private.")
+    require(certified(*worst, 0.2514)[1] <= worst[1], "c = 0.2514 is not private where the constant is smallest.")
+    require(certified(*worst, 0.2515)[0] > worst[1], "c = 0.2515 is private where the constant is smallest.")
+    require(certified(*worst, FLOOD_RATE)[1] <= worst[1], "The constant in use is not private.")
     return {"delta_one": one[0], "delta_half": half[0], "rate": FLOOD_RATE}
 
 
@@ -251,7 +251,7 @@ def flood_rate_grid() -> dict[str, float]:
 def code_of_three_nb() -> dict[str, float]:
     """Compare p = e^(-0.8 eps0) of the public code with the text's e^(-0.99 eps0): delta and error at (1, 1e-6)."""
     text, code = math.exp(-0.99), math.exp(-0.8)
-    deltas = [_certified(1.0, 1e-6, 0.2, p)[1] for p in (text, code)]
+    deltas = [certified(1.0, 1e-6, 0.2, p)[1] for p in (text, code)]
     require(deltas[1] < deltas[0] <= 1e-6, "More noise is less private.")
     errors = [float(formulas.rmse(FLOATS, p, 1)) for p in (text, code)]
     return {"text_error": errors[0], "code_error": errors[1]}

@@ -101,7 +101,7 @@ THREE_NB: tuple[Theorem, ...] = (
             "dpverify.claims.bitsum.three_nb",
             "dpverify.formulas.protocols.three_nb:flood_p",
             "dpverify.formulas.protocols.three_nb:sufficient_flood_shape",
-            "tests/claims/bitsum/test_three_nb_constant.py::test_the_largest_constant_from_both_sides",
+            "tests/claims/bitsum/test_three_nb.py::test_the_largest_constant_from_both_sides",
         ),
         concern=Concern.PRIVACY,
         repair="c = 0.2, or the least flood by the exact law.",

@@ -20,8 +20,6 @@ from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.planning.proved import TargetEpsilon
 from dpverify.privacy_loss.joint.joint_change import JointChange
-from dpverify.privacy_loss.losses.pairs import negative_binomial
-from dpverify.search import smallest
 from protocols.bitsum import Estimate, NegativeBinomial
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
 
@@ -67,26 +65,6 @@ def test_theorem_39_holds_with_slack(epsilon0: float, delta0: float) -> None:
         for direction in Direction
     )
     assert worst <= delta0**3
-
-
-def test_theorem_39_at_the_noted_point() -> None:
-    protocol = CLAIMS.published(10, 1.0, 1e-6)
-    exact = account(protocol, epsilon=1.0).delta
-    pair = NegativeBinomialPair(protocol.shape, protocol.p)
-    certified = max(hockey_stick(pair, 1, direction) for direction in Direction)
-    assert certified.lower == pytest.approx(3.4e-21, rel=0.02)
-    assert exact.lower <= certified.upper
-    assert certified.lower <= exact.upper
-    assert CLAIMS.rmse(protocol) == pytest.approx(33.28, abs=0.01)
-    assert protocol.noise_mean == pytest.approx(200.7, abs=0.1)
-
-    def meets(rest: float) -> bool:
-        return max(pair.delta(1.0).upper for pair in negative_binomial(protocol.shape, 1 - rest)) <= 1e-6
-
-    # The least p = 1 - rest at the same r: `smallest` looks for the largest rest if it is given its inverse.
-    inverse = smallest(lambda x: meets(1 / x), 3.0, 100.0, 1e-4)
-    assert inverse is not None
-    assert CLAIMS.rmse(NegativeBinomial(10, protocol.shape, 1 - 1 / inverse)) == pytest.approx(7.784, abs=0.002)
 
 
 def test_published_range_is_noted() -> None:

@@ -26,13 +26,6 @@ def worst(epsilon: float) -> float:
     return CLAIMS.rmse(OneBitMean(epsilon), 1) ** 2
 
 
-def test_theorem_9_3_needs_epsilon_to_be_bounded() -> None:
-    assert worst(1.0) == pytest.approx(1.0 / (4.0 * math.tanh(0.5) ** 2), rel=1e-12)
-    assert max(epsilon**2 * worst(epsilon) for epsilon in (0.01, 0.3, 0.7, 1.0)) < 1.18
-    assert worst(20.0) > 0.25
-    assert 20.0**2 * worst(20.0) > 99.0
-
-
 def test_laplace_noise_is_better_from_2_33_on() -> None:
     def excess(epsilon: float) -> float:
         return worst(epsilon) - LaplaceMeanClaims().rmse(LaplaceMean(epsilon), 1) ** 2

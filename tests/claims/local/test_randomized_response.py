@@ -23,18 +23,6 @@ class TestLevels(LocalMeanClaimsContract):
     values = (0, 1, 4, 2)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 5.0, 50.0])
-def test_the_variance_is_below_that_of_the_text_with_constant_1(epsilon: float) -> None:
-    exact = CLAIMS.rmse(RandomizedResponseMean(epsilon), 100) ** 2
-    assert exact == pytest.approx(1.0 / (400.0 * math.sinh(0.5 * epsilon) ** 2), rel=1e-9)
-    assert exact < 1.0 / (100.0 * epsilon**2)
-
-
-def test_the_error_has_epsilon_outside_the_root() -> None:
-    ratios = [CLAIMS.rmse(RandomizedResponseMean(eps), 900) * math.sqrt(900 * eps) for eps in (0.01, 0.0001)]
-    assert ratios == pytest.approx([10.0, 100.0], rel=1e-4)
-
-
 def test_many_levels_need_no_matrix() -> None:
     law = CLAIMS.report_law(RandomizedResponseMean(2.0, 10**6), 3)
     assert law.atoms == 10**6
