@@ -15,7 +15,6 @@ from dpverify.claims.kde.error import _moments, mse, sup_rmse
 from dpverify.claims.lsq import LSQ_CLAIMS
 from dpverify.claims.registry import claims_of
 from dpverify.formulas.protocols import kde as formulas
-from dpverify.papers.theorem import Verdict
 from dpverify.papers.wagner2025.kde import ERROR
 from protocols.bitsum import Pure, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
@@ -33,15 +32,6 @@ def test_the_sharper_bound_holds(family: LSQFamily, error: float) -> None:
     bound = float(formulas.rmse_bound(fp, family.beta, family.R, family.S, instances, error, 12))
     assert worst.sup_rmse.upper <= bound * (1 + 1e-9) + HASH_ERROR
     assert bound < worst.published
-
-
-def test_absolute_errors_need_not_average_out() -> None:
-    """wagner2025, A.1.7: errors of +-M with probability E/M keep their mean absolute value when averaged."""
-    instances, error, size = 100, 2.0, 1e7
-    chance = error / size
-    exactly_one = instances * chance * (1 - chance) ** (instances - 1)
-    assert exactly_one * size / instances > 0.999 * error
-    assert next(t for t in ERROR if t.name.endswith("absolute-error")).verdict is Verdict.HOLDS_WITH_CONDITION
 
 
 def test_clipping_is_a_bias() -> None:

@@ -99,10 +99,6 @@ def test_the_proof_needs_epsilon_above_delta() -> None:
     assert FOUND["ghazi2021-lemma-4"].verdict is Verdict.HOLDS_WITH_CONDITION
 
 
-def test_the_size_does_not_vanish_with_the_users() -> None:
-    assert math.log2(100 * math.ceil(math.exp(1e-3))) == pytest.approx(7.64, abs=0.01)
-
-
 @pytest.mark.parametrize("bits", [1.0, 6.0, 200.0])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_fewer_users_would_make_a_smaller_representation(bits: float, epsilon: float) -> None:

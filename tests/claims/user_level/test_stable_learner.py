@@ -114,20 +114,6 @@ def test_the_source_asks_for_much_more() -> None:
     assert FOUND["ghazi2021-theorem-26"].verdict is Verdict.HOLDS_WITH_CONDITION
 
 
-def hoeffding(bits: float, beta: float) -> bool:
-    """The step `2 exp(-2 m t^2) <= beta^2 / (10 2^d)` at t = 10 sqrt(d ln(1/beta) / m)."""
-    return 2.0 * beta ** (200.0 * bits) <= beta**2 / (10.0 * 2.0**bits)
-
-
-def test_lemma_28_needs_beta_below_one() -> None:
-    (hypothesis,) = FOUND["ghazi2021-lemma-28"].hypotheses
-    for beta in (0.01, 0.5, 0.9, 0.979):
-        assert hypothesis.holds(beta)
-        assert all(hoeffding(bits, beta) for bits in (1, 2, 5, 20))
-    assert not hypothesis.holds(0.982)
-    assert not hoeffding(1, 0.982)
-
-
 def test_lemma_28_as_stated_is_not_enough_for_the_theorem() -> None:
     beta = 0.1
     stated, used = (2.0 * distance + 2.0 * beta**2 / 10.0 for distance in (beta / 10.0, beta**2 / 10.0))

@@ -83,15 +83,6 @@ def test_the_printed_samples_miss_the_deviation_for_small_beta() -> None:
     assert FOUND["ghazi2021-lemma-32-samples"].verdict is Verdict.PROOF_WRONG
 
 
-def test_the_conclusion_of_lemma_32_survives_for_one_query() -> None:
-    # An offset is bad if a boundary of the grid is within the normal quantile of beta: a share 2 z I / sqrt(m').
-    tau = 0.1
-    for beta in (1e-2, 1e-4, 1e-8):
-        samples = formulas.published_query_samples(fp, 1, tau, beta)
-        share = 2.0 * stats.norm.isf(beta) * math.ceil(3 / tau) / math.sqrt(samples)
-        assert share < beta
-
-
 def test_outputs_are_few() -> None:
     algorithm = Bisection(40, 0.2)
     learner = QueryLearner(algorithm)
