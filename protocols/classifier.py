@@ -182,26 +182,8 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     ) -> HighestDensityClassifier:
         """Fit to bits that have been counted: the second half of `fit`, for users whose points are in many places.
 
-        Parameters
-        ----------
-        features : LSQFeatures
-            The public features that the bits were rounded from.
-        classes : array_like, shape (n_classes,)
-            The public labels, sorted.
-        counts : iterable of BitCounts
-            Per class, those of the users who *reported* it.
-        rng : numpy.random.Generator
-            The private randomness of users and shuffler.
-
-        Returns
-        -------
-        HighestDensityClassifier
-            self.
-
-        Raises
-        ------
-        ValueError
-            As for `fit`.
+        The features are the public ones that the bits were rounded from, the classes the public labels, sorted, shape
+        (n_classes,), and the counts for each class those of the users who *reported* it. ValueError as for `fit`.
         """
         check_generator("rng", rng)
         reported, densities = [], []

@@ -18,6 +18,12 @@ def rows(array: np.ndarray) -> list[tuple[int, ...]]:
     return [tuple(int(entry) for entry in row) for row in array]
 
 
+def sphere(count: int, dimension: int, seed: int) -> np.ndarray:
+    """Random vectors of norm 1, shape (count, dimension)."""
+    vectors = np.random.default_rng(seed).normal(size=(count, dimension))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
 def assert_same_law(first: Sequence[Hashable], second: Sequence[Hashable]) -> None:
     """Two independent samples have one law: Fisher's exact test of each value's count, Bonferroni over the values.
 

@@ -46,24 +46,10 @@ def compose_rational(
 ) -> RationalInterval:
     """Return the hockey-stick divergence H_eps(P||Q) of a product of finite pairs, in exact arithmetic.
 
-    Parameters
-    ----------
-    pairs : sequence of (P, Q)
-        Two laws on the same outcomes each, as exact masses; zeros are allowed on either side.
-    counts : sequence of int
-        How many independent copies of each pair the product has.
-    epsilon : int, float, Fraction, Decimal or decimal string
-        Any real number, in nats.
-
-    Returns
-    -------
-    RationalInterval
-        The only inexact step is e^eps, enclosed to 256 bits.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, a mass is negative or no Fraction, or a law does not sum to exactly 1.
+    Each pair (P, Q) has exact masses on the same outcomes, zeros allowed on either side, and `counts` says how many
+    independent copies of it the product has; epsilon is any real number, in nats. The only inexact step is e^eps,
+    enclosed to 256 bits. ValueError if lengths differ, a mass is negative or no Fraction, or a law does not sum to
+    exactly 1.
     """
     check_number("epsilon", epsilon)
     if len(pairs) != len(counts):

@@ -23,12 +23,7 @@ from protocols.lsq import (
 from protocols.shuffler import shuffle
 from protocols.streaming import count_bits
 from tests.refusals import refused
-from tests.samples import assert_law, assert_mean, assert_same_law
-
-
-def sphere(count: int, dimension: int, seed: int) -> np.ndarray:
-    vectors = np.random.default_rng(seed).normal(size=(count, dimension))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+from tests.samples import assert_law, assert_mean, assert_same_law, sphere
 
 
 def by_messages(protocol: KernelDensityProtocol, points: np.ndarray, rng: np.random.Generator) -> KernelDensity:

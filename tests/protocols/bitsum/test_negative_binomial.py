@@ -22,9 +22,6 @@ class TestUnderestimateContract(TestNegativeBinomial):
     def test_estimate_is_unbiased_with_the_claimed_variance(self) -> None:
         """Biased by design: see the next tests."""
 
-    def test_nobody_takes_part(self) -> None:
-        assert self.protocol.sample_view(0, np.random.default_rng(16), participants=0).sum() == 0
-
 
 @pytest.mark.parametrize("ones", [0, 2, 5])
 def test_one_sided_estimates_keep_their_side(ones: int) -> None:

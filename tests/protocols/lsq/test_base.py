@@ -19,7 +19,7 @@ from protocols.lsq import (
     RandomSigns,
 )
 from protocols.lsq.hashing import HASH_ERROR
-from tests.samples import assert_mean
+from tests.samples import assert_mean, sphere
 
 INSTANCES = 40_000
 HASHED = [
@@ -40,17 +40,12 @@ FAMILIES = [
 ]
 
 
-def points(family: LSQFamily, count: int, seed: int) -> np.ndarray:
-    vectors = np.random.default_rng(seed).normal(size=(count, family.dimension))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 class TestDefinition:
     """Definition 2.1, for every family."""
 
     def test_expected_product_is_the_kernel(self, family: LSQFamily) -> None:
-        x, y = points(family, 4, 1), 0.7 * points(family, 5, 2)
+        x, y = sphere(4, family.dimension, 1), 0.7 * sphere(5, family.dimension, 2)
         y[0] = x[0]
         features = family.sample(1 if family.deterministic else INSTANCES, np.random.default_rng(3))
         products = np.einsum("xij,yij->ixy", features.f(x), features.g(y))
@@ -66,7 +61,7 @@ class TestDefinition:
             assert_mean(products, expected)
 
     def test_range_and_sparsity(self, family: LSQFamily) -> None:
-        x = points(family, 200, 4)
+        x = sphere(200, family.dimension, 4)
         features = family.sample(1 if family.deterministic else 50, np.random.default_rng(5))
         values = features.f(x)
         assert values.shape == (200, features.instances, family.Q)
@@ -75,7 +70,7 @@ class TestDefinition:
         assert features.coordinates == features.instances * family.Q
 
     def test_public_randomness_determines_the_features(self, family: LSQFamily) -> None:
-        x = points(family, 3, 6)
+        x = sphere(3, family.dimension, 6)
         count = 1 if family.deterministic else 4
         first, second = (family.sample(count, np.random.default_rng(7)).f(x) for _ in range(2))
         np.testing.assert_array_equal(first, second)

@@ -9,7 +9,7 @@ import pytest
 
 from protocols.lsq import ExponentialTessellation
 from tests.refusals import refused
-from tests.samples import assert_mean
+from tests.samples import assert_mean, sphere
 
 
 def test_the_kernel_is_the_formula() -> None:
@@ -20,8 +20,7 @@ def test_the_kernel_is_the_formula() -> None:
 def test_hyperplanes_between_points_are_poisson() -> None:
     """In many dimensions too: the rate's constant depends on d, and cells are kept apart by at least one plane."""
     family = ExponentialTessellation(30, 0.9, buckets=2**20)
-    x = np.random.default_rng(19).normal(size=(2, 30))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = sphere(2, 30, 19)
     coordinates, _ = family.sample(20_000, np.random.default_rng(20)).nonzero(x)
     assert_mean(coordinates[0] == coordinates[1], family.kernel(x, x)[0, 1] + 2.0**-20)
 

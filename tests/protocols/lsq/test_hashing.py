@@ -8,31 +8,19 @@ import numpy as np
 import pytest
 
 from protocols.lsq import (
-    ExponentialTessellation,
     GaussianFeatures,
     LaplacianBinning,
-    LSQFamily,
 )
 from protocols.lsq.hashing import HashedPartition
+from tests.protocols.lsq.test_base import HASHED
 from tests.refusals import refused
-from tests.samples import assert_mean
-
-HASHED = [
-    kernel(3, 0.8, buckets, signed)
-    for kernel in (LaplacianBinning, ExponentialTessellation)
-    for buckets, signed in ((5, False), (1, True), (3, True))
-]
-
-
-def points(family: LSQFamily, count: int, seed: int) -> np.ndarray:
-    vectors = np.random.default_rng(seed).normal(size=(count, family.dimension))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+from tests.samples import assert_mean, sphere
 
 
 @pytest.mark.parametrize("family", HASHED, ids=repr)
 def test_sparse_and_dense_features_agree(family: HashedPartition) -> None:
     features = family.sample(7, np.random.default_rng(14))
-    x = points(family, 20, 15)
+    x = sphere(20, family.dimension, 15)
     coordinates, values = features.nonzero(x)
     dense = np.zeros((20, features.coordinates))
     dense[np.arange(20)[:, None], coordinates] = values
@@ -45,7 +33,7 @@ def test_sparse_and_dense_features_agree(family: HashedPartition) -> None:
 @pytest.mark.parametrize("family", HASHED, ids=repr)
 def test_three_points_meet_as_claimed(family: HashedPartition) -> None:
     """Cells keep `P(all three together) = sqrt(k k k)`, and hashes are independent for three cells."""
-    x = 0.5 * points(family, 3, 17)
+    x = 0.5 * sphere(3, family.dimension, 17)
     features = family.sample(200_000, np.random.default_rng(18))
     values = features.f(x)
     k = family.kernel(x, x)
