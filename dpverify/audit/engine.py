@@ -11,6 +11,7 @@ from typing import Unpack
 
 import numpy as np
 
+from dpverify.audit.limits import scope
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport, stated
 from dpverify.audit.results import (
@@ -29,7 +30,6 @@ from dpverify.audit.running.counted import CountedDataset, CountedOutputs, Count
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.watching import WATCHED, watched
-from dpverify.audit.scope import scope
 from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw

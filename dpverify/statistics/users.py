@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.dependence import pairs_at
-from dpverify.statistics.order.structure import Least, StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck, fisher
 from dpverify.statistics.power import least_share
 
 __all__ = ["forgetful_users", "quiet_users"]

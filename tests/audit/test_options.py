@@ -61,11 +61,6 @@ def test_draws_follow_the_seed_and_the_blocks() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(TypeError, match="trails"):
-        audit_protocol(RR, trails=100)  # type: ignore[call-arg]
-
-
 def test_blocks_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.audit.options._ENTRIES", 12)
     blocks = [[np.arange(2.0) + 2 * at, -np.arange(2.0) - 2 * at] for at in range(4)]

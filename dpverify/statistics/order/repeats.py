@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.search import bisected
-from dpverify.statistics.bounds.fisher import fisher
 from dpverify.statistics.bounds.intervals import upper_limit
 from dpverify.statistics.order.dependence import compact, lags_up_to, pairs_at
-from dpverify.statistics.order.structure import Least, StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck, fisher
 
 __all__ = ["alike_runs", "repeats", "smallest_deviation", "smallest_repeated_share"]
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.statistics.bounds.fisher import fisher
-from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
+from dpverify.statistics.order.structure import Least, StructureCheck, fisher, grid_exponents
 
 __all__ = ["smallest_unsteadiness", "steady_runs"]
 

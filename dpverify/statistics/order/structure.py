@@ -21,6 +21,7 @@ __all__ = [
     "Least",
     "StructureCheck",
     "common_randomness",
+    "fisher",
     "grid_exponents",
     "message_count",
     "message_order",
@@ -75,6 +76,24 @@ class Least:
     def of(self, comparisons: int) -> StructureCheck:
         """Return the check, of so many comparisons."""
         return StructureCheck(self._name, min(1.0, self._p_value * max(1, comparisons)), self._found)
+
+
+def fisher(hits: int, size: int, all_hits: int, runs: int, *, more: bool = False) -> float:
+    """Return the p-value of so many hits in a part, by Fisher's exact test: given all hits, it is hypergeometric.
+
+    Parameters
+    ----------
+    hits, size : int
+        In the part, and how many runs it has.
+    all_hits, runs : int
+        In the whole.
+    more : bool
+        Whether only too many count; else both sides do, and the smaller tail is doubled.
+    """
+    above = float(stats.hypergeom.sf(hits - 1, runs, all_hits, size))
+    if more:
+        return min(1.0, above)
+    return min(1.0, 2.0 * min(above, float(stats.hypergeom.cdf(hits, runs, all_hits, size))))
 
 
 def _permutation_p_value(

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.statistics.bounds.fisher import fisher
-from dpverify.statistics.order.structure import Least, StructureCheck
+from dpverify.statistics.order.structure import Least, StructureCheck, fisher
 from dpverify.statistics.outputs.aspects import Aspect
 from dpverify.statistics.outputs.learned import table_score
 

@@ -153,7 +153,3 @@ def test_a_changed_file_shows_where_it_concerns_one_dataset_only(project: Path) 
     (project / "shift.txt").write_text("1")
     with pytest.raises(CheckpointError, match=r"gives now in trials \[40, 60\) of dataset 0"):
         run(some, timeout=60, checkpoint=file)
-
-
-def honest(bits: np.ndarray, rng: np.random.Generator) -> float:
-    return float(rng.normal())

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dpverify.audit.outcome import AuditReport
 from dpverify.audit.protocol import audit_protocol
-from dpverify.audit.running.target import TargetError
 from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Budget
@@ -71,13 +70,6 @@ def test_a_correct_protocol_is_consistent_with_its_exact_claim() -> None:
     assert "privacy of the parameters" in checks
     assert "privacy of the view, no ones against a single one" in checks
     assert all(result.power is not None and result.fault for result in report.results)
-
-
-def test_too_large_a_claim_is_refuted_by_the_parameters_alone() -> None:
-    report = audit_protocol(RR, Budget("0.7", "1e-3"), trials=100)
-    assert report.verdict is Verdict.VIOLATES
-    assert report.violations[0].check == "privacy of the parameters"
-    assert "claimed 0.7" in report.statement
 
 
 @pytest.mark.parametrize("delta", ["1e-3", "3e-7"])
@@ -173,9 +165,6 @@ def test_rows_carry_the_estimate_and_the_counts() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"trials": 99}, r"trials=99 must be an integer in \[100, inf\)"),
-        ({"level": 1e-5}, r"level=1e-05 must be a finite number in \[0\.0001, 1\)"),
-        ({"detect": 1.0}, r"detect=1\.0"),
         ({"seed": -1}, "seed=-1"),
         ({"implementation": "no-colon"}, "'no-colon' must be a callable, 'module:callable' or"),
     ],
@@ -183,13 +172,3 @@ def test_rows_carry_the_estimate_and_the_counts() -> None:
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit_protocol(RR, **{"trials": 100, **arguments})
-
-
-def test_a_failing_message_path_is_named() -> None:
-    def raising(bits: np.ndarray, rng: np.random.Generator) -> Any:
-        raise RuntimeError("lost")
-
-    good = Implementation.of(RR)
-    broken = Implementation(good.target, True, raising, good.arrived)
-    with pytest.raises(TargetError, match=r"RuntimeError while its messages were watched: lost"):
-        audit_protocol(RR, implementation=broken, trials=100)

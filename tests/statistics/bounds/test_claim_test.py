@@ -54,21 +54,6 @@ def test_the_p_value_is_where_the_curve_reaches_the_claim(
             assert (gap > -1e-7) if refuted else (gap < 1e-7)
 
 
-@pytest.mark.parametrize(("p", "q"), [(0.3, 0.3), (0.001, 0.001), (0.69, 0.31), (0.05, 0.01)])
-def test_coverage(p: float, q: float) -> None:
-    # The claims that hold with equality: at every delta below p, epsilon = ln((p - delta) / q), if not negative.
-    rng, repetitions, trials = np.random.default_rng(31), 10_000, 1000
-    counts = np.arange(trials + 1)
-    x, y = rng.binomial(trials, p, repetitions), rng.binomial(trials, q, repetitions)
-    masses = np.outer(stats.binom.pmf(counts, trials, p), stats.binom.pmf(counts, trials, q))
-    for level in (0.1, 0.01):
-        lower, upper = lower_limit(counts, trials, level / 2), upper_limit(counts, trials, level / 2)
-        for delta in (0.0, (p - q) / 2):
-            refuted = lower[:, None] - (p - delta) / q * upper > delta
-            assert masses[refuted].sum() <= level
-            assert refuted[x, y].sum() <= stats.binom.isf(FALSE_ALARM / 4, repetitions, level)
-
-
 def test_the_level_is_shared_by_all_limits_of_distinct_events() -> None:
     first, second = binomial_neighbours(50, 0.4)
     events, rng = likelihood_ratio_events(first, second, 0.5, 5000), np.random.default_rng(39)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from dpverify.statistics.order.structure import (
     StructureCheck,
     common_randomness,
+    fisher,
     grid_exponents,
     message_count,
     message_order,
@@ -131,3 +133,18 @@ def test_bad_input() -> None:
         repeated_outputs([1], [1], 1.5)
     with pytest.raises(ValueError, match="permutations=0"):
         message_order([[0, 1]], rng, permutations=0)
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_fishers_level_is_exact_over_all_arrangements(more: bool) -> None:
+    runs, all_hits, size = 9, 4, 3
+    arrangements = list(itertools.combinations(range(runs), all_hits))
+    p_values = [fisher(sum(place < size for place in hit), size, all_hits, runs, more=more) for hit in arrangements]
+    for level in sorted(set(p_values)):
+        assert sum(p <= level for p in p_values) / len(p_values) <= level * (1 + 1e-12)
+    assert min(p_values) < 0.1
+
+
+def test_too_few_count_unless_only_more_do() -> None:
+    assert fisher(0, 50, 50, 100) < 1e-12
+    assert fisher(0, 50, 50, 100, more=True) == 1.0
