@@ -200,17 +200,21 @@ class _Search:
         def made(rest: float) -> NegativeBinomial:
             return NegativeBinomial(self.users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
 
-        # What skewness adds to Poisson noise's epsilon is nearly a power of the rest; the first noise that is tried has
-        # next to no skewness, and may tell that epsilon better.
+        # What skewness adds to Poisson noise's epsilon is nearly proportional to what it adds to the third cumulant,
+        # `2 p / (1 - p)` times the variance; the first noise that is tried may have next to none, and tell that epsilon
+        # better.
         floor = self.target * self.limit / error
 
         def excess(rest: float) -> float:
+            """Return the share of the excess that is allowed; for much rest, over this one, what rest has just that."""
             nonlocal floor
             protocol = made(rest)
             epsilon = searched_epsilon(self.composed_epsilon, laws.negative_binomial(protocol.shape, protocol.p, tail))
             if epsilon <= floor:
                 floor = epsilon - _SKEWNESS * (self.target - epsilon)
-            return (epsilon - floor) / (self.target - floor)
+            share = (epsilon - floor) / (self.target - floor)
+            linear = 1.0 < share < math.inf or (share > 0.0 and rest > 0.5)
+            return share / (1.0 - rest + rest * share) if linear else share
 
         rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
         return None if rest is None else made(rest)

@@ -157,21 +157,25 @@ class LossAtoms:
         weights = np.exp(exponents - shift)
         total = float(np.sum(weights))
         weights /= total
+        sizes = weights * np.abs(self.losses)
+        size = nodes.heights * float(np.sum(sizes)) * (1.0 + 1e-9)
+        # What is left out moves no value by more than `|e^(i s l) - 1| <= s |l|` of it: a rounding more.
+        seen = sizes > UNIT / sizes.size * float(np.sum(sizes))
+        weights, losses = weights[seen], self.losses[seen]
         fine = math.isqrt(nodes.number - 1) + 1
         coarse = -(-nodes.number // fine)
-        angles = nodes.spacing * self.losses
+        angles = nodes.spacing * losses
         near, far = _turns(angles, fine), _turns(fine * angles, coarse)
         weighted = far * weights
         deviations = weighted @ near.T
         deviations += (near @ weights)[None, :]
         deviations += np.sum(weighted, axis=1)[:, None]
-        size = nodes.heights * float(np.sum(weights * np.abs(self.losses))) * (1.0 + 1e-9)
         parts = np.minimum(size, 3.0)
         log_total = math.log(total)
-        log_scale_units = 6.0 * steepest + 4.0 * (abs(shift) + abs(log_total)) + 40.0 + math.log2(weights.size)
+        log_scale_units = 6.0 * steepest + 4.0 * (abs(shift) + abs(log_total)) + 40.0 + math.log2(self.losses.size)
         return Line(
             deviations.reshape(-1)[: nodes.number],
-            UNIT * (40.0 * size + (12.0 * weights.size + 6.0 * steepest + 64.0) * parts),
+            UNIT * (42.0 * size + (12.0 * weights.size + 6.0 * steepest + 64.0) * parts),
             shift + log_total,
             UNIT * log_scale_units,
         )
