@@ -47,8 +47,7 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     users of each *reported* class run `KernelDensityProtocol` among themselves, with their number, the public reported
     count, as n. (What this guarantees: wagner2025, Corollary 3.4.)
 
-    **By default nothing is private**: `bitsum=None` sums the bits exactly and `label_epsilon=None` publishes the labels
-    in the clear.
+    **By default points are not private**: `bitsum=None` sums the bits exactly.
 
     Parameters
     ----------
@@ -66,9 +65,9 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         epsilon of the label's randomized response, in (0, 700] nats. None publishes the labels **in the clear**.
     classes : array_like, shape (n_classes,), optional
         The public set of labels. None takes the labels that occur in y, which **makes that set public**.
-    empty_class : {"error", "never"}
-        What to do with a class that nobody reported and that so has no density: refuse to fit, or leave it out of
-        `classes_`, so that it is never predicted.
+    empty_class : {"never", "error"}
+        What to do with a class that nobody reported and that so has no density: leave it out of `classes_`, so that it
+        is never predicted, or refuse to fit.
     unit_norm : {"check", "normalize"}
         Whether users' points off the unit sphere are refused where the features need them on it, or every point and
         query is divided by its norm (each user can do that alone, so it costs no privacy).
@@ -115,9 +114,9 @@ class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         bandwidth: float = 1.0,
         instances: int | None = None,
         bitsum: Callable[[int], BitsumProtocol] | None = None,
-        label_epsilon: float | None = None,
+        label_epsilon: float | None = 5.0,
         classes: ArrayLike | None = None,
-        empty_class: Literal["error", "never"] = "error",
+        empty_class: Literal["never", "error"] = "never",
         unit_norm: Literal["check", "normalize"] = "check",
         chunk_size: int | None = None,
         random_state: Seed = None,

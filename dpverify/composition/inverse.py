@@ -121,7 +121,7 @@ class PerInstanceBudget(Plain):
 
 def per_instance_budget(
     budget: BudgetLike,
-    instances: int,
+    instances: int = 1,
     *,
     sparsity: int = 1,
     composition: CompositionTheorem | str,

@@ -68,7 +68,7 @@ class PrivateDensity(BudgetedEstimator):
         *,
         epsilon: Any = 2.0,
         delta: Any = 1e-6,
-        kernel: str = "gaussian",
+        kernel: str = "inner-product",
         bandwidth: float | None = None,
         bitsum: str = "rr",
         bits: int | None = None,

@@ -159,7 +159,7 @@ def default_bandwidth(kernel: str, scale: PublicScale, dimension: int) -> float 
     return _OF_A_DISTANCE * (math.sqrt(dimension) if kernel == "laplacian" else 1.0)
 
 
-def gamma_from_bandwidth(bandwidth: float, kernel: str = "gaussian") -> float:
+def gamma_from_bandwidth(bandwidth: float, kernel: str) -> float:
     """Return scikit-learn's gamma of a bandwidth h: 1/h^2 for the Gaussian kernel, 1/h for the Laplacian.
 
     Parameters
@@ -182,7 +182,7 @@ def gamma_from_bandwidth(bandwidth: float, kernel: str = "gaussian") -> float:
 
     Examples
     --------
-    >>> gamma_from_bandwidth(0.5)
+    >>> gamma_from_bandwidth(0.5, "gaussian")
     4.0
     """
     width = check_real("bandwidth", bandwidth, low=0.0, low_open=True)
@@ -190,7 +190,7 @@ def gamma_from_bandwidth(bandwidth: float, kernel: str = "gaussian") -> float:
     return _positive("gamma", (1.0 / width) ** power if width >= 1e-150 else math.inf, f"bandwidth={bandwidth!r}")
 
 
-def bandwidth_from_gamma(gamma: float, kernel: str = "gaussian") -> float:
+def bandwidth_from_gamma(gamma: float, kernel: str) -> float:
     """Return the bandwidth of scikit-learn's gamma: the inverse of `gamma_from_bandwidth`.
 
     Parameters
@@ -212,7 +212,7 @@ def bandwidth_from_gamma(gamma: float, kernel: str = "gaussian") -> float:
 
     Examples
     --------
-    >>> bandwidth_from_gamma(4.0)
+    >>> bandwidth_from_gamma(4.0, "gaussian")
     0.5
     """
     value = check_real("gamma", gamma, low=0.0, low_open=True)

@@ -94,7 +94,7 @@ class BudgetSplit(Drawn):
 
 def split_budget(
     budget: BudgetLike,
-    instances: int,
+    instances: int = 1,
     *,
     sparsity: int = 1,
     bitsum: str | None = None,

@@ -97,7 +97,7 @@ def crowd(
     budget: BudgetLike,
     *,
     users: int,
-    instances: int,
+    instances: int = 1,
     bitsums: Iterable[str] = BITSUMS,
     fractions: Iterable[Number] = FRACTIONS,
     honest: Number | None = None,

@@ -117,7 +117,7 @@ def plan(
     budget: BudgetLike,
     *,
     users: int,
-    instances: int,
+    instances: int = 1,
     squared_change: Number | None = None,
     ball: bool = False,
     method: str = "exact",

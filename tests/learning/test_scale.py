@@ -62,7 +62,7 @@ def test_bandwidth_and_gamma_are_each_others_inverse(bandwidth: float) -> None:
 
 def test_gamma_is_that_of_scikit_learn() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 4, 3))
-    np.testing.assert_allclose(FourierPairs(3, 0.7).kernel(x, y), rbf_kernel(x, y, gamma_from_bandwidth(0.7)))
+    np.testing.assert_allclose(FourierPairs(3, 0.7).kernel(x, y), rbf_kernel(x, y, gamma_from_bandwidth(0.7, "gaussian")))
     laplacian = laplacian_kernel(x, y, gamma_from_bandwidth(0.7, "laplacian"))
     np.testing.assert_allclose(LaplacianBinning(3, 0.7).kernel(x, y), laplacian)
 
@@ -70,18 +70,18 @@ def test_gamma_is_that_of_scikit_learn() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
 def test_gammas_are_checked(value: float) -> None:
     with pytest.raises(ValueError, match=r"must be"):
-        gamma_from_bandwidth(value)
+        gamma_from_bandwidth(value, "gaussian")
     with pytest.raises(ValueError, match=r"must be"):
-        bandwidth_from_gamma(value)
+        bandwidth_from_gamma(value, "gaussian")
     with refused("kernel='exponential'"):
         gamma_from_bandwidth(1.0, "exponential")
 
 
 def test_gammas_beyond_the_floats_are_refused() -> None:
     with pytest.raises(ValueError, match=r"beyond the floats"):
-        gamma_from_bandwidth(1e-200)
+        gamma_from_bandwidth(1e-200, "gaussian")
     with pytest.raises(ValueError, match=r"beyond the floats"):
-        gamma_from_bandwidth(1e200)
+        gamma_from_bandwidth(1e200, "gaussian")
 
 
 def test_the_default_depends_on_public_numbers() -> None:

@@ -29,9 +29,9 @@ def blobs(users: int, classes: int, dimension: int, seed: int) -> tuple[np.ndarr
 @pytest.mark.parametrize(
     ("estimator", "expected_failures"),
     [
-        (HighestDensityClassifier(), {}),
+        (HighestDensityClassifier(label_epsilon=None), {}),
         (
-            HighestDensityClassifier("inner-product", unit_norm="normalize", instances=512),
+            HighestDensityClassifier("inner-product", unit_norm="normalize", instances=512, label_epsilon=None),
             {"check_estimators_dtypes": "Its integer data hold a zero vector, which has no direction to normalize."},
         ),
     ],
@@ -57,7 +57,9 @@ def test_digits_come_close_to_the_exact_density_classifier(
     kernel = GaussianFeatures(X.shape[1], 0.5).kernel(X, queries)
     exact = np.stack([kernel[y == label].mean(axis=0) for label in range(10)], axis=1)
     instances = 4096
-    model = HighestDensityClassifier(bandwidth=0.5, instances=instances, random_state=1).fit(X.astype(np.float32), y)
+    model = HighestDensityClassifier(bandwidth=0.5, instances=instances, random_state=1, label_epsilon=None).fit(
+        X.astype(np.float32), y
+    )
     # One instance's estimate is in [-2, 2]: Hoeffding's inequality over all queries and classes, at 1e-6.
     tolerance = math.sqrt(8 * math.log(2 * exact.size / 1e-6) / instances)
     assert np.abs(model.decision_function(queries) - exact).max() < tolerance
@@ -86,7 +88,7 @@ def test_digits_with_noise(digits: tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
 def test_identity_is_the_nearest_class_mean() -> None:
     X, y = blobs(300, 3, 5, 3)
-    model = HighestDensityClassifier(Identity(5, limit=1.0), random_state=4).fit(X, y)
+    model = HighestDensityClassifier(Identity(5, limit=1.0), random_state=4, label_epsilon=None).fit(X, y)
     assert model.features_.instances == 1
     means = np.stack([X[y == label].mean(axis=0) for label in range(3)])
     # Rounding a coordinate to +-1 costs at most 1 of variance: Hoeffding's inequality, at 1e-6 over 15 coordinates.
@@ -98,7 +100,7 @@ def test_identity_is_the_nearest_class_mean() -> None:
 def test_sharing_the_features_reduces_the_noise_of_comparisons() -> None:
     y = np.arange(2000) % 2
     X = unit(1.0 + 0.5 * np.random.default_rng(5).normal(size=(2000, 4)) + 0.3 * y[:, None])  # two classes that overlap
-    model = HighestDensityClassifier(instances=5000, random_state=6).fit(X, y)
+    model = HighestDensityClassifier(instances=5000, random_state=6, label_epsilon=None).fit(X, y)
     assert all(density.features is model.features_ for density in model.densities_)
     g = model.features_.g(X[:1])[0, :, 0]
     first, second = (density.published[:, 0] * g / density.users for density in model.densities_)
@@ -110,8 +112,8 @@ def test_classes_without_users() -> None:
     names = np.array(["cat", "dog"])[y]
     public = ["ant", "cat", "dog"]
     with pytest.raises(ValueError, match=r'^Class ant was reported by nobody.*\(or set empty_class="never"\)\.$'):
-        HighestDensityClassifier(classes=public).fit(X, names)
-    model = HighestDensityClassifier(classes=public, empty_class="never", instances=200).fit(X, names)
+        HighestDensityClassifier(classes=public, empty_class="error", label_epsilon=None).fit(X, names)
+    model = HighestDensityClassifier(classes=public, instances=200, label_epsilon=None).fit(X, names)
     assert model.classes_.tolist() == ["cat", "dog"]
     assert model.empty_classes_.tolist() == ["ant"]
     assert model.class_densities(X).shape == (40, 2)
@@ -129,9 +131,9 @@ def test_randomized_labels_reach_public_classes_that_nobody_has() -> None:
 def test_public_and_private_randomness_are_apart() -> None:
     X, y = blobs(60, 2, 3, 10)
     seeds = {"random_state": 1, "public_random_state": 1}
-    base = HighestDensityClassifier(instances=5, **seeds).fit(X, y)
+    base = HighestDensityClassifier(instances=5, **seeds, label_epsilon=None).fit(X, y)
     same, private, public = (
-        HighestDensityClassifier(instances=5, **{**seeds, **change}).fit(X, y)
+        HighestDensityClassifier(instances=5, **{**seeds, **change}, label_epsilon=None).fit(X, y)
         for change in ({}, {"random_state": 2}, {"public_random_state": 2})
     )
     np.testing.assert_array_equal(base.class_densities(X), same.class_densities(X))
@@ -141,13 +143,16 @@ def test_public_and_private_randomness_are_apart() -> None:
     # One seed for both must not make the private noise a function of the public features.
     assert public_generator(1).random() != np.random.default_rng(1).random()
     generator = np.random.default_rng(3)
-    first, second = (HighestDensityClassifier(random_state=generator).fit(X, y).class_densities(X) for _ in range(2))
+    first, second = (
+        HighestDensityClassifier(random_state=generator, label_epsilon=None).fit(X, y).class_densities(X)
+        for _ in range(2)
+    )
     assert np.any(first != second)
 
 
 def test_it_works_inside_scikit_learn() -> None:
     X, y = blobs(120, 3, 4, 11)
-    model = HighestDensityClassifier(GaussianFeatures(4, 0.7), instances=300, random_state=1)
+    model = HighestDensityClassifier(GaussianFeatures(4, 0.7), instances=300, random_state=1, label_epsilon=None)
     assert clone(model).get_params()["features"] == GaussianFeatures(4, 0.7)
     assert cross_val_score(model, X, y, cv=3).mean() > 0.9
     fitted = model.fit(X, y)
@@ -158,14 +163,16 @@ def test_unit_norm_policy() -> None:
     X, y = blobs(20, 2, 3, 12)
     stretched = X * np.linspace(1, 3, 20)[:, None]
     with pytest.raises(ValueError, match=r"^X\[4:\]\[0\] has Euclidean norm 1\.42\d+, but must have norm 1"):
-        HighestDensityClassifier("inner-product", chunk_size=4).fit(np.vstack([X[:4], stretched[4:]]), y)
+        HighestDensityClassifier("inner-product", chunk_size=4, label_epsilon=None).fit(
+            np.vstack([X[:4], stretched[4:]]), y
+        )
     settings = {"instances": 9, "random_state": 1, "unit_norm": "normalize"}
-    model = HighestDensityClassifier("inner-product", **settings).fit(stretched, y)
-    reference = HighestDensityClassifier("inner-product", **settings).fit(X, y)
+    model = HighestDensityClassifier("inner-product", **settings, label_epsilon=None).fit(stretched, y)
+    reference = HighestDensityClassifier("inner-product", **settings, label_epsilon=None).fit(X, y)
     np.testing.assert_allclose(model.class_densities(stretched), reference.class_densities(X), rtol=1e-9)
     stretched[5] = 0.0
     with pytest.raises(ValueError, match=r"^X\[5\] is the zero vector"):
-        HighestDensityClassifier("inner-product", **settings).fit(stretched, y)
+        HighestDensityClassifier("inner-product", **settings, label_epsilon=None).fit(stretched, y)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +199,7 @@ def test_unit_norm_policy() -> None:
 def test_parameters_are_checked(settings: dict[str, object], error: type[Exception], message: str) -> None:
     X, y = blobs(20, 2, 3, 13)
     with pytest.raises(error, match=message):
-        HighestDensityClassifier(**settings).fit(X, y)
+        HighestDensityClassifier(**{"label_epsilon": None, **settings}).fit(X, y)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -201,9 +208,9 @@ def test_points_must_be_finite(value: float) -> None:
     bad = X.copy()
     bad[6, 2] = value
     with pytest.raises(ValueError, match=rf"^X\[4:\]\[2, 2\]={value} must be a finite number, not NaN or infinity\.$"):
-        HighestDensityClassifier(chunk_size=4).fit(bad, y)
+        HighestDensityClassifier(chunk_size=4, label_epsilon=None).fit(bad, y)
     with pytest.raises(ValueError, match=rf"^queries\[6, 2\]={value} must be a finite number"):
-        HighestDensityClassifier().fit(X, y).predict(bad)
+        HighestDensityClassifier(label_epsilon=None).fit(X, y).predict(bad)
 
 
 def test_what_is_no_setting_is_one_sentence() -> None:
@@ -217,8 +224,8 @@ def test_what_is_no_setting_is_one_sentence() -> None:
         ({}, np.array(["a", 1] * 3, dtype=object), "y must hold texts alone, or numbers alone"),
     ):
         with pytest.raises((TypeError, ValueError), match=rf"^{re.escape(said)}"):
-            HighestDensityClassifier(instances=8, **settings).fit(X, labels)
-    model, rng = HighestDensityClassifier(), np.random.default_rng(0)
+            HighestDensityClassifier(instances=8, **settings, label_epsilon=None).fit(X, labels)
+    model, rng = HighestDensityClassifier(label_epsilon=None), np.random.default_rng(0)
     for counts, said in ((None, "counts=None must be a list or another iterable"), ([None], "counts=None must be Bit")):
         with pytest.raises(TypeError, match=rf"^{re.escape(said)}"):
             model.publish(None, [0], counts, rng)

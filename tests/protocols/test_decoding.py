@@ -45,7 +45,7 @@ def test_classes_are_decoded_in_one_pass() -> None:
     rng = np.random.default_rng(2)
     y = np.repeat(["left", "right"], 40)
     x = rng.normal(size=(80, 2)) * 0.2 + np.where(y == "left", -1.0, 1.0)[:, None]
-    fitted = HighestDensityClassifier(GaussianFeatures(2), instances=300, random_state=3).fit(x, y)
+    fitted = HighestDensityClassifier(GaussianFeatures(2), instances=300, random_state=3, label_epsilon=None).fit(x, y)
     vectors = np.array([[-1.0, -1.0], [0.0, 5.0], [1.0, 1.0]])
     chunks = iter([(["west"], vectors[:1]), (["north", "east"], vectors[1:])])
     decoded = decode_classes(fitted, chunks, 1, score="density")
@@ -84,7 +84,9 @@ def fitted_to_three(features: LSQFamily, instances: int) -> tuple[HighestDensity
     labels = np.repeat(["a", "b", "c"], 1000)
     corners = {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0], "c": [0.0, 0.0, 1.0]}
     points = np.array([corners[label] for label in labels]) + 0.2 * rng.normal(size=(3000, 3))
-    model = HighestDensityClassifier(features, instances=instances, random_state=12).fit(points, labels)
+    model = HighestDensityClassifier(features, instances=instances, random_state=12, label_epsilon=None).fit(
+        points, labels
+    )
     return model, rng.normal(size=(50, 3)) + 3.0  # a vocabulary far from where the points are
 
 
@@ -157,7 +159,10 @@ def test_what_is_no_vocabulary_is_one_sentence() -> None:
             "vocabulary chunk 0 is a tuple, but must be a pair",
         ),
         (lambda: decode_classes(None, words, 1), "classifier=None must be a HighestDensityClassifier"),
-        (lambda: decode_classes(HighestDensityClassifier(), words, 1), "This HighestDensityClassifier instance is not"),
+        (
+            lambda: decode_classes(HighestDensityClassifier(label_epsilon=None), words, 1),
+            "This HighestDensityClassifier instance is not",
+        ),
     ):
         with pytest.raises((TypeError, ValueError, AttributeError), match=rf"^{re.escape(said)}"):
             call()

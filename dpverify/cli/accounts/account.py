@@ -12,7 +12,7 @@ from dpverify.cli.accounts.days import account_days
 from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.accounts.runs import TypedRun, taken
 from dpverify.cli.commands import made_by
-from dpverify.cli.declared import REQUIRED, Changes, Run, declaring, fitting
+from dpverify.cli.declared import Changes, Run, declaring, fitting
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import (
     AtDelta,
@@ -71,7 +71,7 @@ _IN_FULL: Changes = dict.fromkeys(("squared_change", "ball", "adversary"))
 
 
 def _fitted(claims: Any) -> tuple[Run, Changes]:
-    """Return what is special: a bitsum needs instances and may change in part, and noise of 0 is none."""
+    """Return what is special: a bitsum may change in part, and noise of 0 is none."""
     from dpverify.claims.base import MoreUsers
     from dpverify.claims.bitsum.base import BitsumClaims
 
@@ -81,7 +81,7 @@ def _fitted(claims: Any) -> tuple[Run, Changes]:
         changes[claims.noise] = {"within": field.metadata["within"].replace("[0,", "(0,")}
     if not isinstance(claims, BitsumClaims):
         return account_any, {**changes, **_IN_FULL}
-    changes |= {"instances": {"default": REQUIRED}, "adversary": None}
+    changes["adversary"] = None
     if claims.seen:
         annotation = Annotated[ThreatModel, threat_model(claims.seen)]
         changes["adversary"] = {"default": claims.threat_models[0], "annotation": annotation}

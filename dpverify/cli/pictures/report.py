@@ -31,7 +31,7 @@ def report(
     ],
     delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     users: Users,
-    instances: Instances,
+    instances: Instances = 1,
     squared_change: SquaredChange = None,
     bitsum: Annotated[
         str | None,

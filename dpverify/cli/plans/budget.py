@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def budget(
     epsilon: Epsilon,
     delta: Delta,
-    instances: Instances,
+    instances: Instances = 1,
     sparsity: Sparsity = 1,
     bitsum: Annotated[
         str | None,

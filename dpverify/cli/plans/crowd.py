@@ -37,7 +37,10 @@ def crowd(
     users: Users,
     instances: Annotated[
         int | None,
-        integer(within="[1, inf)", help="I, the bitsum instances that each user takes part in; not with --kernel."),
+        integer(
+            within="[1, inf)",
+            help="I, the bitsum instances that each user takes part in, by default 1; not with --kernel.",
+        ),
     ] = None,
     bitsum: Annotated[Any, choice(known=bitsums, several=True, help=f"{LISTED}, the default.")] = None,
     honest: Honest = None,
@@ -71,10 +74,9 @@ def crowd(
         width, name = bandwidth or 1.0, "rr" if bitsum in {None, (ALL,)} else bitsum[0]
         found = crowds.crowd_density(kernel, dimension, budget, bandwidth=width, bitsum=name, **common)
     else:
-        assert instances is not None
         with told("plans and accounts") as progress:
             found = crowds.crowd(
-                budget, instances=instances, bitsums=chosen(bitsum or (ALL,)), progress=progress, **common
+                budget, instances=instances or 1, bitsums=chosen(bitsum or (ALL,)), progress=progress, **common
             )
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))

@@ -49,7 +49,7 @@ InstancesOrNone = Annotated[
     integer(
         "--instances",
         within="[1, inf)",
-        help="I, the bitsum instances that each user takes part in; --kernel chooses it.",
+        help="I, the bitsum instances that each user takes part in, by default 1; --kernel chooses it.",
     ),
 ]
 Margin = Annotated[
@@ -142,7 +142,7 @@ def _users(
     else:
         from dpverify.planning.sweeps.least import least_users
 
-        _print(least_users, budget, bitsum, write, error=error, instances=instances, **changes)
+        _print(least_users, budget, bitsum, write, error=error, instances=instances or 1, **changes)
 
 
 @taking(changed, _featured, written)
@@ -168,7 +168,7 @@ def _epsilon(
     else:
         from dpverify.planning.sweeps.least import least_epsilon
 
-        _print(least_epsilon, delta, bitsum, write, error=error, users=users, instances=instances, **changes)
+        _print(least_epsilon, delta, bitsum, write, error=error, users=users, instances=instances or 1, **changes)
 
 
 @taking(changed, written)
@@ -179,7 +179,7 @@ def _messages(
     delta: Delta,
     error: Error,
     users: Users,
-    instances: Instances,
+    instances: Instances = 1,
     bitsum: Bitsum = None,
 ) -> None:
     """Find the fewest messages per user and instance at which a bitsum is estimated this well; see front."""
@@ -234,7 +234,7 @@ def _front(
     epsilon: Epsilon,
     delta: Delta,
     users: Users,
-    instances: Instances,
+    instances: Instances = 1,
     bitsum: Bitsum = None,
     within: Annotated[
         float,

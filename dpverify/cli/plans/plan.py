@@ -72,7 +72,7 @@ def plan(
         Any,
         integer(
             within="[1, inf)",
-            help="I, the bitsum instances that each user takes part in; --kernel chooses it.",
+            help="I, the bitsum instances that each user takes part in, by default 1; --kernel chooses it.",
             several=True,
         ),
     ] = None,
@@ -145,11 +145,12 @@ def plan(
     from dpverify.planning.sweeps.setting import FailedPlan
     from dpverify.report.plans.comparisons import plan_table
 
+    counts = instances or (1,)
     with told_by as progress:
         grid = plan_grid(
             budgets,
             users=users,
-            instances=instances,
+            instances=counts,
             bitsums=chosen(bitsum or (ALL,)),
             methods=chosen((method,), _methods()),
             composition=composition,
@@ -158,7 +159,7 @@ def plan(
             progress=progress,
             **changes,
         )
-    alone = max(map(len, (epsilon, delta, users, instances))) == 1
+    alone = max(map(len, (epsilon, delta, users, counts))) == 1
     found = grid.comparisons[0] if alone else grid
     if not found.plans:
         raise none_found(found, [failure.error for failure in found.failures])

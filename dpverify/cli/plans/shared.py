@@ -137,8 +137,6 @@ def check_kernel(kernel: str | None, *, alone: dict[str, bool], chosen: dict[str
         raise ValueError(
             f"{name} must be omitted " + ("without --kernel." if kernel is None else "with --kernel, which chooses it.")
         )
-    if kernel is None and not chosen["--instances"]:
-        raise ValueError("one of the options '--instances' and '--kernel' must be given.")
     if kernel is not None and not alone["--dimension"]:
         raise ValueError("--dimension must be given with --kernel.")
     return kernel is not None

@@ -190,7 +190,7 @@ def front(
     budget: BudgetLike,
     *,
     users: int,
-    instances: int,
+    instances: int = 1,
     bitsums: Iterable[str] = SHUFFLED,
     margins: Iterable[float] = MARGINS,
     within: float = WITHIN,

@@ -45,7 +45,11 @@ def test_a_density_that_publishes_one_instance_without_noise() -> None:
 def test_a_classifier_is_its_classes_together() -> None:
     labels = np.arange(8) % 2
     model = HighestDensityClassifier(
-        bitsum=lambda users: RandomizedResponse(users, 0.2), instances=5, public_random_state=1, random_state=2
+        bitsum=lambda users: RandomizedResponse(users, 0.2),
+        instances=5,
+        public_random_state=1,
+        random_state=2,
+        label_epsilon=None,
     ).fit(POINTS, labels)
     protocols = model.class_protocols()
     ordered = np.concatenate([POINTS[labels == 0], POINTS[labels == 1]])
