@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flint import arb
 
-from dpverify.certificates.balls import as_ball, check_number
+from dpverify.certificates.balls import as_ball
 from dpverify.certificates.pairs import Direction, Pair, ThreeNBPair, _by_threshold, _positive_part
 from dpverify.guarantee import Number
 
@@ -20,10 +20,7 @@ class PoissonPair(Pair):
     f(y-1)/f(y) = y/mean grows with y, so P exceeds e^eps Q beyond one y or up to one.
     """
 
-    mean: Number
-
-    def __post_init__(self) -> None:
-        check_number("mean", self.mean, 0.0)
+    mean: Number = field(metadata={"within": "(0, inf)", "help": "The mean of the noise, in {}."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         mean, factor = as_ball(self.mean), epsilon.exp()
@@ -49,14 +46,10 @@ class PurePair(Pair):
     P1) = (1 - E q) (P0 - E (1-q) / (1 - E q) P1)`, where P1 and P0 are the views of an undropped 1 and of a 0.
     """
 
-    p: Number
-    flood_shape: Number
-    flood_p: Number
-    drop_probability: Number
-
-    def __post_init__(self) -> None:
-        ThreeNBPair(self.p, self.flood_shape, self.flood_p)
-        check_number("drop_probability", self.drop_probability, 0.0, 1.0, low_open=False)
+    p: Number = field(metadata={"within": "(0, 1)", "help": "p of the noise, in {}: the larger, the more noise."})
+    flood_shape: Number = field(metadata={"within": "(0, inf)", "help": "r', in {}."})
+    flood_p: Number = field(metadata={"within": "(0, 1)", "help": "p', in {}."})
+    drop_probability: Number = field(default=0, metadata={"within": "[0, 1)", "help": "q, in {}."})
 
     @property
     def dataset(self) -> str:  # noqa: D102

@@ -10,7 +10,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ from flint import arb, arb_poly, ctx
 
 from dpverify.certificates.balls import as_ball, as_rational, check_number
 from dpverify.guarantee import CapacityError, Number
-from protocols.validation import check_integer
+from protocols.validation import check_integer, read_range
 
 __all__ = [
     "Direction",
@@ -57,7 +57,19 @@ def _by_threshold(value: Callable[[int], arb], threshold: arb) -> arb:
 
 
 class Pair(ABC):
-    """The views of two neighbouring inputs, as laws whose divergence can be enclosed."""
+    """The views of two neighbouring inputs, as laws whose divergence can be enclosed.
+
+    The fields of a subclass are its parameters: `within`, in the metadata of each, is its range, and `help` what it is.
+    """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            value, (low, high, low_open, _) = getattr(self, each.name), read_range(each.metadata["within"])
+            if each.type == "Number":
+                ends = -math.inf if low is None else low, math.inf if high is None else high
+                check_number(each.name, value, *ends, low_open=low_open)
+            elif value is not None or each.default is not None:
+                check_integer(each.name, value, low=low, high=high)
 
     @property
     def dataset(self) -> str:
@@ -97,12 +109,23 @@ class RandomizedResponsePair(Pair):
     '[0.000453785 +/- 1.73e-10]'
     """
 
-    users: int
-    flip_probability: Number
-    ones: int | None = None
+    users: int = field(
+        metadata={
+            "within": "[1, inf)",
+            "help": "n, the number of users; at most 512, 4096 with --ones, any with --ones 0.",
+        }
+    )
+    flip_probability: Number = field(metadata={"within": "(0, 1/2)", "help": "p, in {}."})
+    ones: int | None = field(
+        default=None,
+        metadata={
+            "within": "[0, inf)",
+            "help": "How many of the other n - 1 users hold a 1; without it, the worst number.",
+        },
+    )
 
     def __post_init__(self) -> None:
-        check_integer("users", self.users, low=1)
+        super().__post_init__()
         if self.ones is None and self.users > _MOST_SEARCHED_USERS:
             raise ValueError(
                 f"users={self.users!r} must be at most {_MOST_SEARCHED_USERS} unless ones is given: without it every "
@@ -112,7 +135,6 @@ class RandomizedResponsePair(Pair):
             check_integer("ones", self.ones, low=0, high=self.users - 1)
         if self.ones:
             check_integer("users", self.users, high=_MOST_CONVOLVED_USERS)
-        check_number("flip_probability", self.flip_probability, 0.0, 0.5)
 
     @property
     def dataset(self) -> str:  # noqa: D102
@@ -180,12 +202,8 @@ class NegativeBinomialPair(Pair):
     '[1.08287e-6 +/- 4.13e-12]'
     """
 
-    shape: Number
-    p: Number
-
-    def __post_init__(self) -> None:
-        check_number("shape", self.shape, 0.0)
-        check_number("p", self.p, 0.0, 1.0)
+    shape: Number = field(metadata={"within": "(0, inf)", "help": "r, in {}."})
+    p: Number = field(metadata={"within": "(0, 1)", "help": "p, in {}: the larger, the more noise."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         r, p = as_ball(self.shape), as_ball(self.p)
@@ -247,16 +265,12 @@ class ThreeNBPair(Pair):
     '[0.0643685 +/- 1.92e-8]'
     """
 
-    p: Number
-    flood_shape: Number
-    flood_p: Number
-    shape: Number = 1
-
-    def __post_init__(self) -> None:
-        check_number("p", self.p, 0.0, 1.0)
-        check_number("flood_shape", self.flood_shape, 0.0)
-        check_number("flood_p", self.flood_p, 0.0, 1.0)
-        check_number("shape", self.shape, 0.0)
+    p: Number = field(metadata={"within": "(0, 1)", "help": "p of the noise, in {}: the larger, the more noise."})
+    flood_shape: Number = field(metadata={"within": "(0, inf)", "help": "r', in {}."})
+    flood_p: Number = field(metadata={"within": "(0, 1)", "help": "p', in {}."})
+    shape: Number = field(
+        default=1, metadata={"within": "(0, inf)", "help": "r of the noise, in {}; other than 1 for little noise only."}
+    )
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         if Fraction(self.shape) != 1:
@@ -338,10 +352,7 @@ class DiscreteLaplacePair(Pair):
     '[0.118803 +/- 5.29e-8]'
     """
 
-    p: Number
-
-    def __post_init__(self) -> None:
-        check_number("p", self.p, 0.0, 1.0)
+    p: Number = field(metadata={"within": "(0, 1)", "help": "The noise's pmf is proportional to p^|z|, in {}."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         # The loss is -ln p with probability 1/(1+p) and ln p with probability p/(1+p), in both directions.
@@ -370,10 +381,7 @@ class GaussianPair(Pair):
     '[0.0963528 +/- 2.41e-8]'
     """
 
-    sigma: Number
-
-    def __post_init__(self) -> None:
-        check_number("sigma", self.sigma, 0.0)
+    sigma: Number = field(metadata={"within": "(0, inf)", "help": "The noise's standard deviation, in {}."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         sigma = as_ball(self.sigma)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flint import arb
 
-from dpverify.certificates.balls import as_ball, check_number
-from dpverify.certificates.pairs import Direction, Pair
+from dpverify.certificates.balls import as_ball
+from dpverify.certificates.pairs import Direction, Pair, RandomizedResponsePair
 from dpverify.guarantee import Number
-from protocols.validation import check_integer
 
-__all__ = ["LaplaceReportPair", "LevelsPair", "SteppedLaplacePair"]
-
-_MOST_STEPS = 2**12
+__all__ = ["LaplaceReportPair", "LevelsPair", "ReportedBitPair", "SteppedLaplacePair"]
 
 
 def _gain(epsilon: arb, loss: arb) -> arb:
     """Return max(0, 1 - e^(epsilon - loss)), also where the sign is not known."""
     return arb(0).max(-(epsilon - loss).expm1())
+
+
+@dataclass(frozen=True)
+class ReportedBitPair(RandomizedResponsePair):
+    """A bit reported by randomized response, without a shuffler.
+
+    Parameters
+    ----------
+    flip_probability : int, float, Fraction, Decimal or decimal string
+        p, in (0, 1/2).
+    """
+
+    users: int = field(default=1, init=False, metadata={"within": "[1, 1]", "help": "n."})
+    ones: int | None = field(default=0, init=False, metadata={"within": "[0, 0]", "help": "How many others hold a 1."})
 
 
 @dataclass(frozen=True)
@@ -28,12 +39,8 @@ class LevelsPair(Pair):
     The report's epsilon, positive, is the largest privacy loss.
     """
 
-    report_epsilon: Number
-    levels: int = 2
-
-    def __post_init__(self) -> None:
-        check_number("report_epsilon", self.report_epsilon, 0.0)
-        check_integer("levels", self.levels, low=2)
+    report_epsilon: Number = field(metadata={"within": "(0, inf)", "help": "epsilon of a report, in {}, in nats."})
+    levels: int = field(default=2, metadata={"within": "[2, inf)", "help": "k, the number of levels, in {}."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         # In weights: e^loss on the own level under P, 1 on all others; the two levels exchange theirs under Q.
@@ -48,10 +55,7 @@ class LevelsPair(Pair):
 class LaplaceReportPair(Pair):
     """A value in [0, m] plus Laplace noise of scale m / eps, given the two ends: eps is the largest privacy loss."""
 
-    report_epsilon: Number
-
-    def __post_init__(self) -> None:
-        check_number("report_epsilon", self.report_epsilon, 0.0)
+    report_epsilon: Number = field(metadata={"within": "(0, inf)", "help": "epsilon of a report, in {}, in nats."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:
         """Return the divergence: that of the half-line on which the likelihood ratio exceeds e^epsilon."""
@@ -73,12 +77,8 @@ class SteppedLaplacePair(Pair):
     loss.
     """
 
-    report_epsilon: Number
-    steps: int
-
-    def __post_init__(self) -> None:
-        check_number("report_epsilon", self.report_epsilon, 0.0)
-        check_integer("steps", self.steps, low=1, high=_MOST_STEPS)
+    report_epsilon: Number = field(metadata={"within": "(0, inf)", "help": "epsilon of a report, in {}, in nats."})
+    steps: int = field(default=16, metadata={"within": "[1, 4096]", "help": "s, the steps of the grid, in {}."})
 
     def enclose(self, epsilon: arb, direction: Direction) -> arb:  # noqa: D102
         decay = as_ball(self.report_epsilon) / self.steps

@@ -19,9 +19,10 @@ from typer.core import TyperCommand
 from dpverify.cli.commands import made_by
 from dpverify.cli.groups import Listed
 from dpverify.cli.messages import as_typed
-from dpverify.cli.options import integer, number
+from dpverify.cli.options import exact, integer, number
+from dpverify.guarantee import Number
 
-__all__ = ["REQUIRED", "Changes", "Run", "declaring", "fitting"]
+__all__ = ["REQUIRED", "Changes", "Declared", "Run", "declaring", "fitting", "making"]
 
 REQUIRED = inspect.Parameter.empty
 """The default of an option that must be typed."""
@@ -60,29 +61,36 @@ class _Declaring(Listed):
             if name in self.commands:
                 found[name] = self.commands[name]
             elif self.group in line.commands:
-                found[name] = _Declared(name, line.help, self.fitted)
+                found[name] = Declared(name, line.help, functools.partial(_with_options, name, self.fitted))
         self.commands = {**found, **self.commands}
 
 
-class _Declared(TyperCommand):
+class Declared(TyperCommand):
     """A command that is listed by its name and help, and has options from when these are asked for.
+
+    Parameters
+    ----------
+    name, help : str
+        As listed.
+    made : callable
+        Returns the command, as a function with options.
 
     Attributes
     ----------
     added : list
-        Options that stand behind those of the protocol.
+        Options that stand behind those of the function.
     """
 
-    def __init__(self, name: str, help: str, fitted: Callable[[Any], tuple[Run, Changes]]) -> None:
+    def __init__(self, name: str, help: str, made: Callable[[], Run]) -> None:
         super().__init__(name, help=help, rich_markup_mode=None)
-        self._fitted, self.added = fitted, list[Any]()
+        self._made, self.added = made, list[Any]()
         del self.params, self.callback
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute not in ("params", "callback"):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r}.")
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command()(_with_options(str(self.name), self._fitted))
+        single.command()(self._made())
         made = typer.main.get_command(single)
         self.params, self.callback = [*made.params, *self.added], made.callback
         return getattr(self, attribute)
@@ -103,11 +111,11 @@ def _with_options(name: str, fitted: Callable[[Any], tuple[Run, Changes]]) -> Ru
 
     claims = claims_named(name)
     run, changes = fitted(claims)
-    return made_by(_making(name, claims.protocol, changes), fitting(run, changes))
+    return made_by(making(name, claims.protocol, changes), fitting(run, changes))
 
 
-def _making(name: str, protocol: type[Any], changes: Changes) -> Callable[..., Any]:
-    """Return what makes a protocol of options, each called after a field unless a command has one of that name."""
+def making(name: str, protocol: type[Any], changes: Changes) -> Callable[..., Any]:
+    """Return what makes a protocol, or a pair, of options, each called after a field unless a command has its name."""
     taken, types = _taken(), get_type_hints(protocol)
     fields = {
         (field.name if field.name not in taken else f"{name}_{field.name}".replace("-", "_")): field
@@ -170,6 +178,10 @@ def _fields(protocol: type[Any]) -> list[dataclasses.Field[Any]]:
 def _option(option: str, name: str, kind: Any, said: Mapping[str, Any]) -> Any:
     """Return the annotation of an option for a field, of which `within` and `help` may be said."""
     shown, within = str(said.get("help", "")), str(said.get("within", "(-inf, inf)"))
+    if kind == Number:
+        return Annotated[str, exact(option, within=within, help=shown)]
+    if kind == int | None:
+        return Annotated[int | None, integer(option, within=within, help=shown)]
     if kind is int:
         return Annotated[int, integer(option, within=within, help=shown)]
     if kind is float:

@@ -13,6 +13,7 @@ from dpverify.certificates import pairs as certify
 from dpverify.certificates import report_pairs as reports
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction
+from dpverify.guarantee import Interval
 
 COMMANDS = {
     "rr": (
@@ -53,7 +54,7 @@ def test_every_pair_prints_the_librarys_enclosure(
     expected = hockey_stick(pair, Fraction(3, 10), direction, digits=30)
     assert expected.text in run(capsys, *words)
     found = json.loads(run(capsys, *words, "--json"))
-    assert found["delta"] == {"lower": expected.lower, "upper": expected.upper}
+    assert found["delta"] == Interval(expected.lower, expected.upper).to_dict()
     assert (found["digits"], found["enclosure"], found["epsilon"]) == (30, expected.text, "0.3")
     assert (found["pair"], found["direction"]) == (type(pair).__name__, direction)
     assert [Fraction(value) for value in found["parameters"].values()] == [
