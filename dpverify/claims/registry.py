@@ -86,11 +86,11 @@ _OWN: dict[Group, dict[str, Line]] = {
         "local-rr": Line("bitsum.baselines:LocalRandomizedResponseClaims", "Randomized response without a shuffler."),
     },
     Group.KERNELS: {
+        "linear-map": Line("lsq.linear:LinearMapClaims"),
         "gaussian-features": Line("lsq.gaussian:GaussianFeaturesClaims"),
         "fourier-pairs": Line("lsq.gaussian:FourierPairsClaims"),
         "random-signs": Line("lsq.inner_product:RandomSignsClaims"),
         "identity": Line("lsq.inner_product:IdentityClaims"),
-        "linear-map": Line("lsq.linear:LinearMapClaims"),
         "scaled-features": Line("lsq.scaled:ScaledFeaturesClaims"),
         "laplacian-binning": Line("lsq.laplacian:LaplacianBinningClaims"),
         "exponential-tessellation": Line("lsq.exponential:ExponentialTessellationClaims"),

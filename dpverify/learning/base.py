@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator
 
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, Guarantee
-from dpverify.learning.features import KERNELS, PublicFeatures
+from dpverify.learning.features import PublicFeatures
 from dpverify.learning.files.sums import PartialSums
 from dpverify.learning.guarantee import PrivacyWarning, promised_by
 from dpverify.learning.planner import BITSUMS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
+from dpverify.planning.kernels.rungs import kernels
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import default_chunk_size
@@ -92,7 +93,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _public(self, dimension: int) -> tuple[PublicFeatures, PublicScale]:
         """Return the public settings for points of a dimension."""
-        kernel = check_choice("kernel", self.kernel, KERNELS)
+        kernel = check_choice("kernel", self.kernel, tuple(kernels()))
         scale = PublicScale.of(self.public_scale)
         bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
         return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale

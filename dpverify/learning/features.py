@@ -15,13 +15,14 @@ import numpy as np
 
 from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
-from dpverify.planning.kernels.rungs import KERNELS
+from dpverify.planning.kernels.rungs import features_of, has_bandwidth, kernels
 from protocols.classifier import public_generator
-from protocols.lsq import ExponentialTessellation, FourierPairs, LaplacianBinning, LinearMap, LSQFamily, LSQFeatures
+from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["KERNELS", "PublicFeatures"]
+__all__ = ["PublicFeatures"]
 
+_LINEAR = "inner-product"
 _BITS = 1024
 _LINEAR_BITS = 256
 """At least so many, by several rotations where there are few dimensions."""
@@ -58,50 +59,50 @@ class PublicFeatures:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("kernel", self.kernel, tuple(kernels()))
         check_integer("dimension", self.dimension, low=1)
         if self.bandwidth is not None:
             check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
-        if self.bandwidth is not None and self.kernel == "inner-product":
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be None for the inner product, which has none.")
-        if self.bandwidth is None and self.kernel != "inner-product":
+        scaled = has_bandwidth(self.kernel)
+        if self.bandwidth is not None and not scaled:
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be None for the kernel {self.kernel}, which has none.")
+        if self.bandwidth is None and scaled:
             raise ValueError(f"bandwidth=None must be a number in (0, inf) for the kernel {self.kernel}.")
         if self.bits is not None:
-            check_integer("bits", self.bits, low=1 if self.kernel == "inner-product" else 2)
-        if self.bits is not None and self.kernel == "gaussian" and self.bits % 2:
-            raise ValueError(f"bits={self.bits} must be even for the Gaussian kernel, whose features come in pairs.")
+            check_integer("bits", self.bits, low=1 if self.kernel == _LINEAR else 2)
         check_integer("public_random_state", self.seed, low=0)
         if self.dimension * max(self._bits, self.dimension) > _MOST_ENTRIES:
             raise ValueError(
                 f"dimension={self.dimension} with bits={self._bits} must be smaller: maps of more than 2^26 entries "
                 "are not drawn."
             )
+        self._features  # noqa: B018 - refuses a number of bits that there are no features of
 
     @property
     def _bits(self) -> int:
         if self.bits is not None:
             return self.bits
-        if self.kernel != "inner-product":
+        if self.kernel != _LINEAR:
             return _BITS
         return self.dimension * max(1, math.ceil(_LINEAR_BITS / self.dimension))
 
     @property
     def family(self) -> LSQFamily:
         """The features' family."""
-        d, width = self.dimension, self.bandwidth
-        if self.kernel == "inner-product":
-            reach = min(_REACH / math.sqrt(d), 1.0)
-            return unbiased(LinearMap(d, "haar", reach, self._bits, radius=1.0, outside="scale", seed=self.seed))
-        assert width is not None
-        if self.kernel == "gaussian":
-            return FourierPairs(d, width)
-        hashed = LaplacianBinning if self.kernel == "laplacian" else ExponentialTessellation
-        return hashed(d, width, 1, True)
+        return self._features[0]
 
     @property
     def pairs(self) -> int:
         """I."""
-        return {"inner-product": 1, "gaussian": self._bits // 2}.get(self.kernel, self._bits)
+        return self._features[1]
+
+    @property
+    def _features(self) -> tuple[LSQFamily, int]:
+        d = self.dimension
+        if self.kernel == _LINEAR:
+            reach = min(_REACH / math.sqrt(d), 1.0)
+            return unbiased(LinearMap(d, "haar", reach, self._bits, radius=1.0, outside="scale", seed=self.seed)), 1
+        return features_of(self.kernel, d, 1.0 if self.bandwidth is None else self.bandwidth, self._bits)
 
     @property
     def drawn(self) -> LSQFeatures:

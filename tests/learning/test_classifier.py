@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import dpverify
 from dpverify.learning import planner
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.features import KERNELS
 from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.planning.kernels.rungs import kernels
 from tests.learning.points import blobs
 from tests.refusals import refused
 from tests.samples import assert_mean
@@ -37,7 +37,7 @@ def learned() -> tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]:
     return PrivateDensityClassifier(epsilon=1, bits=32, random_state=3).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", kernels())
 def test_scikit_learn_conventions(kernel: str) -> None:
     checks = check_estimator(PrivateDensityClassifier(kernel=kernel, **FREE), on_skip=None)
     assert len(checks) > 40
@@ -212,7 +212,7 @@ def test_what_is_made_public_is_noted() -> None:
         ({"label_epsilon": 0.0}, ValueError, r"^label_epsilon=0\.0 must be"),
         ({"label_epsilon": None}, TypeError, r"^label_epsilon=None must be"),
         ({"kernel": "linear"}, ValueError, r"^kernel='linear' must be one of"),
-        ({"bandwidth": 1.0}, ValueError, r"^bandwidth=1\.0 must be None for the inner product"),
+        ({"bandwidth": 1.0}, ValueError, r"^bandwidth=1\.0 must be None for the kernel inner-product"),
         ({"bitsum": "local-rr"}, ValueError, r"^bitsum='local-rr' must be one of"),
         ({"bits": 0}, ValueError, r"^bits=0 must be"),
         ({"rule": "mean"}, ValueError, r"^rule='mean' must be one of"),

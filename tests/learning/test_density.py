@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dpverify
 from dpverify.learning.density import PrivateDensity
-from dpverify.learning.features import KERNELS
 from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.planning.kernels.rungs import kernels
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
@@ -22,7 +22,7 @@ def points(users: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal([1.0, 0.0, 0.0], 0.3, (users, 3))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", kernels())
 def test_scikit_learn_conventions(kernel: str) -> None:
     checks = check_estimator(PrivateDensity(epsilon=math.inf, kernel=kernel), on_skip=None)
     assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from dpverify.claims.registry import claims_of
-from dpverify.learning.features import KERNELS, PublicFeatures
+from dpverify.learning.features import PublicFeatures
+from dpverify.planning.kernels.rungs import kernels
 
 WIDTHS = {"inner-product": None, "gaussian": 0.7, "laplacian": 1.2, "exponential": 0.7}
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", kernels())
 def test_features_estimate_their_kernel(kernel: str) -> None:
     public = PublicFeatures(kernel, 3, WIDTHS[kernel], 16_384)
     points = np.array([[0.6, 0.0, 0.8], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.1]])
@@ -20,7 +21,7 @@ def test_features_estimate_their_kernel(kernel: str) -> None:
     np.testing.assert_allclose(f @ g.T / public.pairs, public.family.kernel(points, points), atol=0.06)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", kernels())
 def test_the_change_is_an_upper_bound_of_few_digits(kernel: str) -> None:
     public = PublicFeatures(kernel, 7, WIDTHS[kernel])
     exact = claims_of(public.family).squared_change(public.drawn)
@@ -51,7 +52,7 @@ def test_noise_is_that_of_the_densities() -> None:
     [
         (("linear", 3, None), r"^kernel='linear' must be one of"),
         (("gaussian", 3, -1.0), r"^bandwidth=-1\.0 must be"),
-        (("inner-product", 3, 1.0), r"^bandwidth=1\.0 must be None for the inner product"),
+        (("inner-product", 3, 1.0), r"^bandwidth=1\.0 must be None for the kernel inner-product"),
         (("gaussian", 3, 1.0, 33), r"^bits=33 must be even"),
         (("gaussian", 3, 1.0, 0), r"^bits=0 must be"),
         (("gaussian", 2**20, 1.0), r"^dimension=1048576 with bits=1024 must be smaller"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -15,10 +15,12 @@ from dpverify.claims.shared.distant import turned_bits
 from dpverify.rounding import UNIT, norm, spectral_norm
 from protocols.lsq import LSQFamily, LSQFeatures
 
-__all__ = ["Array", "LSQClaims", "LinearPairClaims", "SinglePairClaims", "pair_mean"]
+__all__ = ["FEWEST_BITS", "Array", "LSQClaims", "LinearPairClaims", "SinglePairClaims", "pair_mean"]
 
 Array = NDArray[np.float64]
 F = TypeVar("F", bound=LSQFamily)
+FEWEST_BITS = 32
+"""Of a density estimator, unless there are fewer dimensions."""
 _CHUNK = 512
 _EIGENVALUE_ERROR = 1e-12
 """Relative to the norm: far above d units, which bounds the error of a symmetric eigenvalue."""
@@ -42,6 +44,17 @@ class LSQClaims(Claims[F]):
     """The queries over which `largest_mse` takes the supremum."""
     moment_error: ClassVar[float] = 0.0
     """Bound on the error of each moment below: 0 for exact ones."""
+    kernel: ClassVar[str] = ""
+    """What `--kernel` calls the kernel that density estimators are planned for with these features; empty for none."""
+
+    def rungs(self, dimension: int) -> Sequence[int]:
+        """Return the numbers of bits that plans choose from, the fewest first."""
+        return [FEWEST_BITS * 2**place for place in range(7)]
+
+    def offered(self, dimension: int, bandwidth: float, bits: int) -> Sequence[tuple[LSQFamily, int]]:
+        """Return the features of so many bits that plans choose from, each with I: the first is taken unasked."""
+        family = self.protocol(dimension, bandwidth)
+        return [(family, bits // family.Q)]
 
     def accuracy(self, family: F, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M and r: how large the moments are, and how far rounding takes them; over all of `domain` without y.

@@ -17,6 +17,7 @@ class ExponentialTessellationClaims(HashedPartitionClaims):
     """The twin of `ExponentialTessellation`."""
 
     name = "exponential-tessellation"
+    kernel = "exponential"
     protocol = ExponentialTessellation
     domain = "the family's ball"
     theorems = LaplacianBinningClaims.theorems

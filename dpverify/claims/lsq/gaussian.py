@@ -129,6 +129,7 @@ class FourierPairsClaims(_GaussianClaims[FourierPairs]):
     """The twin of `FourierPairs`."""
 
     name = "fourier-pairs"
+    kernel = "gaussian"
     protocol = FourierPairs
     _ends = (math.pi / 2.0, -math.pi / 2.0)
 

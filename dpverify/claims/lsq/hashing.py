@@ -14,11 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpverify.claims.lsq.base import Array, LSQClaims, pair_mean
-from protocols.lsq import LSQFeatures
+from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.lsq.hashing import HASH_ERROR, HashedPartition
 
 __all__ = ["HashedPartitionClaims"]
 
+_BUCKETS = (2, 4, 8, 16, 32, 64)
 _DIRECTIONS = 32
 """Of opposite points that are tried."""
 
@@ -27,6 +28,11 @@ class HashedPartitionClaims(LSQClaims[HashedPartition]):
     """What the twins of the Laplacian and the exponential kernel share."""
 
     moment_error = HASH_ERROR
+
+    def offered(self, dimension: int, bandwidth: float, bits: int) -> list[tuple[LSQFamily, int]]:
+        """Return signs alone, and several numbers of buckets."""
+        alone = self.protocol(dimension, bandwidth, 1, True), bits
+        return [alone, *((self.protocol(dimension, bandwidth, q), bits // q) for q in _BUCKETS if q < bits)]
 
     def expected(self, family: HashedPartition, x: Array, y: Array) -> Array:
         """Return k where the buckets are signed and k + (1 - k)/Q, the exact probability of a collision, otherwise."""

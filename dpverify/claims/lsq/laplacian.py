@@ -20,6 +20,7 @@ class LaplacianBinningClaims(HashedPartitionClaims):
     """The twin of `LaplacianBinning`."""
 
     name = "laplacian-binning"
+    kernel = "laplacian"
     protocol = LaplacianBinning
     domain = "all of R^d"
     theorems = LAPLACIAN

@@ -15,13 +15,24 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from dpverify.claims.lsq.base import Array, LinearPairClaims, ball_radius, linear_spread, squared_change_of
+from dpverify.claims.lsq.base import (
+    FEWEST_BITS,
+    Array,
+    LinearPairClaims,
+    ball_radius,
+    linear_spread,
+    squared_change_of,
+)
 from dpverify.claims.shared.distant import aligned, climbed, farthest
 from dpverify.rounding import UNIT, spectral_norm
-from protocols.lsq import LinearMap, LSQFeatures
+from protocols.lsq import Identity, LinearMap, LSQFamily, LSQFeatures
 
 __all__ = ["LinearMapClaims", "kept_share", "unbiased"]
 
+_RANGES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
+"""Ranges that are tried, in standard deviations of a rotated coordinate."""
+_MOST_ROTATIONS, _RUNGS = 4, 4
+"""Of a point, below each other: more would reduce what rounding adds still further."""
 _BEYOND = 1.0 + 1e-9
 """By how much features that are to be clipped exceed the range: far more than they are off by as computed."""
 
@@ -30,7 +41,21 @@ class LinearMapClaims(LinearPairClaims[LinearMap]):
     """The twin of `LinearMap`: `E[f(x) . g(y)] = clip(G x) . g(y)`, biased where features are clipped."""
 
     name = "linear-map"
+    kernel = "inner-product"
     protocol = LinearMap
+
+    def rungs(self, dimension: int) -> list[int]:
+        """Return the rows of up to four rotations below each other, and of parts of one, each twice the one before."""
+        found = [_MOST_ROTATIONS * dimension]
+        while len(found) < _RUNGS and found[-1] // 2 >= min(FEWEST_BITS, dimension):
+            found.append(found[-1] // 2)
+        return found[::-1]
+
+    def offered(self, dimension: int, bandwidth: float, bits: int) -> list[tuple[LSQFamily, int]]:
+        """Return rotations of so many rows by their range, and beside a full one the identity."""
+        maps = [LinearMap(dimension, "haar", reach / math.sqrt(dimension), bits, radius=1.0) for reach in _RANGES]
+        found: list[tuple[LSQFamily, int]] = [(unbiased(each), 1) for each in maps if each.limit <= 1.0]
+        return [*found, (Identity(dimension, radius=1.0), 1)] if bits == dimension else found
 
     def accuracy(self, family: LinearMap, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M, at least |f(x)| |g(y)| and |x| |y|, and r.

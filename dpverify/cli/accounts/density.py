@@ -46,32 +46,23 @@ def kernel_density(
     Points of norm 1 at most, rotated, for the inner product; Fourier pairs for gaussian; signs of hashed cells for
     laplacian and exponential. An instance is a whole run. What replacing one point changes is bounded together.
     """
-    import numpy as np
-
+    from dpverify.planning.kernels.rungs import drawn, features_of, has_bandwidth
     from protocols.bitsum import RandomizedResponse
     from protocols.kde import KernelDensityProtocol
-    from protocols.lsq import ExponentialTessellation, FourierPairs, LaplacianBinning, LinearMap, LSQFamily
+    from protocols.lsq import LinearMap, LSQFamily
 
-    for name, value, own in (("--bandwidth", bandwidth, False), ("--range", reach, True)):
-        if value is not None and (kernel == "inner-product") is not own:
+    ranged = kernel == "inner-product"
+    for name, value, own in (("--bandwidth", bandwidth, has_bandwidth(kernel)), ("--range", reach, ranged)):
+        if value is not None and not own:
             raise ValueError(f"{name}={value} must be omitted for the kernel {kernel}, which has none.")
     if dimension * max(dimension, bits or _BITS) > _MOST_ENTRIES:
         raise ValueError(
             f"--dimension={dimension} with --bits={bits or _BITS} must be smaller: maps of more than 2^26 "
             "entries are not drawn."
         )
-    family: LSQFamily
-    width = 1.0 if bandwidth is None else bandwidth
-    features = bits or (dimension if kernel == "inner-product" else _BITS)
-    if kernel == "inner-product":
+    if ranged:
         limit = 2.0 / math.sqrt(dimension) if reach is None else reach
-        family, draws = LinearMap(dimension, "haar", limit, features, radius=1.0), 1
-    elif kernel == "gaussian":
-        if features % 2:
-            raise ValueError(f"--bits={features} must be even for the kernel gaussian, whose features come in pairs.")
-        family, draws = FourierPairs(dimension, width), features // 2
+        chosen: tuple[LSQFamily, int] = LinearMap(dimension, "haar", limit, bits or dimension, radius=1.0), 1
     else:
-        hashed = LaplacianBinning if kernel == "laplacian" else ExponentialTessellation
-        family, draws = hashed(dimension, width, 1, True), features
-    drawn = family.sample(draws, np.random.default_rng(0))
-    return KernelDensityProtocol(RandomizedResponse(users, flip_probability), drawn)
+        chosen = features_of(kernel, dimension, 1.0 if bandwidth is None else bandwidth, bits or _BITS, name="--bits")
+    return KernelDensityProtocol(RandomizedResponse(users, flip_probability), drawn(*chosen))

@@ -63,10 +63,10 @@ Sparsity = Annotated[
 
 
 def kernels() -> tuple[str, ...]:
-    """Return the kernels that there are features for."""
-    from dpverify.planning.kernels.density import KERNELS
+    """Return the kernels that density estimators are planned for."""
+    from dpverify.planning.kernels import rungs
 
-    return KERNELS
+    return tuple(rungs.kernels())
 
 
 Kernel = Annotated[

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
 from dpverify.planning.answers import honest_users
 from dpverify.planning.kernels.density import DensityPlan, DensityRow, plan_density
+from dpverify.planning.kernels.rungs import has_bandwidth
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.setting import Progress
 from dpverify.shown import Drawn
@@ -44,7 +45,7 @@ class DensityGrid(Drawn):
     Parameters
     ----------
     kernel : str
-        One of `planning.kernels.density.KERNELS`.
+        As for `plan_density`.
     dimension : int
         d.
     bandwidth : float or None
@@ -158,4 +159,4 @@ def plan_densities(
         except InfeasibleBudgetError as error:
             entry = NoDensity(budget, number, str(error))
         entries.append(entry)
-    return DensityGrid(kernel, dimension, None if kernel == "inner-product" else float(bandwidth), tuple(entries))
+    return DensityGrid(kernel, dimension, float(bandwidth) if has_bandwidth(kernel) else None, tuple(entries))

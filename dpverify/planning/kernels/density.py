@@ -16,7 +16,7 @@ from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number, ThreatModel
 from dpverify.planning.answers import honest_users
-from dpverify.planning.kernels.rungs import KERNELS, Candidate, check_kernel, drawn, ladder, rmse_at_one_point
+from dpverify.planning.kernels.rungs import Candidate, check_kernel, drawn, has_bandwidth, ladder, rmse_at_one_point
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.fronts import Fronted, Knee, knee, undominated
@@ -25,7 +25,7 @@ from dpverify.shown import Drawn, Plain
 from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["KERNELS", "DensityPlan", "DensityRow", "DensitySetting", "plan_density", "rmse_at_one_point"]
+__all__ = ["DensityPlan", "DensityRow", "DensitySetting", "plan_density", "rmse_at_one_point"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class DensityPlan(Fronted, Drawn):
     Parameters
     ----------
     kernel : str
-        One of `KERNELS`.
+        As for `plan_density`.
     dimension, users : int
         d and n.
     bandwidth : float or None
@@ -291,7 +291,7 @@ def plan_density(
         kernel,
         dimension,
         users,
-        None if kernel == "inner-product" else float(bandwidth),
+        float(bandwidth) if has_bandwidth(kernel) else None,
         budget,
         tuple(rows),
         reasons.sentences(),

@@ -23,7 +23,7 @@ class LeastDensities(Fronted, Drawn):
     asked : {"users", "epsilon"}
         What is as little as possible.
     kernel : str
-        One of `planning.kernels.density.KERNELS`.
+        As for `plan_density`.
     dimension : int
         d.
     bandwidth : float or None

@@ -19,7 +19,7 @@ from dpverify.guarantee import Budget, BudgetLike, Number, exact_number
 from dpverify.planning.answers import honest_users
 from dpverify.planning.kernels.density import DensityRow, DensitySetting
 from dpverify.planning.kernels.least_densities import LeastDensities
-from dpverify.planning.kernels.rungs import Candidate, check_kernel, ladder, rmse_at_one_point
+from dpverify.planning.kernels.rungs import Candidate, check_kernel, has_bandwidth, ladder, rmse_at_one_point
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.least import Search
 from dpverify.planning.sweeps.least_plans import Least
@@ -211,7 +211,7 @@ def _least(
         "users" if users is None else "epsilon",
         kernel,
         dimension,
-        None if kernel == "inner-product" else float(bandwidth),
+        float(bandwidth) if has_bandwidth(kernel) else None,
         whole.exact_epsilon if users is None else None,
         whole.exact_delta,
         users,

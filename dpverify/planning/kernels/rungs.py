@@ -8,36 +8,42 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from dpverify.claims.lsq.base import LinearPairClaims
-from dpverify.claims.lsq.linear import unbiased
+from dpverify.claims.lsq import LSQ_CLAIMS
+from dpverify.claims.lsq.base import LinearPairClaims, LSQClaims
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from protocols.lsq import (
-    ExponentialTessellation,
-    FourierPairs,
-    Identity,
-    LaplacianBinning,
-    LinearMap,
-    LSQFamily,
-    LSQFeatures,
-)
-from protocols.lsq.hashing import HashedPartition
+from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
-__all__ = ["KERNELS", "Candidate", "Measured", "check_kernel", "drawn", "ladder", "rmse_at_one_point"]
+__all__ = [
+    "Candidate",
+    "Measured",
+    "check_kernel",
+    "drawn",
+    "features_of",
+    "has_bandwidth",
+    "kernels",
+    "ladder",
+    "rmse_at_one_point",
+]
 
-KERNELS = ("inner-product", "gaussian", "laplacian", "exponential")
-_RANGES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
-"""Ranges that are tried, in standard deviations of a rotated coordinate."""
-_BUCKETS = (2, 4, 8, 16, 32, 64)
 _POINTS = 8
-_FEWEST_BITS, _RUNGS = 32, 7
-_MOST_ROTATIONS = 4
-"""Of a point, below each other: more would reduce what rounding adds still further."""
+
+
+def kernels() -> dict[str, LSQClaims[Any]]:
+    """Return the twins whose features density estimators are planned with, by the names of their kernels."""
+    return {claims.kernel: claims for claims in LSQ_CLAIMS.values() if claims.kernel}
+
+
+def has_bandwidth(kernel: str) -> bool:
+    """Return whether a kernel is of distances in bandwidths: whether its features have that field."""
+    return any(field.name == "bandwidth" for field in fields(kernels()[kernel].protocol))
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,22 @@ def _measured(family: LSQFamily, pairs: int) -> Measured:
     return Measured(features.coordinates, claims.squared_change(features), claims.in_ball(features))
 
 
+def features_of(
+    kernel: str, dimension: int, bandwidth: float, bits: int, *, name: str = "bits"
+) -> tuple[LSQFamily, int]:
+    """Return the features of a kernel that are taken unasked, and how many pairs are drawn for so many bits.
+
+    Raises
+    ------
+    ValueError
+        If there are no features of so many bits; the argument has a name for the message.
+    """
+    family, pairs = kernels()[kernel].offered(dimension, bandwidth, bits)[0]
+    if bits < family.Q or bits % family.Q:
+        raise ValueError(f"{name}={bits} must be a multiple of {family.Q} for the kernel {kernel}.")
+    return family, pairs
+
+
 def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) -> str:
     """Return the kernel after checking it with what belongs to it.
 
@@ -107,11 +129,11 @@ def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) 
     TypeError, ValueError
         If an argument is out of range.
     """
-    kernel = check_choice("kernel", kernel, KERNELS)
+    kernel = check_choice("kernel", kernel, tuple(kernels()))
     check_integer("dimension", dimension, low=1)
     check_real("bandwidth", bandwidth, low=1e-100, high=1e100)  # its square stays within the floats
-    if kernel == "inner-product" and bandwidth != 1.0:
-        raise ValueError(f"bandwidth={bandwidth!r} must be 1 for the inner product, which has none.")
+    if bandwidth != 1.0 and not has_bandwidth(kernel):
+        raise ValueError(f"bandwidth={bandwidth!r} must be 1 for the kernel {kernel}, which has none.")
     if budget.delta == 0.0:
         raise InfeasibleBudgetError("delta=0 cannot be met here: the law of a joint change has no small largest loss.")
     return kernel
@@ -160,14 +182,6 @@ def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: fl
     return math.sqrt(max(squared(points, y) for y in queries))
 
 
-def _doubling(fewest: int, most: int, rungs: int) -> list[int]:
-    """Return about so many numbers, each twice the one before."""
-    found = [most]
-    while len(found) < rungs and found[-1] // 2 >= fewest:
-        found.append(found[-1] // 2)
-    return found[::-1]
-
-
 def ladder(kernel: str, dimension: int, bandwidth: float) -> list[list[Candidate]]:
     """Return the features of every rung, the fewest bits first.
 
@@ -176,31 +190,18 @@ def ladder(kernel: str, dimension: int, bandwidth: float) -> list[list[Candidate
     kernel, dimension, bandwidth
         As `check_kernel` accepts them.
     """
-    if kernel == "inner-product":
-        rows = _doubling(min(_FEWEST_BITS, dimension), _MOST_ROTATIONS * dimension, 4)
-        return [_maps(dimension, count) for count in rows]
-    rungs = []
-    for bits in _doubling(_FEWEST_BITS, _FEWEST_BITS * 2 ** (_RUNGS - 1), _RUNGS):
-        found: list[tuple[LSQFamily, int]]
-        if kernel == "gaussian":
-            found = [(FourierPairs(dimension, bandwidth), bits // 2)]
-        else:
-            family: type[HashedPartition] = LaplacianBinning if kernel == "laplacian" else ExponentialTessellation
-            found = [(family(dimension, bandwidth, 1, True), bits)]
-            found += [(family(dimension, bandwidth, count), bits // count) for count in _BUCKETS if count < bits]
-        rungs.append([Candidate(family, pairs, _measured(family, pairs).squared_change) for family, pairs in found])
-    return rungs
+    claims = kernels()[kernel]
+    return [_rung(claims.offered(dimension, bandwidth, bits)) for bits in claims.rungs(dimension)]
 
 
-def _maps(dimension: int, rows: int) -> list[Candidate]:
-    """Return rotations of so many rows by their range, and beside a full one the identity."""
-    maps = [LinearMap(dimension, "haar", reach / math.sqrt(dimension), rows, radius=1.0) for reach in _RANGES]
+def _rung(offered: Iterable[tuple[LSQFamily, int]]) -> list[Candidate]:
     found, at_one = [], 0.0
-    for family in (unbiased(each) for each in maps if each.limit <= 1.0):
-        features = drawn(family, 1)
-        at_one = at_one or family.limit**2 * claims_of(family).squared_change(features)
-        found.append(Candidate(family, 1, min(at_one / family.limit**2, float(features.coordinates))))
-    if rows == dimension:
-        plain = Identity(dimension, radius=1.0)
-        found.append(Candidate(plain, 1, _measured(plain, 1).squared_change))
+    for family, pairs in offered:
+        if isinstance(family, LinearMap):
+            features = drawn(family, pairs)
+            at_one = at_one or family.limit**2 * claims_of(family).squared_change(features)
+            change = min(at_one / family.limit**2, float(features.coordinates))
+        else:
+            change = _measured(family, pairs).squared_change
+        found.append(Candidate(family, pairs, change))
     return found

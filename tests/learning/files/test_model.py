@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.features import KERNELS
 from dpverify.learning.files.model import NOT_PROVED, load_model, save_model
+from dpverify.planning.kernels.rungs import kernels
 from tests.learning.points import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
 
-@pytest.mark.parametrize(("kernel", "private"), [*((kernel, False) for kernel in KERNELS), ("gaussian", True)])
+@pytest.mark.parametrize(("kernel", "private"), [*((kernel, False) for kernel in kernels()), ("gaussian", True)])
 def test_what_is_read_is_what_was_written(tmp_path: Path, kernel: str, private: bool) -> None:
     X, y = blobs(200, 2, 3, 0)
     settings: dict[str, Any] = {"epsilon": "1"} if private else {"epsilon": math.inf, "label_epsilon": math.inf}
