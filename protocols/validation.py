@@ -109,13 +109,15 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
 def check_ranges(made: Any) -> None:
     """Check each field of a dataclass whose metadata says `within`, such as `"[0, 1/2)"`: an integer, or a real number.
 
-    TypeError or ValueError for the first one that is out of its range.
+    None passes where the field may be None. TypeError or ValueError for the first one that is out of its range.
     """
     for field in fields(made):
         if "within" in field.metadata:
             low, high, low_open, high_open = read_range(field.metadata["within"])
-            value = getattr(made, field.name)
-            if field.type in ("int", int):
+            value, kind = getattr(made, field.name), str(field.type)
+            if value is None and kind.endswith("None"):
+                continue
+            if kind.startswith("int") or field.type is int:
                 check_integer(field.name, value, low=low, high=high)
             else:
                 check_real(field.name, value, low=low, high=high, low_open=low_open, high_open=high_open)

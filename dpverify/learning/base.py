@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, Guarantee
 from dpverify.learning.features import PublicFeatures
 from dpverify.learning.files.sums import PartialSums
 from dpverify.learning.guarantee import PrivacyWarning, promised_by
+from dpverify.learning.inputs import validated
 from dpverify.learning.planner import BITSUMS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
 from dpverify.planning.kernels.rungs import kernels
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
-from protocols.streaming import default_chunk_size
 from protocols.validation import check_choice, check_groups, check_integer
 
 __all__ = ["BudgetedEstimator", "PlannedBitsums", "private_generator", "rmse_of"]
@@ -76,6 +78,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     public_scale: Any
     random_state: Any
     public_random_state: int
+    scale_: PublicScale
 
     @property
     def _no_privacy(self) -> bool:
@@ -102,8 +105,50 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     def _seeded(self) -> bool:
         return self.random_state is not None
 
-    def _rows_at_a_time(self, public: PublicFeatures) -> int:
-        return default_chunk_size(public.drawn)
+    def _scaled(
+        self, points: NDArray[Any], scale: PublicScale, size: int
+    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield users' points as they take part with them, so many at a time, and which these are."""
+        for start in range(0, len(points), size):
+            here = slice(start, start + size)
+            yield here, scale(points[here], name=f"X[{start}:]" if start else "X")
+
+    def _settings_of(self, sums: PartialSums, fits: bool) -> tuple[PublicFeatures, PublicScale]:
+        """Return the public settings, which must be those of the sums, as must be what else is said to fit."""
+        found = self._public(sums.public.dimension)
+        if not fits or found != (sums.public, sums.scale):
+            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        return found
+
+    def _queries(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return queries, scaled as the users' points were."""
+        check_is_fitted(self)
+        queries = validated(self, X, reset=False)
+        return self.scale_(queries)
+
+    def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> Self:
+        """Fit to the sums of all users: add the noise and publish, once: a second call is another release.
+
+        Parameters
+        ----------
+        sums : PartialSums or iterable of PartialSums
+            Of an estimator with the same parameters.
+
+        Returns
+        -------
+        PrivateDensityClassifier or PrivateDensity
+            self.
+
+        Raises
+        ------
+        ValueError
+            If there is nobody, or sums do not fit together, or to this estimator.
+        """
+        return self._publish(self._merged(sums))
+
+    @abstractmethod
+    def _publish(self, sums: PartialSums) -> Self:
+        """Add the noise, and take what is published as learned."""
 
     @staticmethod
     def _merged(sums: PartialSums | Iterable[PartialSums], name: str = "sums") -> PartialSums:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
 from dpverify.learning.files.partitions import is_lazy, merged_partitions
@@ -24,7 +23,7 @@ from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.scale import PublicScale, Scale
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.streaming import BitCounts, count_bits
+from protocols.streaming import BitCounts, count_bits, default_chunk_size
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["PrivateDensityClassifier"]
@@ -225,26 +224,6 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             raise ValueError("classes=None must be the public labels where users are counted part by part.")
         return self._counted(X, y, check_integer("part", part, low=0))
 
-    def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> PrivateDensityClassifier:
-        """Fit to the sums of all users: add the noise and publish, once: a second call is another release.
-
-        Parameters
-        ----------
-        sums : PartialSums or iterable of PartialSums
-            Of an estimator with the same parameters.
-
-        Returns
-        -------
-        PrivateDensityClassifier
-            self.
-
-        Raises
-        ------
-        ValueError
-            If there is nobody, or sums do not fit together, or to this estimator.
-        """
-        return self._publish(self._merged(sums))
-
     def class_densities(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the density estimate of every class at every query.
 
@@ -258,9 +237,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         ndarray of float64, shape (queries, n_classes)
             In the order of `classes_`; entries may be negative.
         """
-        check_is_fitted(self)
-        queries = validated(self, X, reset=False)
-        return self.protocol_.class_densities(self.scale_(queries))
+        queries = self._queries(X)
+        return self.protocol_.class_densities(queries)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what `predict` maximizes, shape (queries, n_classes); for two classes the second minus the first."""
@@ -298,13 +276,12 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         rng = private_generator(self.random_state, part)
         if self.label_epsilon != math.inf:
             labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
-        features, size = public.drawn, self._rows_at_a_time(public)
+        features, size = public.drawn, default_chunk_size(public.drawn)
         counts = [BitCounts.none(features) for _ in classes]
-        for start in range(0, len(points), size):
-            here = slice(start, start + size)
-            scaled, reported = scale(points[here], name=f"X[{start}:]" if start else "X"), labels[here]
-            for label in np.unique(reported):
-                counts[label] += count_bits(features, scaled[reported == label], rng, chunk_size=size, name="X")
+        for here, scaled in self._scaled(points, scale, size):
+            for label in np.unique(labels[here]):
+                chosen = scaled[labels[here] == label]
+                counts[label] += count_bits(features, chosen, rng, chunk_size=size, name="X")
         return PartialSums(
             public,
             scale,
@@ -318,9 +295,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
 
     def _publish(self, sums: PartialSums) -> PrivateDensityClassifier:
         self._check()
-        public, scale = self._public(sums.public.dimension)
-        if (public, scale, self.label_epsilon) != (sums.public, sums.scale, sums.label_epsilon):
-            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        public, scale = self._settings_of(sums, self.label_epsilon == sums.label_epsilon)
         check_same(sums.classes, self.classes)
         bitsums = self._planned(public, [count.users for count in sums.counts if count.users])
         made = HighestDensityClassifier(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from dpverify.learning.base import BudgetedEstimator, private_generator
 from dpverify.learning.files.partitions import is_lazy, merged_partitions
@@ -18,7 +17,7 @@ from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
 from dpverify.learning.inputs import validated
 from dpverify.learning.scale import Scale
 from protocols.kde import KernelDensityProtocol
-from protocols.streaming import count_bits
+from protocols.streaming import count_bits, default_chunk_size
 from protocols.validation import check_groups, check_integer
 
 __all__ = ["PrivateDensity"]
@@ -123,10 +122,6 @@ class PrivateDensity(BudgetedEstimator):
         """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels."""
         return self._counted(X, check_integer("part", part, low=0))
 
-    def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> PrivateDensity:
-        """Fit to the sums of all users: add the noise and publish; as `PrivateDensityClassifier.fit_sums`."""
-        return self._publish(self._merged(sums))
-
     def density(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated mean of k(x, y) over the users' points x, for every query y; it may be negative.
 
@@ -139,9 +134,8 @@ class PrivateDensity(BudgetedEstimator):
         -------
         ndarray of float64, shape (queries,)
         """
-        check_is_fitted(self)
-        queries = validated(self, X, reset=False)
-        return self.estimate_(self.scale_(queries))
+        queries = self._queries(X)
+        return self.estimate_(queries)
 
     def _counted(self, X: Any, part: int) -> PartialSums:
         self._budget()
@@ -149,19 +143,14 @@ class PrivateDensity(BudgetedEstimator):
         points = validated(one, X)
         public, scale = self._public(one.n_features_in_)
         names = getattr(one, "feature_names_in_", None)
-        size = self._rows_at_a_time(public)
-        scaled = (
-            scale(points[start : start + size], name=f"X[{start}:]" if start else "X")
-            for start in range(0, len(points), size)
-        )
+        size = default_chunk_size(public.drawn)
+        scaled = (part for _, part in self._scaled(points, scale, size))
         counts = count_bits(public.drawn, scaled, private_generator(self.random_state, part), chunk_size=size, name="X")
         labels = None if names is None else tuple(names.tolist())
         return PartialSums(public, scale, np.empty(0), np.inf, (counts,), frozenset({part}), self._seeded, labels)
 
     def _publish(self, sums: PartialSums) -> PrivateDensity:
-        public, scale = self._public(sums.public.dimension)
-        if (public, scale) != (sums.public, sums.scale) or len(sums.classes):
-            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        public, scale = self._settings_of(sums, not len(sums.classes))
         (counts,) = sums.counts
         bitsums = self._planned(public, [counts.users])
         self.protocol_ = KernelDensityProtocol(bitsums(counts.users), public.drawn)

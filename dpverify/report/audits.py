@@ -122,15 +122,7 @@ def _height(report: AuditReport) -> float:
 
 
 def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
-    """Draw the evidence of every test: its p-value, adjusted for all of them.
-
-    Parameters
-    ----------
-    report : AuditReport
-        As `dpverify.audit.protocol.audit_protocol` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the evidence of every test: its p-value, adjusted for all of them."""
     evidence = figure_of(7.0, _height(report))[1][0] if axes is None else axes
     colours = {verdict: style[0] for verdict, style in zip(_ORDER, STYLES, strict=False)}
     for place, result in enumerate(report.results):
@@ -153,13 +145,7 @@ def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
 
 
 def audit_figure(report: AuditReport) -> Figure:
-    """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known.
-
-    Parameters
-    ----------
-    report : AuditReport
-        As `dpverify.audit.protocol.audit_protocol` returns it.
-    """
+    """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known."""
     losses = report.loss_rows
     figure, axes = figure_of(11.0 if losses else 7.0, _height(report), 2 if losses else 1)
     audit_evidence(report, axes[0])

@@ -19,25 +19,11 @@ __all__ = ["dossier_errors", "dossier_table"]
 
 
 def dossier_errors(dossier: Dossier, axes: Axes | None = None) -> Axes:
-    """Draw the error of every plan of a report.
-
-    Parameters
-    ----------
-    dossier : Dossier
-        As `dpverify.full_report` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the error of every plan of a report."""
     return dossier.plans.plot(axes)
 
 
 def dossier_table(dossier: Dossier) -> RenderableType:
-    """Return the plans of a report and the recommended one.
-
-    Parameters
-    ----------
-    dossier : Dossier
-        As `dpverify.full_report` returns it.
-    """
+    """Return the plans of a report and the recommended one."""
     said = Text(f"Recommended: {dossier.chosen.bitsum}, {dossier.chosen.method}. {dossier.reason}")
     return Group(title(dossier.title), plan_table(dossier.plans), said)

@@ -29,15 +29,7 @@ def _line(label: object) -> str:
 
 
 def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
-    """Draw the noise of every class's density, as far as the table goes.
-
-    Parameters
-    ----------
-    learned : Learned
-        As `dpverify.learning.evaluate.learn` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the noise of every class's density, as far as the table goes."""
     from dpverify.report.charts import bars_on
 
     made = learned.classifier
@@ -47,13 +39,7 @@ def learned_noise(learned: Learned, axes: Axes | None = None) -> Axes:
 
 
 def learned_table(learned: Learned) -> RenderableType:
-    """Return the guarantee, the accuracy, and one row per class.
-
-    Parameters
-    ----------
-    learned : Learned
-        As `dpverify.learning.evaluate.learn` returns it.
-    """
+    """Return the guarantee, the accuracy, and one row per class."""
     made = learned.classifier
     kernel = made.kernel if made.bandwidth_ is None else f"{made.kernel} kernel, bandwidth {made.bandwidth_:.3g}"
     counts = f"{counted(learned.users, 'user')}, {counted(len(made.classes_), 'class', 'classes')}"
@@ -79,13 +65,7 @@ def learned_table(learned: Learned) -> RenderableType:
 
 
 def decoded_table(decoded: Decoded) -> RenderableType:
-    """Return one row per class with its words, best first.
-
-    Parameters
-    ----------
-    decoded : Decoded
-        As `dpverify.learning.decoding.decode` returns it.
-    """
+    """Return one row per class with its words, best first."""
     table = Rows(("class", "words, best first"))
     for label, words in decoded.words.items():
         table.add_row(_line(label), ", ".join(_line(word.word) for word in words))
@@ -101,15 +81,7 @@ def decoded_table(decoded: Decoded) -> RenderableType:
 
 
 def decoded_scores(decoded: Decoded, axes: Axes | None = None) -> Axes:
-    """Draw the scores of every class's words, as far as the table goes.
-
-    Parameters
-    ----------
-    decoded : Decoded
-        As `dpverify.learning.decoding.decode` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the scores of every class's words, as far as the table goes."""
     from dpverify.report.charts import bars_on
 
     found = [(f"{label}: {word.word}", word.score) for label, words in decoded.words.items() for word in words]

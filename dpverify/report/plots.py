@@ -145,15 +145,7 @@ def privacy_profile(curves: Sequence[Curve], *, budget: Budget | None = None, ti
 
 
 def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
-    """Draw the privacy profile around the point that was asked for, as a band between its two ends.
-
-    Parameters
-    ----------
-    result : AccountResult
-        As `dpverify.planning.account.account` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the privacy profile around the point that was asked for, as a band between its two ends."""
     drawn = axes_for(axes)
     at = result.delta.upper
     centre = math.log10(at) if 1e-200 < at < 0.5 else -6.0
@@ -180,15 +172,7 @@ def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
 
 
 def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
-    """Draw the error of every plan, and the messages that it needs above its mark.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        As `dpverify.planning.sweeps.comparison.plan_bitsums` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the error of every plan, and the messages that it needs above its mark."""
     bitsums = list(dict.fromkeys(row.bitsum for row in comparison.plans))
     drawn = figure_of(6.4, 1.4 + 0.42 * max(len(bitsums), 3))[1][0] if axes is None else axes
     methods = list(dict.fromkeys(row.method for row in comparison.plans))
@@ -221,15 +205,7 @@ def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
 
 
 def plan_profile(row: PlanRow, axes: Axes | None = None) -> Axes:
-    """Draw the privacy profile of a plan: what its parameters really give around what they are planned for.
-
-    Parameters
-    ----------
-    row : PlanRow
-        As `dpverify.planning.plan.plan` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the privacy profile of a plan: what its parameters really give around what they are planned for."""
     from dpverify.changes import Full, L2Ball
     from dpverify.planning.account import account
 
@@ -291,13 +267,7 @@ def _draw_accuracies(result: DemoResult, axes: Axes) -> None:
 
 
 def demo_figure(result: DemoResult) -> Figure:
-    """Draw the demonstration: the accuracy and the noise of every row that ran.
-
-    Parameters
-    ----------
-    result : DemoResult
-        As `dpverify.demo.run` returns it.
-    """
+    """Draw the demonstration: the accuracy and the noise of every row that ran."""
     rows = [row for row in result.rows if row.accuracies]
     places = range(len(rows))
     figure, (accuracy, noise) = figure_of(9.0, 1.7 + 0.45 * len(rows), 2)

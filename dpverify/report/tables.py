@@ -188,13 +188,7 @@ def set_parameters(row: PlanRow) -> str:
 
 
 def account_table(result: AccountResult) -> RenderableType:
-    """Return the point of the privacy curve that was computed, as an interval.
-
-    Parameters
-    ----------
-    result : AccountResult
-        As `dpverify.planning.account.account` returns it.
-    """
+    """Return the point of the privacy curve that was computed, as an interval."""
     sizes = _instances(result)
     if result.users is not None:
         sizes = f"n = {counted(result.users, 'user')}, {sizes}"
@@ -244,13 +238,7 @@ def changed(shown: str, change: Change) -> str:
 
 
 def demo_table(result: DemoResult) -> RenderableType:
-    """Return one row per classifier, what each costs, and what the whole run guarantees.
-
-    Parameters
-    ----------
-    result : DemoResult
-        As `dpverify.demo.run` returns it.
-    """
+    """Return one row per classifier, what each costs, and what the whole run guarantees."""
     notes = Notes()
     headline = f"Digits: {result.users:,} users, about {result.users_per_class} per class; {result.repeats} runs each"
     numbers = ("accuracy", "RMSE", "messages", "spent", "epsilon", "delta")

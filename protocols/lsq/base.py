@@ -9,20 +9,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.validation import check_choice, check_integer, check_real, check_vectors
+from protocols.validation import check_choice, check_integer, check_ranges, check_real, check_vectors
 
-__all__ = ["TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_length"]
+__all__ = ["LENGTHS", "TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_length"]
 
 Outside = Literal["refuse", "scale"]
 TOLERANCE = 1e-3
 """By what share of the radius stored points may be outside the ball: half-precision embeddings are off by 5e-4."""
-_SHORTEST, _LONGEST = 1e-100, 1e100
+LENGTHS = "[1e-100, 1e100]"
 """Norms are compared with nothing else: outside, squares leave the floats, and a long vector may have norm 0."""
 
 
 def check_length(name: str, value: Any) -> float:
     """Return what norms are compared with, after checking that squares of such lengths are floats of full precision."""
-    return check_real(name, value, low=_SHORTEST, high=_LONGEST)
+    return check_real(name, value, low=1e-100, high=1e100)
 
 
 def check_ball(name: str, points: NDArray[np.float64], radius: float | None) -> NDArray[np.float64]:
@@ -80,14 +80,12 @@ class LSQFamily(ABC):
     requires_unit_vectors: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
 
-    dimension: int
-    radius: float | None = field(default=None, kw_only=True)
+    dimension: int = field(metadata={"within": "[1, inf)"})
+    radius: float | None = field(default=None, kw_only=True, metadata={"within": LENGTHS})
     outside: Outside = field(default="refuse", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_integer("dimension", self.dimension, low=1)
-        if self.radius is not None:
-            check_length("radius", self.radius)
+        check_ranges(self)
         check_choice("outside", self.outside, ("refuse", "scale"))
 
     @property

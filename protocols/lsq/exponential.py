@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from protocols.lsq.base import TOLERANCE, LSQFeatures, check_ball
+from protocols.lsq.base import LENGTHS, TOLERANCE, LSQFeatures, check_ball
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
 from protocols.validation import check_generator, check_integer
 
@@ -52,7 +52,7 @@ class ExponentialTessellation(HashedPartition):
     0.754
     """
 
-    radius: float = field(default=1.0, kw_only=True)
+    radius: float = field(default=1.0, kw_only=True, metadata={"within": LENGTHS})
 
     @property
     def reach(self) -> float:

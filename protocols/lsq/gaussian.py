@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer
 
 __all__ = ["FourierPairs", "GaussianFeatures", "GaussianKernel"]
 
@@ -19,11 +19,7 @@ __all__ = ["FourierPairs", "GaussianFeatures", "GaussianKernel"]
 class GaussianKernel(LSQFamily):
     """The kernel `exp(-||x - y||^2 / bandwidth^2)` and its random phases."""
 
-    bandwidth: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
+    bandwidth: float = field(default=1.0, metadata={"within": "(0, inf)"})
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):  # the kernel is 0 there

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
-from protocols.validation import check_flag, check_integer, check_real
+from protocols.validation import check_flag, check_integer
 
 __all__ = ["HASH_ERROR", "CellHash", "HashedPartition", "OneHotFeatures"]
 
@@ -62,13 +62,12 @@ class HashedPartition(LSQFamily):
     contribute 0 on average and the family is unbiased for every Q, down to Q = 1 (a sign alone, exactly (1, 1, 1)).
     """
 
-    bandwidth: float = 1.0
+    bandwidth: float = field(default=1.0, metadata={"within": "(0, inf)"})
     buckets: int = 64
     signed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_real("bandwidth", self.bandwidth, low=0.0, low_open=True)
         check_flag("signed", self.signed)
         check_integer("buckets", self.buckets, low=1 if self.signed else 2, high=_MOST_BUCKETS)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
-from protocols.validation import check_generator, check_integer, check_real
+from protocols.validation import check_generator, check_integer
 
 __all__ = ["Identity", "RandomSigns"]
 
@@ -116,11 +116,7 @@ class Identity(LSQFamily):
 
     deterministic: ClassVar[bool] = True
 
-    limit: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_real("limit", self.limit, low=0.0, low_open=True)
+    limit: float = field(default=1.0, metadata={"within": "(0, inf)"})
 
     @property
     def Q(self) -> int:  # noqa: D102

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.lsq.johnson_lindenstrauss import hadamard_transform, padded_length
-from protocols.validation import check_choice, check_generator, check_integer, check_real
+from protocols.validation import check_choice, check_generator
 
 __all__ = ["KINDS", "LinearMap"]
 
@@ -77,19 +77,14 @@ class LinearMap(LSQFamily):
     deterministic: ClassVar[bool] = True
 
     kind: Kind = "haar"
-    limit: float = 1.0
-    rows: int | None = None
-    gain: float = 1.0
-    seed: int = 0
+    limit: float = field(default=1.0, metadata={"within": "(0, inf)"})
+    rows: int | None = field(default=None, metadata={"within": "[1, inf)"})
+    gain: float = field(default=1.0, metadata={"within": "(0, inf)"})
+    seed: int = field(default=0, metadata={"within": "[0, inf)"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("kind", self.kind, KINDS)
-        check_real("limit", self.limit, low=0.0, low_open=True)
-        check_real("gain", self.gain, low=0.0, low_open=True)
-        check_integer("seed", self.seed, low=0)
-        if self.rows is not None:
-            check_integer("rows", self.rows, low=1)
 
     @property
     def columns(self) -> int:

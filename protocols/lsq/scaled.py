@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.lsq.base import LSQFamily, LSQFeatures, Outside, check_length
+from protocols.lsq.base import LENGTHS, LSQFamily, LSQFeatures, Outside
 from protocols.validation import check_generator, check_integer
 
 __all__ = ["ScaledFeatures"]
@@ -55,8 +55,8 @@ class ScaledFeatures(LSQFamily):
     outside: Outside = field(init=False, repr=False)
     base: LSQFamily
     instances: int
-    norm: float
-    seed: int = 0
+    norm: float = field(metadata={"within": LENGTHS})
+    seed: int = field(default=0, metadata={"within": "[0, inf)"})
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, LSQFamily):
@@ -65,8 +65,6 @@ class ScaledFeatures(LSQFamily):
             object.__setattr__(self, name, getattr(self.base, name))
         super().__post_init__()
         check_integer("instances", self.instances, low=1, high=1 if self.base.deterministic else None)
-        check_length("norm", self.norm)
-        check_integer("seed", self.seed, low=0)
 
     @property
     def requires_unit_vectors(self) -> bool:  # type: ignore[override]

@@ -53,7 +53,7 @@ def test_noise_is_that_of_the_densities() -> None:
         (("linear", 3, None), r"^kernel='linear' must be one of"),
         (("gaussian", 3, -1.0), r"^bandwidth=-1\.0 must be"),
         (("inner-product", 3, 1.0), r"^bandwidth=1\.0 must be None for the kernel inner-product"),
-        (("gaussian", 3, 1.0, 33), r"^bits=33 must be even"),
+        (("gaussian", 3, 1.0, 33), r"^bits=33 must be a multiple of 2"),
         (("gaussian", 3, 1.0, 0), r"^bits=0 must be"),
         (("gaussian", 2**20, 1.0), r"^dimension=1048576 with bits=1024 must be smaller"),
         (("gaussian", 3, 1.0, None, -1), r"^public_random_state=-1 must be"),

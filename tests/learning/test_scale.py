@@ -62,7 +62,9 @@ def test_bandwidth_and_gamma_are_each_others_inverse(bandwidth: float) -> None:
 
 def test_gamma_is_that_of_scikit_learn() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 4, 3))
-    np.testing.assert_allclose(FourierPairs(3, 0.7).kernel(x, y), rbf_kernel(x, y, gamma_from_bandwidth(0.7, "gaussian")))
+    np.testing.assert_allclose(
+        FourierPairs(3, 0.7).kernel(x, y), rbf_kernel(x, y, gamma_from_bandwidth(0.7, "gaussian"))
+    )
     laplacian = laplacian_kernel(x, y, gamma_from_bandwidth(0.7, "laplacian"))
     np.testing.assert_allclose(LaplacianBinning(3, 0.7).kernel(x, y), laplacian)
 

@@ -224,7 +224,7 @@ def test_what_is_no_setting_is_one_sentence() -> None:
         ({}, np.array(["a", 1] * 3, dtype=object), "y must hold texts alone, or numbers alone"),
     ):
         with pytest.raises((TypeError, ValueError), match=rf"^{re.escape(said)}"):
-            HighestDensityClassifier(instances=8, **settings, label_epsilon=None).fit(X, labels)
+            HighestDensityClassifier(**{"label_epsilon": None, "instances": 8, **settings}).fit(X, labels)
     model, rng = HighestDensityClassifier(label_epsilon=None), np.random.default_rng(0)
     for counts, said in ((None, "counts=None must be a list or another iterable"), ([None], "counts=None must be Bit")):
         with pytest.raises(TypeError, match=rf"^{re.escape(said)}"):

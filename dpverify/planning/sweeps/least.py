@@ -340,7 +340,6 @@ class _Fewest:
             margin = error * (1.0 + margin) / _share(row) * (1.0 - 1e-6) - 1.0
         meeting = [row for row in found if _share(row) <= error]
         if not meeting:
-            least = min(row.bitsum_rmse for row in found)
-            return _none(bitsum, f"{bitsum} errs by at least {least:.4g} users within this budget.")
+            return _none(bitsum, f"{bitsum} errs by at least {min(map(_share, found)):.4g} of n within this budget.")
         row = min(meeting, key=lambda row: row.messages_per_user)
         return Least(row.messages_per_user, row)

@@ -60,11 +60,6 @@ def check_report_path(path: Path, name: str = "path") -> None:
 def page(dossier: Dossier) -> str:
     """Return a report as one page, which needs nothing else.
 
-    Parameters
-    ----------
-    dossier : Dossier
-        As `dpverify.full_report` returns it.
-
     Raises
     ------
     MissingPackageError

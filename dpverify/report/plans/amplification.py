@@ -23,13 +23,7 @@ _POINTS = 24
 
 
 def amplified_table(found: Amplified) -> RenderableType:
-    """Return the interval of epsilon, and what sources give at the same parameters.
-
-    Parameters
-    ----------
-    found : Amplified
-        As `dpverify.planning.amplify.amplify` returns it.
-    """
+    """Return the interval of epsilon, and what sources give at the same parameters."""
     table = Rows(("epsilon", "lower", "upper"), ("lower", "upper"))
     table.add_row("this mechanism or class", rounded_down(found.epsilon.lower, _DIGITS), _up(found.epsilon.upper))
     reasons = []
@@ -52,15 +46,7 @@ def _up(value: float) -> str:
 
 
 def amplified_curve(found: Amplified, axes: Axes | None = None) -> Axes:
-    """Draw delta against epsilon: the band between the two proved bounds.
-
-    Parameters
-    ----------
-    found : Amplified
-        As `dpverify.planning.amplify.amplify` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw delta against epsilon: the band between the two proved bounds."""
     from dpverify.report.plots import new_figure
 
     drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes

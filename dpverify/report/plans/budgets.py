@@ -23,15 +23,7 @@ _DIGITS = 17
 
 
 def budget_bars(budgets: BudgetSplit, axes: Axes | None = None) -> Axes:
-    """Draw what an instance may spend, a bar for each way of composing.
-
-    Parameters
-    ----------
-    budgets : BudgetSplit
-        As `dpverify.planning.budgets.split_budget` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw what an instance may spend, a bar for each way of composing."""
     from dpverify.report.charts import bars_on
 
     found = [(row.composition, row.epsilon0) for row in budgets.rows if row.epsilon0 is not None]
@@ -41,13 +33,7 @@ def budget_bars(budgets: BudgetSplit, axes: Axes | None = None) -> Axes:
 
 
 def budget_table(budgets: BudgetSplit) -> RenderableType:
-    """Return one row per way of composing, its numbers in full and rounded down.
-
-    Parameters
-    ----------
-    budgets : BudgetSplit
-        As `dpverify.planning.budgets.split_budget` returns it.
-    """
+    """Return one row per way of composing, its numbers in full and rounded down."""
     table = rows_under("composition", numbers=("epsilon0", "delta0"))
     lines = []
     for row in budgets.rows:

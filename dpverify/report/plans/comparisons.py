@@ -147,15 +147,7 @@ def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, 
 
 
 def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
-    """Draw the error of every plan against what has the most values, one line for each bitsum, method and the rest.
-
-    Parameters
-    ----------
-    grid : PlanGrid
-        As `dpverify.planning.sweeps.comparison.plan_grid` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the error of every plan against what has the most values, one line for each bitsum, method and the rest."""
     from dpverify.report.charts import finished
     from dpverify.report.plots import figure_of
 

@@ -31,13 +31,7 @@ _APART = 0.96
 
 
 def crowd_table(crowd: Crowd) -> RenderableType:
-    """Return one row per plan: the upper ends of epsilon, one column for each fraction.
-
-    Parameters
-    ----------
-    crowd : Crowd
-        As `dpverify.planning.crowds.crowd` returns it.
-    """
+    """Return one row per plan: the upper ends of epsilon, one column for each fraction."""
     from dpverify.planning.sweeps.setting import FailedPlan  # here, as the table needs no engine
 
     numbers = ("RMSE", *(unrounded(fraction) for fraction in crowd.fractions))
@@ -101,13 +95,6 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
     """Draw epsilon against the honest fraction, and the budget as a line.
 
     A triangle at the upper edge is where a plan's epsilon is infinite for the first time.
-
-    Parameters
-    ----------
-    crowd : Crowd
-        As `dpverify.planning.crowds.crowd` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
     """
     drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
     infinite = False

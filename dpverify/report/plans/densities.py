@@ -55,13 +55,7 @@ def _alike(shown: list[dict[str, str]]) -> dict[str, str]:
 
 
 def density_table(found: DensityPlan) -> RenderableType:
-    """Return one row per plan, with what is on the front of error against messages marked.
-
-    Parameters
-    ----------
-    found : DensityPlan
-        As `dpverify.planning.kernels.density.plan_density` returns it.
-    """
+    """Return one row per plan, with what is on the front of error against messages marked."""
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
     sizes = f"n = {counted(found.users, 'user')}, {found.kernel} kernel, d = {found.dimension:,}"
     title = f"Budget {found.budget}, {sizes}{width}"
@@ -87,15 +81,7 @@ def density_table(found: DensityPlan) -> RenderableType:
 
 
 def density_front(found: DensityPlan, axes: Axes | None = None) -> Axes:
-    """Draw the error of every plan against its messages, and the front as a line.
-
-    Parameters
-    ----------
-    found : DensityPlan
-        As `dpverify.planning.kernels.density.plan_density` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the error of every plan against its messages, and the front as a line."""
     return draw_front(
         found,
         x="messages per user, over all bits",
@@ -112,11 +98,6 @@ def densities_table(grid: DensityGrid) -> RenderableType:
     """Return one row per plan, behind the values that were listed, and the reason of every budget without one.
 
     Of a row only the most telling columns, as it begins with what was listed: `to_dict` has all of them.
-
-    Parameters
-    ----------
-    grid : DensityGrid
-        As `dpverify.planning.kernels.densities.plan_densities` returns it.
     """
     several = listed(grid.plans, _ASKED)
     bitsum = ["bitsum"] if len({row.bitsum.bitsum for _, row in grid.rows}) > 1 else []
@@ -143,15 +124,7 @@ def densities_table(grid: DensityGrid) -> RenderableType:
 
 
 def densities_errors(grid: DensityGrid, axes: Axes | None = None) -> Axes:
-    """Draw the front of error against messages of every plan, one line for each.
-
-    Parameters
-    ----------
-    grid : DensityGrid
-        As `dpverify.planning.kernels.densities.plan_densities` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the front of error against messages of every plan, one line for each."""
     from dpverify.report.charts import finished
     from dpverify.report.plots import figure_of
 

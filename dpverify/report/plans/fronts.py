@@ -76,15 +76,7 @@ def front_table(found: Front, *, check: str = "") -> RenderableType:
 
 
 def front_figure(found: Front, axes: Axes | None = None) -> Axes:
-    """Draw the error of every plan against its messages, the front as a line, and the recommended row.
-
-    Parameters
-    ----------
-    found : Front
-        As `dpverify.planning.sweeps.fronts.front` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the error of every plan against its messages, the front as a line, and the recommended row."""
     return draw_front(
         found,
         x="messages per user and instance",

@@ -122,15 +122,7 @@ def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableT
 
 
 def least_bars(found: LeastPlans, axes: Axes | None = None) -> Axes:
-    """Draw every protocol's answer as a bar.
-
-    Parameters
-    ----------
-    found : LeastPlans
-        As `dpverify.planning.sweeps.least` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw every protocol's answer as a bar."""
     from dpverify.report.charts import bars_on
 
     names, values = [row.bitsum for row in found.found], [row.least for row in found.found]
@@ -138,13 +130,7 @@ def least_bars(found: LeastPlans, axes: Axes | None = None) -> Axes:
 
 
 def least_density_table(found: LeastDensities) -> RenderableType:
-    """Return one row per number of bits and bitsum: what it needs, its error, and that with one step less.
-
-    Parameters
-    ----------
-    found : LeastDensities
-        As `dpverify.planning.kernels.least_density` returns it.
-    """
+    """Return one row per number of bits and bitsum: what it needs, its error, and that with one step less."""
     head, notes = _HEADS[found.asked], Notes()
     guarantees = [row.row.bitsum.guarantee for row in found.rows]
     common = common_model(guarantees)
@@ -187,15 +173,7 @@ def least_density_table(found: LeastDensities) -> RenderableType:
 
 
 def least_density_front(found: LeastDensities, axes: Axes | None = None) -> Axes:
-    """Draw what every row needs against its messages, and the front as a line.
-
-    Parameters
-    ----------
-    found : LeastDensities
-        As `dpverify.planning.kernels.least_density` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw what every row needs against its messages, and the front as a line."""
     return draw_front(
         found,
         x="messages per user, over all bits",

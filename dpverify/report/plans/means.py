@@ -19,15 +19,7 @@ __all__ = ["means_bars", "means_table"]
 
 
 def means_bars(found: MeanPlans, axes: Axes | None = None) -> Axes:
-    """Draw the exact error of every estimator.
-
-    Parameters
-    ----------
-    found : MeanPlans
-        As `dpverify.planning.means.plan_means` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the exact error of every estimator."""
     from dpverify.report.charts import bars_on
 
     names, errors = [row.mechanism for row in found.plans], [row.rmse for row in found.plans]
@@ -36,13 +28,7 @@ def means_bars(found: MeanPlans, axes: Axes | None = None) -> Axes:
 
 
 def means_table(found: MeanPlans) -> RenderableType:
-    """Return one row per estimator: its parameter, its exact error, and the slack of what its source says.
-
-    Parameters
-    ----------
-    found : MeanPlans
-        As `dpverify.planning.means.plan_means` returns it.
-    """
+    """Return one row per estimator: its parameter, its exact error, and the slack of what its source says."""
     numbers = ("epsilon0", "stated", "exact", "slack")
     rows = Rows(("mechanism", "error", *numbers), numbers)
     for row in found.plans:

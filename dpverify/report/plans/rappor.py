@@ -24,13 +24,7 @@ _REPORTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
 
 def rappor_table(plan: RapporPlan) -> RenderableType:
-    """Return one row per number of hash functions, and the command that checks the best one.
-
-    Parameters
-    ----------
-    plan : RapporPlan
-        As `dpverify.planning.rappor.plan_rappor` returns it.
-    """
+    """Return one row per number of hash functions, and the command that checks the best one."""
     numbers = ("hashes", "f", "p", "q", "cohorts", "eps, one", "eps, all", "RMSE", "named from")
     table = Rows(numbers, numbers)
     for row in plan.rows:
@@ -62,15 +56,7 @@ def rappor_table(plan: RapporPlan) -> RenderableType:
 
 
 def rappor_losses(plan: RapporPlan, axes: Axes | None = None) -> Axes:
-    """Draw the exact largest loss against the number of reports on one value, with memory and without.
-
-    Parameters
-    ----------
-    plan : RapporPlan
-        As `dpverify.planning.rappor.plan_rappor` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw the exact largest loss against the number of reports on one value, with memory and without."""
     drawn = axes_for(axes)
     # Of the best row: those of other numbers of hash functions are hardly another line.
     best = plan.best

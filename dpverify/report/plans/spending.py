@@ -23,15 +23,7 @@ _MOST_ROWS = 20
 
 
 def spent_bars(spent: Spent, axes: Axes | None = None) -> Axes:
-    """Draw what is spent below the budget.
-
-    Parameters
-    ----------
-    spent : Spent
-        As `PrivacyLedger.spent` returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
-    """
+    """Draw what is spent below the budget."""
     from dpverify.report.charts import bars_on
 
     title = f"{spent.runs:,} runs, at the budget's delta"
@@ -40,13 +32,7 @@ def spent_bars(spent: Spent, axes: Axes | None = None) -> Axes:
 
 
 def spent_table(spent: Spent) -> RenderableType:
-    """Return what was spent: how much of the budget, and the last runs.
-
-    Parameters
-    ----------
-    spent : Spent
-        As `PrivacyLedger.spent` returns it.
-    """
+    """Return what was spent: how much of the budget, and the last runs."""
     some_honest = any(day.honest is not None for _, day in spent.days[-_MOST_ROWS:])
     numbers = ("users", *(["honest"] if some_honest else []), "instances")
     rows = Rows(("run", "protocol", *numbers), numbers)
