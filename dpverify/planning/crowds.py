@@ -14,7 +14,7 @@ from dpverify.planning.attacks import Attack, attack, density_attack
 from dpverify.planning.kernels.density import DensityRow, plan_density
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
-from dpverify.planning.sweeps.setting import FailedPlan
+from dpverify.planning.sweeps.setting import FailedPlan, Tried
 from dpverify.shown import Drawn, Plain
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_integer
@@ -51,7 +51,7 @@ class CrowdRow(Plain):
 
 
 @dataclass(frozen=True)
-class Crowd(Drawn):
+class Crowd(Tried[CrowdRow], Drawn):
     """Epsilon against the honest fraction, for plans of one budget.
 
     Parameters
@@ -81,16 +81,6 @@ class Crowd(Drawn):
     fractions: tuple[Fraction, ...]
     rows: tuple[CrowdRow | FailedPlan, ...]
     density: DensityRow | None = None
-
-    @property
-    def plans(self) -> tuple[CrowdRow, ...]:
-        """The rows that have a plan."""
-        return tuple(row for row in self.rows if isinstance(row, CrowdRow))
-
-    @property
-    def failures(self) -> tuple[FailedPlan, ...]:
-        """The rows that have none."""
-        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
 
 def crowd(

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.audit.outcome import AuditReport
-from dpverify.report.plots import STYLES, figure_of
+from dpverify.report.plots import STYLES, axes_for, figure_of
 from dpverify.report.tables import number, rows_under, title
 from dpverify.statistics.family import AuditResult, Verdict
 
@@ -123,7 +123,7 @@ def _height(report: AuditReport) -> float:
 
 def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
     """Draw the evidence of every test: its p-value, adjusted for all of them."""
-    evidence = figure_of(7.0, _height(report))[1][0] if axes is None else axes
+    evidence = axes_for(axes, 7.0, _height(report))
     colours = {verdict: style[0] for verdict, style in zip(_ORDER, STYLES, strict=False)}
     for place, result in enumerate(report.results):
         colour = colours[result.verdict]

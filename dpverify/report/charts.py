@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from dpverify.guarantee import Interval
-from dpverify.report.plots import STYLES, figure_of
+from dpverify.report.plots import STYLES, axes_for, figure_of
 
 __all__ = ["Series", "bars", "bars_on", "chart", "finished", "side_by_side"]
 
@@ -87,7 +87,7 @@ def chart(
     """
     if len(series) > len(STYLES):
         raise ValueError(f"series holds {len(series)} series, but at most {len(STYLES)} can be told apart.")
-    drawn = figure_of(6.4, 4.0)[1][0] if axes is None else axes
+    drawn = axes_for(axes)
     for one, (colour, dash, marker) in zip(series, STYLES, strict=False):
         ends = list(map(_ends, one.y))
         lower, upper = [end.lower for end in ends], [end.upper for end in ends]
@@ -160,7 +160,7 @@ def bars(
     log : bool
         Whether the lengths are logarithmic.
     """
-    drawn = figure_of(6.4, 1.2 + 0.36 * len(names))[1][0] if axes is None else axes
+    drawn = axes_for(axes, 6.4, 1.2 + 0.36 * len(names))
     places = range(len(names))
     drawn.barh(places, values, color=STYLES[0][0], height=0.6)
     for place, value in zip(places, values, strict=True):
@@ -176,7 +176,7 @@ def bars_on(
     axes: Axes | None, names: Sequence[str], values: Sequence[float], *, x: str, title: str, log: bool = False
 ) -> Axes:
     """Draw `bars` on given axes, or on those of a figure of their size, and return the axes."""
-    drawn = figure_of(6.4, 1.2 + 0.36 * len(names))[1][0] if axes is None else axes
+    drawn = axes_for(axes, 6.4, 1.2 + 0.36 * len(names))
     bars(names, values, x=x, title=title, log=log, axes=drawn)
     return drawn
 

@@ -32,6 +32,7 @@ __all__ = [
     "demo_figure",
     "drawn_figure",
     "figure_of",
+    "legend_beside",
     "new_figure",
     "plan_errors",
     "plan_profile",
@@ -82,9 +83,14 @@ def figure_of(width: float, height: float, columns: int = 1) -> tuple[Figure, li
     return figure, axes
 
 
-def axes_for(axes: Axes | None) -> Axes:
-    """Return the axes to draw on: the given ones, or those of a figure of their own."""
-    return figure_of(6.4, 4.0)[1][0] if axes is None else axes
+def axes_for(axes: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
+    """Return the axes to draw on: the given ones, or those of a figure of their own, of this size in inches."""
+    return figure_of(width, height)[1][0] if axes is None else axes
+
+
+def legend_beside(axes: Axes) -> None:
+    """Name the lines, of which there may be many, on the right of the axes."""
+    axes.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def drawn_figure(result: Drawn) -> Figure:
@@ -174,7 +180,7 @@ def account_profile(result: AccountResult, axes: Axes | None = None) -> Axes:
 def plan_errors(comparison: Comparison, axes: Axes | None = None) -> Axes:
     """Draw the error of every plan, and the messages that it needs above its mark."""
     bitsums = list(dict.fromkeys(row.bitsum for row in comparison.plans))
-    drawn = figure_of(6.4, 1.4 + 0.42 * max(len(bitsums), 3))[1][0] if axes is None else axes
+    drawn = axes_for(axes, 6.4, 1.4 + 0.42 * max(len(bitsums), 3))
     methods = list(dict.fromkeys(row.method for row in comparison.plans))
     for method, (colour, _, marker) in zip(methods, STYLES, strict=False):
         rows = [row for row in comparison.plans if row.method == method]

@@ -12,7 +12,7 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.guarantee import Budget, BudgetLike, Number, ThreatModel, exact_number
 from dpverify.planning.answers import honest_users
 from dpverify.planning.plan import METHODS, PlanRow
-from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, sweep
+from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, Tried, sweep
 from dpverify.shown import Drawn
 from protocols.validation import check_integer
 
@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class Comparison(Drawn):
+class Comparison(Tried[PlanRow], Drawn):
     """What one budget buys.
 
     Parameters
@@ -47,16 +47,6 @@ class Comparison(Drawn):
     instances: int
     change: Change
     rows: tuple[PlanRow | FailedPlan, ...]
-
-    @property
-    def plans(self) -> tuple[PlanRow, ...]:
-        """The rows that are plans."""
-        return tuple(row for row in self.rows if isinstance(row, PlanRow))
-
-    @property
-    def failures(self) -> tuple[FailedPlan, ...]:
-        """The rows that are not."""
-        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
 
 @dataclass(frozen=True)

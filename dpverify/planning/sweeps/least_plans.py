@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from dpverify.changes import Change
 from dpverify.planning.plan import PlanRow
-from dpverify.planning.sweeps.setting import FailedPlan, Row
+from dpverify.planning.sweeps.setting import FailedPlan, Row, Tried
 from dpverify.shown import Drawn, Plain
 
 __all__ = ["Least", "LeastPlans"]
@@ -58,7 +58,7 @@ class Least(Plain, Generic[_Row]):
 
 
 @dataclass(frozen=True)
-class LeastPlans(Drawn):
+class LeastPlans(Tried[Least[PlanRow]], Drawn):
     """The least of something for an error, by protocol.
 
     Parameters
@@ -94,12 +94,7 @@ class LeastPlans(Drawn):
     @property
     def found(self) -> tuple[Least[PlanRow], ...]:
         """The rows that are answers."""
-        return tuple(row for row in self.rows if isinstance(row, Least))
-
-    @property
-    def failures(self) -> tuple[FailedPlan, ...]:
-        """The rows that are not."""
-        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
+        return self.plans
 
     @property
     def best(self) -> Least[PlanRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dpverify.changes import Change
 from dpverify.formulas import FormulaRangeError
@@ -13,11 +13,12 @@ from dpverify.planning.answers import change_of
 from dpverify.planning.plan import EXACT, PlanRow, plan
 from dpverify.shown import Plain
 
-__all__ = ["Asked", "FailedPlan", "Progress", "Row", "Setting", "sweep"]
+__all__ = ["Asked", "FailedPlan", "Progress", "Row", "Setting", "Tried", "sweep"]
 
 Progress = Callable[[int, int], object]
 """`progress(done, total)`, told as a search or a sweep goes on."""
 _Row = TypeVar("_Row", covariant=True)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,22 @@ class Row(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
+
+
+class Tried(Generic[_Found]):
+    """A result whose rows are what was found, or the reasons why there is nothing."""
+
+    rows: tuple[_Found | FailedPlan, ...]
+
+    @property
+    def plans(self) -> tuple[_Found, ...]:
+        """The rows that are there."""
+        return tuple(row for row in self.rows if not isinstance(row, FailedPlan))
+
+    @property
+    def failures(self) -> tuple[FailedPlan, ...]:
+        """The rows that are not."""
+        return tuple(row for row in self.rows if isinstance(row, FailedPlan))
 
 
 class Asked(Protocol[_Row]):

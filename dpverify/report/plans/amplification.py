@@ -47,9 +47,9 @@ def _up(value: float) -> str:
 
 def amplified_curve(found: Amplified, axes: Axes | None = None) -> Axes:
     """Draw delta against epsilon: the band between the two proved bounds."""
-    from dpverify.report.plots import new_figure
+    from dpverify.report.plots import axes_for
 
-    drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
+    drawn = axes_for(axes, 6.4, 4.2)
     last = found.epsilon.upper if found.epsilon.upper < float("inf") else 2.0 * found.epsilon.lower + 1.0
     points = np.linspace(0.0, 1.1 * last, _POINTS)
     ends = [found.curve.delta(float(point)) for point in points]

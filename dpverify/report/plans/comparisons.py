@@ -149,9 +149,9 @@ def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, 
 def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
     """Draw the error of every plan against what has the most values, one line for each bitsum, method and the rest."""
     from dpverify.report.charts import finished
-    from dpverify.report.plots import figure_of
+    from dpverify.report.plots import axes_for, legend_beside
 
-    drawn = figure_of(7.4, 4.4)[1][0] if axes is None else axes
+    drawn = axes_for(axes, 7.4, 4.4)
     several = listed(grid.comparisons)
     across = max(several or ["budget epsilon"], key=lambda name: len(_values(grid, name)))
     others = [name for name in several if name != across]
@@ -181,8 +181,8 @@ def grid_errors(grid: PlanGrid, axes: Axes | None = None) -> Axes:
     # At delta = 0, which is a value like others, no axis is logarithmic.
     log = "xy" if min(_values(grid, across)) > 0 else "y"
     finished(drawn, AXES[across][0], "RMSE of one bitsum, in users", ", ".join(fixed), log)
-    if lines:  # beside the lines, of which there may be many
-        drawn.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if lines:
+        legend_beside(drawn)
     return drawn
 
 

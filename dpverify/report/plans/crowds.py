@@ -12,7 +12,7 @@ from rich.text import Text
 from dpverify.claims.registry import claims_of
 from dpverify.digits import counted, rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import new_figure
+from dpverify.report.plots import axes_for, new_figure
 from dpverify.report.tables import name_lines
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
 
     A triangle at the upper edge is where a plan's epsilon is infinite for the first time.
     """
-    drawn = new_figure(6.4, 4.2).axes[0] if axes is None else axes
+    drawn = axes_for(axes, 6.4, 4.2)
     infinite = False
     for number, row in enumerate(crowd.plans):
         points = [

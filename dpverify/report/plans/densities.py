@@ -126,9 +126,9 @@ def densities_table(grid: DensityGrid) -> RenderableType:
 def densities_errors(grid: DensityGrid, axes: Axes | None = None) -> Axes:
     """Draw the front of error against messages of every plan, one line for each."""
     from dpverify.report.charts import finished
-    from dpverify.report.plots import figure_of
+    from dpverify.report.plots import axes_for, legend_beside
 
-    drawn = figure_of(7.4, 4.4)[1][0] if axes is None else axes
+    drawn = axes_for(axes, 7.4, 4.4)
     several = listed(grid.plans, _ASKED)
     for one in grid.plans:
         at = [(row.messages_per_user, row.rmse) for row in one.front]
@@ -137,5 +137,5 @@ def densities_errors(grid: DensityGrid, axes: Axes | None = None) -> Axes:
     title = f"{grid.kernel} kernel, d = {grid.dimension:,}"
     finished(drawn, "messages per user, over all bits", "RMSE of a density", title, "xy")
     if several:
-        drawn.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_beside(drawn)
     return drawn

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from dpverify.claims.registry import claims_of
 from dpverify.digits import counted, unrounded
-from dpverify.guarantee import exact_number
 from dpverify.report.plans.fronts import draw_front, mark
 from dpverify.report.tables import (
     Notes,
@@ -38,14 +37,10 @@ __all__ = ["least_bars", "least_density_front", "least_density_table", "least_ta
 _HEADS = {"users": "least n", "epsilon": "least epsilon", "messages": "fewest messages"}
 
 
-def _exact(value: object) -> str:
-    return unrounded(exact_number("budget", value))  # type: ignore[arg-type]
-
-
 def _spent(found: LeastPlans | LeastDensities) -> str:
     """Return the budget, or delta where epsilon is asked, and n where it is not."""
-    delta = _exact(found.delta)
-    spent = f"delta = {delta}" if found.epsilon is None else f"budget ({_exact(found.epsilon)}, {delta})"
+    delta = unrounded(found.delta)
+    spent = f"delta = {delta}" if found.epsilon is None else f"budget ({unrounded(found.epsilon)}, {delta})"
     return spent if found.users is None else f"{spent}, n = {counted(found.users, 'user')}"
 
 
@@ -163,7 +158,7 @@ def least_density_table(found: LeastDensities) -> RenderableType:
         lines.append(f"recommended (>): {found.recommended.reason}.")
         lines.append(f"Every row: {reading(guarantees)}.")
     if found.honest is not None:
-        lines.append(f"Planned for {_exact(found.honest)} of the users, who follow the protocol.")
+        lines.append(f"Planned for {unrounded(found.honest)} of the users, who follow the protocol.")
     lines += [f"Not here: {why}" for why in found.failures]
     width = "" if found.bandwidth is None else f", bandwidth {found.bandwidth:g}"
     sizes = f"{found.kernel} kernel, d = {found.dimension:,}{width}"

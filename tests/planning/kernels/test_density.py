@@ -146,7 +146,11 @@ def test_bad_arguments() -> None:
             r"^bandwidth=1e\+300 must be .* in \[1e-100, 1e\+100\]\.$",
         ),
         (("gaussian", 3, ("1", "1e-6")), {"bandwidth": 1e-300}, r"^bandwidth=1e-300 must be .* in \[1e-100, 1e\+100\]"),
-        (("inner-product", 3, ("1", "1e-6")), {"bandwidth": 2.0}, r"^bandwidth=2\.0 must be 1 for the inner product"),
+        (
+            ("inner-product", 3, ("1", "1e-6")),
+            {"bandwidth": 2.0},
+            r"^bandwidth=2\.0 must be 1 for the kernel inner",
+        ),
         (("gaussian", 3, ("1", "1e-6")), {"bitsums": []}, r"^bitsums=\[\] must have at least one entry\.$"),
         (("gaussian", 3, ("1", "1e-6")), {"bitsums": ["xy"]}, r"^bitsum='xy' must be one of"),
     ):

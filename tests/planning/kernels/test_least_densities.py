@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from fractions import Fraction
 
 from dpverify.planning.kernels.density import DensityRow
 from dpverify.planning.kernels.least_densities import LeastDensities
@@ -21,7 +22,9 @@ def test_the_recommended_answer_saves_messages_for_little_more() -> None:
         for bits, least, below in ((32, 300.0, few), (64, 102.0, None), (128, 100.0, None))
     ]
     rows[2] = dataclasses.replace(rows[2], below=dataclasses.replace(rows[2].row, rmse=0.051))
-    found = LeastDensities("users", "gaussian", 2, 1.0, "3", "1e-4", None, 0.05, None, None, tuple(rows))
+    found = LeastDensities(
+        "users", "gaussian", 2, 1.0, Fraction(3), Fraction("1e-4"), None, 0.05, None, None, tuple(rows)
+    )
     assert found.best is rows[2]
     assert found.recommended.row is rows[1]
     assert found.recommended.reason == "knee: 2.0% more users than the best row, 0.5 of its messages"

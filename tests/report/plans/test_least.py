@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from dpverify.planning.kernels.density import DensityRow
 from dpverify.planning.kernels.least_densities import LeastDensities
@@ -45,8 +46,8 @@ def answers(asked: str) -> LeastDensities:
         Least(least, DensityRow(FourierPairs(2), bits // 2, bits, bits / 2, row, 0.05), least / 2, few)
         for bits, least in ((32, 3000.0), (64, 200.0))
     )
-    users, epsilon = (None, "3") if asked == "users" else (77, None)
-    return LeastDensities(asked, "gaussian", 2, 0.5, epsilon, "1e-4", users, 0.05, 0.2, 0.75, rows, ("no.",))  # type: ignore[arg-type]
+    users, epsilon = (None, Fraction(3)) if asked == "users" else (77, None)
+    return LeastDensities(asked, "gaussian", 2, 0.5, epsilon, Fraction("1e-4"), users, 0.05, 0.2, 0.75, rows, ("no.",))  # type: ignore[arg-type]
 
 
 def test_the_table_shows_what_is_needed_and_what_to_take() -> None:
