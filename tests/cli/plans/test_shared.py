@@ -29,7 +29,6 @@ def test_what_a_kernel_chooses_must_be_omitted_with_one() -> None:
         ("gaussian", with_points, {"--instances": True}, "--instances must be omitted with --kernel"),
         ("gaussian", {"--dimension": False}, without, "--dimension must be given"),
         (None, with_points, {"--instances": True}, "--dimension must be omitted without --kernel"),
-        (None, {"--dimension": False}, without, "one of the options"),
     ):
         with pytest.raises(ValueError, match=said):
             check_kernel(kernel, alone=alone, chosen=own)
