@@ -56,19 +56,10 @@ class SelectionClaims(HistogramClaims):
         return min(probability * (1.0 + 1e-9) + rounding, noise_tail(noise.shape, noise.p, error))
 
     def plurality_failure(self, protocol: BucketSums, users: int, share: float) -> float:
-        """Return an upper bound on the probability that a bucket is missed which each user is in with some probability.
+        """Return what `dpverify.claims.user_level.classifier.plurality_failure` does, for all its users.
 
-        Where k users are in it, the others hold n - k at most: it is selected if what is selected is short of the
-        largest count by no more than `2 k - n - 1`.
-
-        Parameters
-        ----------
-        protocol : BucketSums
-            The selection.
-        users : int
-            n, its number of users.
-        share : float
-            Each user is in the bucket with that probability or more, independently, and else in any other.
+        Where k users are in a bucket, the others hold n - k at most: it is selected if what is selected is short of
+        the largest count by no more than `2 k - n - 1`.
         """
         check_integer("users", users, low=protocol.users, high=protocol.users)
         chances = stats.binom.pmf(np.arange(users + 1), users, check_probability("share", share))

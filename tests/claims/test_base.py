@@ -34,15 +34,24 @@ def test_the_parameters_are_the_fields_without_the_users() -> None:
     assert LoudClaims().parameters(Loud(9, 0.5)) == {"volume": 0.5}
 
 
+TWINS = {
+    member
+    for module in pkgutil.walk_packages(dpverify.claims.__path__, "dpverify.claims.")
+    for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+    if name.endswith("Claims")
+}
+
+
 def test_every_twin_has_this_base() -> None:
-    stated = {
-        member
-        for module in pkgutil.walk_packages(dpverify.claims.__path__, "dpverify.claims.")
-        for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        if name.endswith("Claims")
-    }
-    assert len(stated) > 20
-    assert {claims.__name__ for claims in stated if not issubclass(claims, Claims)} == set()
+    assert len(TWINS) > 20
+    assert {claims.__name__ for claims in TWINS if not issubclass(claims, Claims)} == set()
+
+
+def test_methods_are_documented_by_a_twin_or_its_base() -> None:
+    methods = [(claims, name) for claims in TWINS for name in vars(claims) if inspect.isfunction(getattr(claims, name))]
+    public = [(claims, name) for claims, name in methods if not name.startswith("_")]
+    assert len(public) > 200
+    assert [f"{claims.__name__}.{name}" for claims, name in public if not inspect.getdoc(getattr(claims, name))] == []
 
 
 def test_a_twin_without_a_law_of_joint_changes_says_so() -> None:

@@ -69,9 +69,6 @@ class TossesClaims(BitsumClaims[Tosses]):
         )
         return Pairs(directions, directions, note="the noise does not depend on the data: one pair for every dataset")
 
-    def parameters(self, protocol: Tosses) -> dict[str, Any]:
-        return {"coins": protocol.coins}
-
     def rmse(self, protocol: Tosses) -> float:
         return math.sqrt(protocol.coins * protocol.users) / 2.0
 

@@ -288,6 +288,16 @@ class BitsumClaims(MechanismClaims[P]):
             If no parameter meets the target.
         """
 
+    def affordable(self, protocol: P, max_messages_per_user: float | None, target: float) -> P:
+        """Return the protocol found, unless it takes more messages than are allowed."""
+        needed = self.messages_per_user(protocol)
+        if max_messages_per_user is not None and needed > max_messages_per_user:
+            raise InfeasibleBudgetError(
+                f"max_messages_per_user={max_messages_per_user!r} must be at least {needed:.6g} for {self.name} with "
+                f"users={protocol.users} at epsilon={target!r}."
+            )
+        return protocol
+
     def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> P:
         """Return the protocol of fewest messages whose error is so many times its infimum over all communication.
 
@@ -315,11 +325,7 @@ class OneMessageClaims(BitsumClaims[P]):
     def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> P:
-        if max_messages_per_user is not None and max_messages_per_user < 1.0:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={max_messages_per_user!r} must be at least 1: {self.name} sends one message."
-            )
-        return self.least_noise(users, composed_epsilon, target)
+        return self.affordable(self.least_noise(users, composed_epsilon, target), max_messages_per_user, target)
 
     @abstractmethod
     def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> P:

@@ -13,7 +13,6 @@ from typing import ClassVar
 from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims, least_poisson_mean
 from dpverify.claims.shared.bitsum_pairs import ComposedEpsilon
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.laws.noise import poisson
 from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.losses import pairs as laws
@@ -51,10 +50,4 @@ class PoissonClaims(SingleNoiseClaims[Poisson]):
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None
     ) -> Poisson:
         protocol = Poisson(users, least_poisson_mean(composed_epsilon, target, self.name))
-        needed = self.messages_per_user(protocol)
-        if max_messages_per_user is not None and needed > max_messages_per_user:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={max_messages_per_user!r} must be at least {needed:.6g} for Poisson noise with "
-                f"users={users} at epsilon={target!r}."
-            )
-        return protocol
+        return self.affordable(protocol, max_messages_per_user, target)

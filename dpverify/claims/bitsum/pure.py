@@ -257,13 +257,7 @@ class PureClaims(TwoCountsClaims[Pure]):
             protocol = self._without_dropping(
                 ThreeNBClaims().least_error(users, composed_epsilon, target, max_messages_per_user)
             )
-        needed = self.messages_per_user(protocol)
-        if max_messages_per_user is not None and needed > max_messages_per_user:
-            raise InfeasibleBudgetError(
-                f"max_messages_per_user={max_messages_per_user!r} must be at least {needed:.6g} for Pure with "
-                f"users={users} at epsilon={target!r}."
-            )
-        return protocol
+        return self.affordable(protocol, max_messages_per_user, target)
 
     def fewest_messages(self, users: int, composed_epsilon: ComposedEpsilon, target: float, near: float) -> Pure:
         if composed_epsilon.delta == 0.0:

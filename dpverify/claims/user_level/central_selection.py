@@ -123,17 +123,9 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
         return "datasets with all users on two candidates attain the lower end"
 
     def plurality_failure(self, protocol: ExponentialSelection, users: int, share: float) -> float:
-        """Return the probability, rounded up, that a value is missed which each user holds with some probability.
+        """Return what `dpverify.claims.user_level.classifier.plurality_failure` does, attained if all others agree.
 
-        Parameters
-        ----------
-        protocol : ExponentialSelection
-            The selection.
-        users : int
-            n, at least 1; the number of users does not change how it selects.
-        share : float
-            eta: each user holds the value with that probability or more, independently, and else any other. It is
-            attained if all the others hold the same.
+        The number of users does not change how it selects.
         """
         n, eta = check_integer("users", users, low=1), check_probability("share", share)
         k = np.arange(n + 1)

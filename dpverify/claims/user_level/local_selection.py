@@ -84,16 +84,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
         return Interval(protocol.epsilon, protocol.epsilon)
 
     def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:
-        """Return an upper bound on the probability that a value is missed which each user holds with some probability.
-
-        Parameters
-        ----------
-        protocol : HadamardSelection
-            The selection.
-        users : int
-            n, at least 1.
-        share : float
-            eta: each user holds the value with that probability or more, independently, and else any other.
+        """Return what `dpverify.claims.user_level.classifier.plurality_failure` does.
 
         Raises
         ------
