@@ -6,6 +6,7 @@ After a change: `jupyter execute --inplace notebooks/*.ipynb`, then look at the 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -25,16 +26,36 @@ def texts(notebook: nbformat.NotebookNode) -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[NotebookClient]:
+    """Return one kernel for all notebooks: most of the time of one goes by in what it imports."""
+    with pytest.MonkeyPatch.context() as patch:
+        # It is another process, and must import the packages that are being tested.
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
+        client = NotebookClient(nbformat.v4.new_notebook(), timeout=900, kernel_name="python3")
+        with client.setup_kernel():
+            yield client
+
+
+def run(kernel: NotebookClient, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Run the cells of a notebook, without a name that another one has left."""
+    kernel.nb = notebook
+    kernel.reset_execution_trackers()
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    for index, cell in enumerate(notebook.cells):
+        kernel.execute_cell(cell, index)
+    del notebook.cells[0]
+    return notebook
+
+
 def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_stored_outputs_are_those_of_today(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The kernel is another process, and must import the packages that are being tested.
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
+def test_stored_outputs_are_those_of_today(kernel: NotebookClient, path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
-    fresh = NotebookClient(nbformat.read(path, as_version=4), timeout=900, kernel_name="python3").execute()
+    fresh = run(kernel, nbformat.read(path, as_version=4))
     assert texts(fresh) == texts(stored)
     pictures = [
         output for cell in stored.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})

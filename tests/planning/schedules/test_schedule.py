@@ -63,22 +63,22 @@ def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
 
 
 def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = days(*range(200, 206))
+    many = days(*range(200, 204))
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
     sharp = account(many, delta=1e-6).epsilon
-    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 3)
+    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 2)
     rough = account(many, delta=1e-6).epsilon
     assert rough.lower < sharp.lower <= sharp.upper < rough.upper
     assert rough.width < 0.05 * rough.upper
 
 
 def test_few_listed_flip_probabilities_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [(RandomizedResponse(200, 0.25 + 0.001 * i), 1) for i in range(6)]
+    many = [(RandomizedResponse(200, 0.25 + 0.001 * i), 1) for i in range(4)]
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
     sharp = account(many, delta=1e-6).epsilon
-    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 3)
+    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 2)
     rough = account(many, delta=1e-6).epsilon
-    assert len(Schedule(many)._listed) == 3
+    assert len(Schedule(many)._listed) == 2
     assert rough.lower < sharp.lower <= sharp.upper < rough.upper
     assert rough.width < 0.05 * rough.upper
 
@@ -126,7 +126,7 @@ def test_two_protocols_cost_more_than_either_and_less_than_both() -> None:
     [
         ([(RandomizedResponse(100, 0.1), 8), (RandomizedResponse(50, 0.25), 8)], "1e-2", 0.0025),
         ([(RandomizedResponse(100, 0.1), 8), (RandomizedResponse(50, 0.25), 8)], "1e-6", 0.004),
-        ([(RandomizedResponse(1000, 0.1), 30), (RandomizedResponse(5000, 0.25), 80)], "1e-6", 0.001),
+        ([(RandomizedResponse(1000, 0.1), 8), (RandomizedResponse(5000, 0.25), 24)], "1e-6", 0.0005),
         ([(NegativeBinomial(50, 20.0, 0.5), 8), (Poisson(50, 20.0), 8)], "1e-2", 0.005),
     ],
 )
@@ -153,13 +153,13 @@ def test_a_year_of_days() -> None:
 
 
 def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = scheduled(days(200, 300, 250, 260), delta="1e-6")
-    few = found.cumulative([1, 3])
+    found = scheduled(days(200, 300, 300), delta="1e-6")
+    few = found.cumulative([1, 2])
     monkeypatch.setattr(schedule, "_MOST_FACTORS", 0)
-    quick = found.cumulative([1, 3])
+    quick = found.cumulative([1, 2])
     assert quick != few
     for runs, end in [*few, *quick]:
-        first = account(days(200, 300, 250)[:runs], delta="1e-6").epsilon
+        first = account(days(200, 300)[:runs], delta="1e-6").epsilon
         assert max(first.lower, end.lower) <= min(first.upper, end.upper)
         assert end.width < 0.02 * end.upper
     with pytest.raises(ValueError, match=r"must be a delta above 0 for a curve over the days"):
@@ -197,9 +197,9 @@ def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pyte
 
 
 def test_a_curve_ends_with_what_all_days_cost() -> None:
-    found = scheduled(days(*range(200, 6200, 100)), delta="1e-6")
+    found = scheduled(days(*range(200, 6200, 200)), delta="1e-6")
     curve = found.cumulative()
-    assert [runs for runs, _ in curve] == list(range(1, 61))
+    assert [runs for runs, _ in curve] == list(range(1, 31))
     assert curve[-1][1] == found.epsilon
     for (_, fewer), (_, more) in itertools.pairwise(curve):
         assert fewer.lower <= more.lower
