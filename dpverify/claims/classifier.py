@@ -212,7 +212,9 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
         """
         if _promised(protocol) is not None:
             raise ValueError(
-                f"honest={users} must be omitted: the parameters of every class are planned for honest users alone."
+                f"honest={users} must be omitted: each class is planned for its size with all users honest, and what "
+                "is planned for sizes that did not occur is not known; of a HighestDensityClassifier whose bitsum "
+                "returns the protocol of every size there is an account."
             )
         missing, claims = self.users(protocol) - users, KernelDensityClaims()
         left = copy.copy(protocol)

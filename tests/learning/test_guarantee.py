@@ -12,6 +12,7 @@ import pytest
 import dpverify
 from dpverify.guarantee import Budget
 from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.density import PrivateDensity
 from dpverify.learning.guarantee import guarantee_of, promised_by
 from protocols.bitsum import BitsumProtocol, RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
@@ -148,3 +149,12 @@ def test_classes_of_sizes_that_did_not_occur_count() -> None:
     assert 0.0 < dpverify.account(made, epsilon=10.5).delta.upper < 0.3
     with refused("honest=16"):
         dpverify.account(made, delta="1e-6", honest=16)
+
+
+def test_the_account_of_a_fitted_density_takes_a_share_of_honest_users() -> None:
+    points = np.random.default_rng(0).uniform(size=(400, 2))
+    made = PrivateDensity(epsilon=3, delta="1e-6", random_state=0).fit(points)
+    every, half = (dpverify.account(made, delta="1e-6", honest=honest) for honest in (None, 0.5))
+    assert half == dpverify.account(made.protocol_, delta="1e-6", honest=200)
+    assert every.epsilon.upper <= 3.0 < half.epsilon.upper
+    assert half.honest == 200

@@ -28,13 +28,12 @@ from dpverify.claims.shared.bitsum_pairs import (
     normal_deviation,
 )
 from dpverify.claims.shared.response_pairs import (
-    DAYS_BINS,
-    DAYS_CELLS,
     DAYS_TAIL,
     FEW_CELLS,
     MOST_CELLS,
     TAIL,
     cover,
+    cover_of_day,
     extreme,
     note,
     sampled,
@@ -111,7 +110,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         if not loose:
             return super().families(protocol, threat_model, tail)
         users, p = protocol.users, protocol.flip_probability
-        found = cover(users, p, DAYS_CELLS, DAYS_TAIL if tail >= DAYS_TAIL else tail_of(users, p, tail), DAYS_BINS)
+        found = cover_of_day(users, p, DAYS_TAIL if tail >= DAYS_TAIL else tail_of(users, p, tail))
         return ((found.every, found.attained),)
 
     def pure_epsilon(self, protocol: RandomizedResponse, threat_model: ThreatModel) -> Interval:

@@ -37,13 +37,12 @@ from dpverify.privacy_loss.losses.pairs import Directions, binomial_randomized_r
 from dpverify.rounding import UNIT
 
 __all__ = [
-    "DAYS_BINS",
-    "DAYS_CELLS",
     "DAYS_TAIL",
     "FEW_CELLS",
     "MOST_CELLS",
     "TAIL",
     "cover",
+    "cover_of_day",
     "extreme",
     "note",
     "sampled",
@@ -171,6 +170,12 @@ def cover(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_
         How many of them a standard deviation has.
     """
     return _covered(users, p, most_cells, tail, bins, sample=False)
+
+
+@functools.lru_cache(maxsize=32)
+def cover_of_day(users: int, p: float, tail: float) -> Pairs:
+    """Return a looser cover for one of many days, some 4 MB: who asks for more days asks for the same ones again."""
+    return _covered(users, p, DAYS_CELLS, tail, DAYS_BINS, sample=False)
 
 
 def sampled(users: int, p: float, tail: float) -> Pairs:

@@ -12,6 +12,7 @@ import pytest
 from dpverify.claims.shared import response_pairs
 from dpverify.claims.shared.bitsum_pairs import Pairs
 from dpverify.claims.shared.response_pairs import cover, sampled, tail_of
+from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.datasets.binned import BinnedPairs
@@ -20,6 +21,7 @@ from dpverify.privacy_loss.datasets.covers import Covers
 from dpverify.privacy_loss.datasets.listed_reports import sure_coins
 from dpverify.privacy_loss.datasets.report_sums import ReportSums
 from dpverify.privacy_loss.losses.pairs import mixed_reports
+from protocols.bitsum import RandomizedResponse
 
 
 def covers(pairs: Pairs) -> Covers:
@@ -175,3 +177,20 @@ def test_no_slope_is_followed_where_epsilon_jumps(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("dpverify.claims.bitsum.randomized_response.sampled", never)
     row = plan("rr", ("3", "1e-8"), users=100_000, instances=1)
     assert row.protocol.flip_probability == pytest.approx(1.8426e-4, rel=1e-3)  # type: ignore[attr-defined]
+
+
+def test_days_are_listed_once_however_often_all_of_them_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a budget's ledger, which accounts all that was spent at every step."""
+    made: list[int] = []
+    covered = response_pairs._covered
+
+    def counted(users: int, *parts: Any, **options: Any) -> Any:
+        made.append(users)
+        return covered(users, *parts, **options)
+
+    monkeypatch.setattr(response_pairs, "_covered", counted)
+    days = [(RandomizedResponse(700 + k, 0.3), 1) for k in range(12)]
+    account(days[:-1], delta=1e-6, relative_width=1e-4)
+    assert sorted(made) == [700 + k for k in range(11)]
+    account(days, delta=1e-6, relative_width=1e-4)
+    assert made[11:] == [711]
