@@ -79,7 +79,7 @@ class TargetEpsilon:
             reference_delta=self.delta,
         )
         decided = decide or self.only_decide or self.coarse
-        return family.epsilon_upper(self.delta, decide=self.target.epsilon if decided else None)
+        return family.epsilon(self.delta, quick=True, decide=self.target.epsilon if decided else None).upper
 
 
 @dataclass(frozen=True)

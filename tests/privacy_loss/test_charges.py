@@ -237,10 +237,10 @@ def test_bounds_from_moments_charge_the_errors_of_every_instance(errors: Errors,
         infinite = -math.expm1(instances * math.log1p(-float(rare)))
         assert high.infinite <= infinite <= low.unbounded
         for delta, (crossing, around) in crossings(rare, instances).items():
-            assert crossing.lower <= low.epsilon_upper(delta)
-            assert high.epsilon_lower(delta) <= crossing.upper
+            assert crossing.lower <= low.epsilon(delta).upper
+            assert high.epsilon(delta).lower <= crossing.upper
             for epsilon, divergence in around.items():
-                assert divergence <= low.delta_upper(epsilon)
+                assert divergence <= low.delta(epsilon).upper
 
 
 @pytest.mark.parametrize("tilt", [-1.5, -0.2, 0.0, 0.2, 1.5])

@@ -17,7 +17,7 @@ from dpverify.claims.shared.distant import opposite_sizes
 from dpverify.guarantee import PrivacyCurve
 from dpverify.privacy_loss.joint.attained_change import Parts, composed
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
-from dpverify.privacy_loss.windows.concentration import total_loss
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.rounding import UNIT
 from protocols.bitsum import BitsumProtocol
 from protocols.lsq import LSQFeatures

@@ -30,9 +30,9 @@ from dpverify.privacy_loss.joint.attained_change import Parts
 from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
-from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.product import product
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import choose_step, least_step
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import BitsumProtocol

@@ -70,7 +70,7 @@ class _ReportsCurve:
 
     def epsilon(self, delta: float) -> Interval:
         left = (delta - self._shortage) * (1.0 - 1e-15) if self._shortage else delta
-        upper = self._reports.epsilon_upper(left) if left > 0.0 else math.inf
+        upper = self._reports.epsilon(left, quick=True).upper if left > 0.0 else math.inf
         return Interval.proved(self._reports.epsilon(delta).lower if self._attained else 0.0, upper)
 
 

@@ -369,7 +369,7 @@ def _contour(parts: Sequence[tuple[LossMoments, int]], epsilon: float, finest: f
     total = TotalLoss([(part, count) for part, count in parts if count], finest)
     least = max(1e-20 * epsilon**2, _LEAST_VARIANCE)
     spread = max(total.moments(0.0)[2], least)
-    # As `ContourComposition.contour_at`: where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
+    # Where the tilted mean exceeds epsilon by 1/t a sum of moduli is least.
     right = 1.0 / max(total.tilt_at(epsilon), 1.0 / math.sqrt(spread))
     near = total.tilt_at(epsilon + right)
     tilt = max(total.least_sum(epsilon, near), _LEAST_TILT / math.sqrt(spread))

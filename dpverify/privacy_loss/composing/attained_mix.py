@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.privacy_loss.windows.grid import connect_the_dots
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import choose_step, least_step, step_for
 from dpverify.privacy_loss.windows.transform import Composition
 

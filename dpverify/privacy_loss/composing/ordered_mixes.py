@@ -43,8 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import least_step
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, summation_error
 from dpverify.search import bisected

@@ -30,10 +30,9 @@ from dpverify.privacy_loss.composing.mixes import Mixes, Step, branches_of, narr
 from dpverify.privacy_loss.composing.together import AnyOf, Together
 from dpverify.privacy_loss.datasets.covers import Covers, Entry, members
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.privacy_loss.windows.contour_composition import ContourComposition
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
-from dpverify.privacy_loss.windows.saddle import LossMoments
+from dpverify.privacy_loss.windows.saddle import LossMoments, total_loss
 from dpverify.privacy_loss.windows.step import least_step, step_for
 from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real

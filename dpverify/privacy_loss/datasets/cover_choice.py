@@ -13,9 +13,9 @@ from dpverify.privacy_loss.joint.bit_change import FullChange
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
-from dpverify.privacy_loss.windows.concentration import total_loss
 from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.privacy_loss.windows.grid import dominating_grid
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.rounding import SUBNORMAL
 
 __all__ = ["SMOOTHING", "loss_grid", "sharpest"]

@@ -20,7 +20,7 @@ from dpverify.privacy_loss.composing.attained_mix import Parts, composed_mix
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
-from dpverify.privacy_loss.windows.concentration import total_loss
+from dpverify.privacy_loss.windows.saddle import total_loss
 
 __all__ = ["AttainedChange", "Parts", "composed"]
 

@@ -163,7 +163,7 @@ class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[m
     def get_epsilon(self, target_delta: float) -> float:
         """Return an upper bound on epsilon at this delta, over all datasets and directions."""
         curve = self._curve(target_delta)
-        return 0.0 if curve is None else curve.epsilon_upper(target_delta)
+        return 0.0 if curve is None else curve.epsilon(target_delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return an upper bound on delta at this epsilon, over all datasets and directions."""

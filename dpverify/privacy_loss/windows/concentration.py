@@ -1,5 +1,8 @@
 """Bounds on many instances from the moments of the losses alone: no grid, so the same cost at any number of instances.
 
+Where there are so many that the rounding of phases, or of what a grid's losses are off by, outgrows the deviation of
+the total, these still bound it from both sides; and where an answer need not be sharp they are quick.
+
 - **Chernoff, upward.** `(1 - e^-x)+ <= c(t) e^(t x)` for every t > 0, with `c(t) = t^t / (1+t)^(1+t)` (the largest of
   `(1 - e^-x) e^(-t x)`). So on outcomes of finite loss `H_eps <= c(t) e^(K(t) - t eps)`, K the sum of the logarithms of
   the moment generating functions. Every mix has `K <= instances max_j K_j`.
@@ -16,19 +19,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.saddle import LossMoments, TotalLoss
+from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.rounding import UNIT, summation_error
 
-__all__ = ["Concentration", "total_loss"]
+__all__ = ["Concentration"]
 
 _LN2 = math.log(2.0)
-
-
-def total_loss(parts: Sequence[tuple[PrivacyLossDistribution, int]]) -> TotalLoss:
-    """Return the total loss of pairs that are used many times each, from their atoms."""
-    resolution = max(1e-9, *(pair.largest_loss for pair, _ in parts)) / 2.0**14
-    return TotalLoss([(LossMoments(pair.losses, np.log(pair.masses)), count) for pair, count in parts], resolution)
 
 
 class Concentration:
@@ -86,8 +84,18 @@ class Concentration:
             tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt) + 16.0 * UNIT * (1.0 + tilt * abs(math.log(tilt)))
         )
 
-    def epsilon_upper(self, delta: float) -> float:
-        """Return an upper bound on the smallest epsilon >= 0 at which every mix's divergence is at most delta."""
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which every mix's divergence is at most delta."""
+        if self.infinite > delta:
+            return Interval(math.inf, math.inf)
+        lower = max((self._cantelli(pair, delta) for pair in self._attained), default=0.0)
+        return Interval.proved(lower, self._chernoff(delta))
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the largest divergence of a mix at a real epsilon."""
+        return Interval.proved(self.infinite, self._divergence(epsilon) if epsilon >= 0.0 else 1.0)
+
+    def _chernoff(self, delta: float) -> float:
         left = delta - self.unbounded
         if left < 0.0 or not self._every:
             return math.inf if left < 0.0 else 0.0
@@ -101,7 +109,7 @@ class Concentration:
                         best = min(best, total / near + 8.0 * UNIT * (abs(total) - math.log(left)) / near)
         return max(best, 0.0)
 
-    def delta_upper(self, epsilon: float) -> float:
+    def _divergence(self, epsilon: float) -> float:
         """Return an upper bound on every mix's divergence at an epsilon >= 0."""
         if epsilon >= self.basic:
             return min(self.unbounded, 1.0)
@@ -113,10 +121,6 @@ class Concentration:
                 exponent = parts[0] - parts[1] + self._log_factor(tilt) + 8.0 * UNIT * (abs(parts[0]) + parts[1])
                 best = min(best, math.exp(min(exponent, 0.0)) * (1.0 + 8.0 * UNIT))
         return min(best + self.unbounded, 1.0)
-
-    def epsilon_lower(self, delta: float) -> float:
-        """Return a lower bound on the smallest epsilon >= 0 at which the attained divergence is at most delta."""
-        return max((self._cantelli(pair, delta) for pair in self._attained), default=0.0)
 
     def _cantelli(self, pair: PrivacyLossDistribution, delta: float) -> float:
         relative = pair.relative_error + summation_error(pair.losses.size)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossMoments", "ManyMoments", "Moments", "TotalLoss", "rounded_tilt"]
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+
+__all__ = ["LossMoments", "ManyMoments", "Moments", "TotalLoss", "rounded_tilt", "total_loss"]
 
 Moments = tuple[float, float, float]
 """The logarithm of a moment generating function, and its first two derivatives."""
@@ -186,6 +188,12 @@ class TotalLoss:
                 break
             tilt = proposed
         return tilt
+
+
+def total_loss(parts: Sequence[tuple[PrivacyLossDistribution, int]]) -> TotalLoss:
+    """Return the total loss of pairs that are used many times each, from their atoms."""
+    resolution = max(1e-9, *(pair.largest_loss for pair, _ in parts)) / 2.0**14
+    return TotalLoss([(LossMoments(pair.losses, np.log(pair.masses)), count) for pair, count in parts], resolution)
 
 
 def rounded_tilt(tilt: float, moments: Moments, near: float = _NEAR) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.concentration import total_loss
+from dpverify.privacy_loss.windows.saddle import total_loss
 from protocols.validation import check_integer
 
 __all__ = ["MOST_LENGTH", "choose_step", "least_step", "step_for"]

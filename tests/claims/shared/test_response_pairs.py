@@ -33,7 +33,7 @@ def composed(pairs: Pairs, instances: int, delta: float) -> float:
     family = FamilyComposition(
         pairs.every, instances, attained=pairs.attained, relative_width=3e-4, reference_delta=delta
     )
-    return family.epsilon_upper(delta)
+    return family.epsilon(delta, quick=True).upper
 
 
 @pytest.mark.parametrize(("users", "p"), [(900, 0.3), (160, 0.05)])
@@ -162,7 +162,7 @@ def test_suprema_of_members_far_from_the_end_are_as_good_as_the_members(
     def farthest() -> float:
         cover.cache_clear()
         choice = covers(cover(users, p, 512, 1e-26)).others[0]
-        return FamilyComposition(choice, instances, reference_delta=delta).epsilon_upper(delta)
+        return FamilyComposition(choice, instances, reference_delta=delta).epsilon(delta, quick=True).upper
 
     kept = farthest()
     monkeypatch.setattr(response_pairs, "_NEAR", 0.5)

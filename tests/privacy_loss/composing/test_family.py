@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.composing import family
+from dpverify.privacy_loss.composing import grid_mixes
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import (
@@ -60,23 +60,22 @@ def test_groups_are_covered(
 
 def test_mixes_of_one_sided_noise_are_bounded_to_the_stated_gap() -> None:
     directions = negative_binomial(40.0, 0.98)
-    family = FamilyComposition(directions, 768, relative_width=1e-5)
-    found = family.epsilon(1e-6)
-    step = family.step
+    found, step = FamilyComposition(directions, 768, relative_width=1e-5).epsilon(1e-6), 1e-5
     singles = [Composition([(connect_the_dots(d, step), 768)]).epsilon(1e-6).upper for d in directions]
     # One direction in all instances is worst, and the bound is within 1.2e-4 of it.
     assert max(singles) <= found.upper * (1 + 1e-6)
     assert found.upper <= max(singles) * (1 + 1.2e-4)
     # The supremum of the profiles alone, without branch and bound, is 7 % above.
-    whole = FamilyComposition([list(directions)], 768, attained=directions, step=step).epsilon_upper(1e-6)
+    whole = FamilyComposition([list(directions)], 768, attained=directions, step=step).epsilon(1e-6).upper
     assert whole > 1.05 * found.upper
 
 
 def test_decisions_agree_with_values() -> None:
     family = FamilyComposition(negative_binomial(40.0, 0.98), 100, relative_width=1e-4)
-    value = family.epsilon_upper(1e-6)
-    assert family.epsilon_upper(1e-6, decide=value * 1.01) <= value * 1.01
-    assert family.epsilon_upper(1e-6, decide=value * 0.99) > value * 0.99
+    value = family.epsilon(1e-6, quick=True).upper
+    for quick in (True, False):
+        assert family.epsilon(1e-6, quick=quick, decide=value * 1.01).upper <= value * 1.01
+        assert family.epsilon(1e-6, quick=quick, decide=value * 0.99).upper > value * 0.99
 
 
 def test_bad_input_is_refused() -> None:
@@ -120,7 +119,7 @@ def test_a_pair_that_loses_everything_has_no_finite_epsilon() -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
 def test_far_left_of_the_mean_two_directions_have_a_bound(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
     # As if no window had more cells: so large losses are then composed along contours, and the tilt there is 0.
-    monkeypatch.setattr(family, "_FINER", 1.0)
+    monkeypatch.setattr(grid_mixes, "_FINER", 1.0)
     first, second = [1e-4, 1e-4, 0.9998], [0.9997, 2e-4, 1e-4]
     pairs = [PrivacyLossDistribution.from_pmfs(first, second), PrivacyLossDistribution.from_pmfs(second, first)]
     p, q = np.ones(1), np.ones(1)
@@ -128,7 +127,7 @@ def test_far_left_of_the_mean_two_directions_have_a_bound(monkeypatch: pytest.Mo
         p, q = np.outer(p, first).ravel(), np.outer(q, second).ravel()
     exact = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
     found = FamilyComposition(pairs, 4, reference_delta=1e-3)
-    assert found._along_contours
+    assert found._grids._steps.along_contours
     assert exact <= found.delta(epsilon).upper <= exact + 1e-3
 
 
@@ -138,15 +137,6 @@ def test_a_pair_without_finite_losses_has_no_contour() -> None:
     assert FamilyComposition([other, disjoint], 4, reference_delta=1e-3).delta(1.0).upper == 1.0
 
 
-def test_contours_are_for_losses_that_no_window_resolves() -> None:
-    pairs = negative_binomial(40.0, 0.8)
-    # Cells wider than a hundredth of one loss's deviation, and as narrow as was asked.
-    for instances, width in ((16, 1e-3), (768, 1e-4), (768, 1e-6)):
-        few = FamilyComposition(pairs, instances, relative_width=width, reference_delta=1e-4)
-        assert not few._along_contours
-    assert FamilyComposition(pairs, 10**7, reference_delta=1e-5)._along_contours
-
-
 def test_an_epsilon_next_to_nothing_has_an_upper_end() -> None:
     """Where both directions meet delta at epsilon 0, and only the bound on their mixes does not."""
     pair = three_nb(0.99, 9.0, 0.999, 1e-20)
@@ -154,7 +144,7 @@ def test_an_epsilon_next_to_nothing_has_an_upper_end() -> None:
     delta = max(ends) * (1.0 + 1e-8)
     found = FamilyComposition(list(pair), 768, step=1e-4)
     assert found.delta(0.0).upper > delta
-    assert 0.0 <= found.epsilon_upper(delta) <= 1e-3
+    assert 0.0 <= found.epsilon(delta).upper <= 1e-3
 
 
 def test_rare_large_losses_do_not_cost_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,18 +161,3 @@ def test_rare_large_losses_do_not_cost_gigabytes(monkeypatch: pytest.MonkeyPatch
     found = FamilyComposition(list(pair), 2, attained=pair, relative_width=3e-4).delta(12.68950099160048)
     assert asked
     assert 0.99923 < found.lower <= found.upper < 0.99924
-
-
-@pytest.mark.parametrize("worst", range(10))
-def test_no_half_of_a_block_is_left_unproved(worst: int) -> None:
-    # One mix is worse than all others, wherever it is; a block exceeds a level if any of its mixes does.
-    family = object.__new__(FamilyComposition)
-    family._mix_gap = 0.5
-    family._mix = lambda low, high: (low, high)  # type: ignore[method-assign, assignment, return-value]
-    found = family._raised(
-        1.0,
-        [(0, 4), (4, 9)],
-        lambda mix, level: mix[0] <= worst <= mix[1] and level < 8.0,  # type: ignore[index]
-        lambda mix: 8.0,
-    )
-    assert found == 12.0

@@ -101,3 +101,18 @@ def test_atoms_of_one_loss_are_added_with_their_roundings_and_the_largest_loss_h
     assert found.relative_error >= 299.0 * 2.0**-53
     assert found.largest_loss == 2.0
     assert PrivacyLossDistribution(np.array([-1.0, 3.0]), np.array([0.4, 0.6])).largest_loss == 3.0
+
+
+def test_trimmed_losses_are_missing() -> None:
+    pair = PrivacyLossDistribution.from_atoms(np.array([-2.0, 0.0, 1.0, 9.0]), np.array([0.125, 0.5, 0.25, 0.125]))
+    cut = pair.trimmed(0.2)
+    assert cut.losses.tolist() == [0.0, 1.0]
+    assert 0.25 <= cut.missing_mass <= 0.25 * (1 + 1e-12)
+    assert pair.trimmed(0.1) is pair
+    for epsilon in (0.0, 0.5, 3.0):
+        assert (
+            cut.delta(epsilon).lower
+            <= pair.delta(epsilon).lower
+            <= pair.delta(epsilon).upper
+            <= cut.delta(epsilon).upper
+        )

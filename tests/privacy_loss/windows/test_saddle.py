@@ -8,7 +8,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpverify.privacy_loss.windows.saddle import LossMoments, ManyMoments, TotalLoss
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.windows.saddle import LossMoments, ManyMoments, TotalLoss, total_loss
 
 LOSSES = np.array([-1.5, -0.25, 0.0, 0.5, 3.0])
 LOG_MASSES = np.array([-0.5, -3.0, -2.0, -300.0, -40.0])
@@ -116,3 +117,15 @@ def test_moments_of_several_losses_are_those_of_each(tilt: float) -> None:
     for log_mgf, variance, law in zip(*ManyMoments(laws).at(tilt), laws, strict=True):
         alone = LossMoments(*law).at(tilt)
         assert (log_mgf, variance) == pytest.approx((alone[0], alone[2]), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("rare", [1e-9, 1e-12])
+def test_saddle_points_of_laws_of_two_scales(rare: float) -> None:
+    # A rare large loss makes the tilted mean jump: the tilt must be found on the right side.
+    pair = PrivacyLossDistribution.from_atoms(
+        np.array([-1e-3, 0.0, 1e-3, 20.0]), np.array([0.3, 0.4, 0.3 - rare, rare])
+    )
+    total = total_loss([(pair, 5000)])
+    for mean in (0.01, 1.0, 100.0):
+        _, reached, variance = total.moments(total.tilt_at(mean))
+        assert abs(reached - mean) <= 0.5 * math.sqrt(variance)

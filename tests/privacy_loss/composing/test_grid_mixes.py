@@ -1,0 +1,97 @@
+"""Mixes on grids: steps that suit the accuracy, exact mixes within, and constants that may cost width but no truth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from dpverify.privacy_loss.composing import grid_mixes
+from dpverify.privacy_loss.composing.grid_mixes import GridMixes, Steps, choose_steps, few_blocks, level_above
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import negative_binomial
+from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed
+
+GROUPS = ([FLAT, RARE], [STEEP])
+
+
+def largest(groups: tuple[list[PrivacyLossDistribution], ...], instances: int, epsilon: float) -> float:
+    parts = [(one, other) for one in groups[0] for other in groups[1]]
+    return max(
+        mixed([one] * m + [other] * (instances - m), epsilon) for one, other in parts for m in range(instances + 1)
+    )
+
+
+def test_contours_are_for_losses_that_no_window_resolves() -> None:
+    groups = [[pair] for pair in negative_binomial(40.0, 0.8)]
+    every = [pair for group in groups for pair in group]
+    # Cells wider than a hundredth of one loss's deviation, and as narrow as was asked.
+    for instances, width in ((16, 1e-3), (768, 1e-4), (768, 1e-6)):
+        assert not choose_steps(groups, every, instances, width, 1e-4).along_contours
+    assert choose_steps(groups, every, 10**7, 1e-6, 1e-5).along_contours
+
+
+@pytest.mark.parametrize("factor", [0.25, 4.0])
+@pytest.mark.parametrize("name", ["_CUT", "_FINER", "_USELESS", "_CELLS_PER_DEVIATION", "_NEXT_TO_NOTHING"])
+def test_constants_cost_time_or_width_and_never_truth(
+    monkeypatch: pytest.MonkeyPatch, name: str, factor: float
+) -> None:
+    monkeypatch.setattr(grid_mixes, name, getattr(grid_mixes, name) * factor)
+    steps = choose_steps(GROUPS, [FLAT, STEEP], 4, 1e-4, 1e-3)
+    found = GridMixes(GROUPS, [FLAT, STEEP], 4, steps, 1e-4, 1e-3)
+    for epsilon in (0.0, 0.3, 1.2, 2.5):
+        exact = largest(GROUPS, 4, epsilon)
+        assert exact <= found.upper_delta(epsilon, 1.0) * (1.0 + 1e-12)
+        assert found.lower_delta(epsilon) <= max(mixed([one] * 4, epsilon) for one in (FLAT, STEEP)) * (1.0 + 1e-9)
+        if epsilon >= 0.0 and 1e-6 < exact < 1.0:
+            assert found.upper_epsilon(exact * (1.0 - 1e-6)) >= epsilon
+
+
+def test_a_smaller_delta_is_trimmed_less() -> None:
+    found = GridMixes([[RARE]], [RARE], 4, choose_steps([[RARE]], [RARE], 4, 1e-4, 0.5), 1e-4, 0.5)
+    for delta in (0.1, 1e-9, 1e-12):
+        upper = found.upper_epsilon(delta)
+        assert mixed([RARE] * 4, upper * (1.0 + 1e-9)) <= delta
+    assert upper > 11.0
+
+
+def test_given_steps_are_kept() -> None:
+    steps = Steps(0.5, 0.5, chosen=False)
+    assert steps.trimmed([RARE], 1e9) == [RARE]
+    assert Steps(0.5, 0.5).trimmed([RARE], 1e6)[0].missing_mass > 0.0
+    assert GridMixes([[RARE]], [RARE], 4, steps, 1e-4, 1e-3).upper_epsilon(1e-6) < math.inf
+
+
+def test_blocks_cover_every_mix_and_are_few() -> None:
+    for gap in (1e-1, 1e-4, 1e-9):
+        blocks, reached = few_blocks(768, [0.011, 0.013, 0.015], 20.0, gap)
+        assert blocks[0][0] == 0
+        assert blocks[-1][1] == 768
+        assert all(first[1] == second[0] for first, second in itertools.pairwise(blocks))
+        assert len(blocks) <= 48
+        assert reached >= gap
+    assert few_blocks(5, [0.2, 0.2, 0.2], 1.0, 1e-3) == ([(0, 5)], 1e-3)
+
+
+def test_a_level_is_raised_to_what_some_mix_reaches() -> None:
+    # Mix 5 of 0 to 8 reaches 2, and a block with it looks as large as 3 while it is wide.
+    def reached(block: tuple[int, int]) -> float:
+        low, high = block
+        return 0.0 if not low <= 5 <= high else 2.0 if low == high else 3.0
+
+    assert level_above(1.0, [(0, 8)], lambda block, level: reached(block) > level, reached) == 2.0
+    assert level_above(2.5, [(0, 4), (4, 8)], lambda block, level: reached(block) > level, reached) == 2.5
+    assert level_above(1.0, [(0, 4)], lambda block, level: reached(block) > level, reached) == 1.0
+
+
+@pytest.mark.parametrize("worst", range(10))
+def test_no_half_of_a_block_is_left_unproved(worst: int) -> None:
+    # One mix is worse than all others, wherever it is; a block exceeds a level if any of its mixes does.
+    found = level_above(
+        1.0,
+        [(0, 4), (4, 9)],
+        lambda block, level: block[0] <= worst <= block[1] and level < 8.0,
+        lambda block: 12.0,
+    )
+    assert found == 12.0
