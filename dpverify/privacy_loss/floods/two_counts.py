@@ -54,6 +54,7 @@ _SHARP, _SHARPEST = 8.0, 0.5
 _FLAT = 4.0
 """From so many standard deviations on intervals grow with their distance from the mean."""
 _FINER = 1.5
+"""By how much cells become finer, or coarser, at a time: above 1, or the search for the best has no end."""
 
 
 _MOST_PARTS = 128
