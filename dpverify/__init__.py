@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
+    from dpverify.statistics.bounds.claims import GaussianDP, TradeOffCurve
+    from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
     from protocols.bitsum import (
         CentralDiscreteGaussian,
         CentralDiscreteLaplace,
@@ -122,8 +124,10 @@ __all__ = [
     "CentralGaussian",
     "CentralLaplaceMean",
     "CompositionTheorem",
+    "ConcentratedDP",
     "DiscreteLaplaceMean",
     "DiscreteLaplacePair",
+    "GaussianDP",
     "GaussianPair",
     "Guarantee",
     "HighestDensityClassifier",
@@ -148,12 +152,14 @@ __all__ = [
     "RandomizedResponsePair",
     "Rappor",
     "RapporClient",
+    "RenyiDP",
     "Selection",
     "ShuffledMean",
     "Side",
     "ThreatModel",
     "ThreeNB",
     "ThreeNBPair",
+    "TradeOffCurve",
     "VectorSum",
     "account",
     "amplify",
@@ -228,6 +234,8 @@ _HOMES = {
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),
     "dpverify.planning.rappor": ("plan_rappor",),
     "dpverify.spending.ledger": ("BudgetExceededError", "PrivacyLedger"),
+    "dpverify.statistics.bounds.claims": ("GaussianDP", "TradeOffCurve"),
+    "dpverify.statistics.bounds.renyi_claims": ("ConcentratedDP", "RenyiDP"),
     "protocols.bitsum": (
         "CentralDiscreteGaussian",
         "CentralDiscreteLaplace",

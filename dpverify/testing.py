@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.options import AuditKeywords
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outcome import AuditReport, in_words
 from dpverify.audit.running.target import Runnable
 from dpverify.audit.subjects.libraries import library_target, takes_the_value_alone
 from dpverify.guarantee import BudgetLike
+from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import Verdict
 
 __all__ = ["assert_consistent", "assert_private"]
@@ -24,7 +25,7 @@ Record = Callable[[str, object], None]
 
 def assert_private(
     mechanism: Runnable | Any,
-    claim: BudgetLike,
+    claim: BudgetLike | CurveClaim,
     inputs: tuple[ArrayLike, ArrayLike],
     *,
     record: Record | None = None,
@@ -39,7 +40,7 @@ def assert_private(
     mechanism : Target, callable, str, or a mechanism of another library
         `mechanism(input, rng)` returns the output of one run; what takes the input alone, and the mechanisms of
         `dpverify.audit.subjects.libraries`, are called as they want to be.
-    claim : Budget or (epsilon, delta)
+    claim : Budget, (epsilon, delta), or CurveClaim such as GaussianDP(mu)
         What is promised for the two inputs.
     inputs : (array_like, array_like)
         Two neighbours.
@@ -111,7 +112,7 @@ def _properties(report: AuditReport) -> Iterator[tuple[str, object]]:
     yield "verdict", report.verdict.value
     yield "statement", report.statement
     if report.claim is not None:
-        yield "claim", f"epsilon {report.claim['epsilon']:g}, delta {report.claim['delta']:g}"
+        yield "claim", in_words(report.claim)
     yield "trials", report.trials
     yield "level", report.level
     yield "seed", report.seed

@@ -10,17 +10,25 @@ from typing import ClassVar
 from dpverify.audit.limits import Limits
 from dpverify.guarantee import Budget
 from dpverify.shown import Drawn
+from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, Verdict, overall
 
-__all__ = ["AuditReport", "stated"]
+__all__ = ["AuditReport", "in_words", "stated"]
 
 EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.VIOLATES: 1, Verdict.UNDECIDED: 3}
 """The exit status of the command line by verdict; 2 is bad input."""
 
 
-def stated(claim: Budget | None) -> Mapping[str, float] | None:
+def stated(claim: Budget | CurveClaim | None) -> Mapping[str, float] | None:
     """Return a claim as a report has it."""
+    if isinstance(claim, CurveClaim):
+        return claim.terms
     return None if claim is None else {"epsilon": claim.epsilon, "delta": claim.delta}
+
+
+def in_words(claim: Mapping[str, float]) -> str:
+    """Return a claim of a report as `epsilon 1, delta 1e-06`."""
+    return ", ".join(f"{name} {value:g}" for name, value in claim.items())
 
 
 _REPETITION = ("repeated", "dependence", "steadiness")
@@ -35,7 +43,7 @@ class AuditReport(Drawn):
     subject : str
         What was audited.
     claim : mapping, optional
-        epsilon and delta, where a privacy claim was tested.
+        epsilon and delta, or what another claim is made of, where a privacy claim was tested.
     results : tuple of AuditResult
         The tests.
     level : float

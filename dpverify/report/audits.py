@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.audit.outcome import AuditReport
+from dpverify.audit.outcome import AuditReport, in_words
 from dpverify.report.plots import STYLES, axes_for, figure_of
 from dpverify.report.tables import number, rows_under, title
 from dpverify.statistics.family import AuditResult, Verdict
@@ -44,7 +44,7 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
         if any(_weakness(row) for _, row in rows)
         else ""
     )
-    claim = "" if report.claim is None else f", claim ({report.claim['epsilon']:g}, {report.claim['delta']:g})"
+    claim = "" if report.claim is None else f", claim {_claim(report.claim)}"
     found = report.violations if every else _strongest(report.violations)[1:]
     return Group(
         title(f"Audit of {report.subject}{claim}: {report.verdict.value}, {report.counted}"),
@@ -55,6 +55,12 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
         Text(f"p: adjusted for all tests; false alarms have probability {report.level:g} at most.{weak}"),
         *_limits(report, every),
     )
+
+
+def _claim(claim: Mapping[str, float]) -> str:
+    if set(claim) == {"epsilon", "delta"}:
+        return f"({claim['epsilon']:g}, {claim['delta']:g})"
+    return in_words(claim)
 
 
 def _limits(report: AuditReport, every: bool) -> Iterator[Text]:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
+from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
+from dpverify.audit.black_boxes.own_terms import Claimed, examinations, points_of
 from dpverify.audit.black_boxes.sequential import StagedBets
 from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.limits import ELSEWHERE, Limits, Look
@@ -28,6 +29,7 @@ from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset
 from dpverify.guarantee import Budget, BudgetLike
+from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, decide
 from protocols.validation import check_probability, check_real
 
@@ -54,7 +56,7 @@ _SAMPLED = (InputPair("the first sampler against the second", np.array([0]), np.
 
 def audit_mechanism(
     target: Runnable | tuple[Runnable, Runnable],
-    claim: BudgetLike | None,
+    claim: BudgetLike | CurveClaim | None,
     inputs: InputPairs | None = None,
     *,
     delta: float = 0.0,
@@ -76,13 +78,14 @@ def audit_mechanism(
     target : Target, callable or str
         `function(inputs, rng)` returns an output of any kind: a number, a vector, a string, a tuple. Runs must be
         independent. Or two samplers, `function(rng)`: the first draws outputs on an input, the second on its neighbour.
-    claim : Budget or (epsilon, delta), optional
-        What is claimed for every pair; None only measures.
+    claim : Budget, (epsilon, delta) or CurveClaim, optional
+        What is claimed for every pair; None only measures. A `GaussianDP`, `ConcentratedDP`, `RenyiDP` or
+        `TradeOffCurve` is tested at all of its (epsilon, delta), at no further price, and a pass is told in its unit.
     inputs : (array_like, array_like) or sequence of InputPair
         Omitted with two samplers. Two neighbouring inputs, of any shape, or pairs to search, for instance of
         `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
     delta : float
-        In [0, 1), at which epsilon is measured where nothing is claimed.
+        In [0, 1), at which epsilon is measured where no (epsilon, delta) is claimed.
     resolution : float, optional
         Positive: numbers, wherever they are in an output, are rounded to its multiples before it is looked at. Noise in
         floating point shows the input in the lowest bits; with this the audit looks past them, and says so.
@@ -115,7 +118,7 @@ def audit_mechanism(
     'violates'
     """
     how = AuditOptions(**options)
-    budget = None if claim is None else Budget.of(claim, "claim")
+    claimed = claim if claim is None or isinstance(claim, CurveClaim) else Budget.of(claim, "claim")
     check_probability("delta", delta, high_open=True)
     if resolution is not None:
         check_real("resolution", resolution, low=0.0, low_open=True)
@@ -123,24 +126,24 @@ def audit_mechanism(
         raise ValueError("inputs must be given for a mechanism, and omitted with two samplers.")
     given = Samplers.of(*target) if isinstance(target, tuple) else target_of(target)
     pairs = _SAMPLED if inputs is None else input_pairs(inputs)
-    at = delta if budget is None else budget.delta
-    if anytime and budget is None:
+    at = claimed.delta if isinstance(claimed, Budget) else delta
+    if anytime and claimed is None:
         raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
     datasets, places = _distinct(pairs)
     read = RowTarget.of(given, _width(given, datasets, how), resolution)
     # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
     family_level = how.level / 2.0 if anytime else how.level
     bets = None
-    if anytime and budget is not None:
-        bets = StagedBets(places, budget.epsilon, budget.delta, level=family_level, detect=how.detect, seed=how.seed)
-    shown = _Shown(pairs, places, datasets, None if budget is None else budget.epsilon, at, how, family_level)
+    if anytime and claimed is not None:
+        bets = StagedBets(places, points_of(claimed, at), level=family_level, detect=how.detect, seed=how.seed)
+    shown = _Shown(pairs, places, datasets, claimed, at, how, family_level)
     with closing(how.rounds(read, datasets)) as drawn:
         for outputs in batched(drawn if bets is None else _until_refuted(drawn, bets)):
             if bets is None or bets.refuted_after is None:
                 shown.update(outputs)
-    if bets is not None and bets.refuted_after is not None and budget is not None:
-        return _refuted(given, budget, pairs, bets, how)
-    return _report(given, budget, at, resolution, shown, how, family_level)
+    if bets is not None and bets.refuted_after is not None:
+        return _refuted(given, claimed, at, pairs, bets, how)
+    return _report(given, claimed, at, resolution, shown, how, family_level)
 
 
 def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
@@ -159,7 +162,7 @@ class _Shown:
         pairs: Sequence[InputPair],
         places: Sequence[tuple[int, int]],
         inputs: Sequence[NDArray[Any]],
-        epsilon: float | None,
+        claimed: Claimed,
         delta: float,
         how: AuditOptions,
         family_level: float,
@@ -170,11 +173,12 @@ class _Shown:
         upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
         self.confidence = 1.0 - claim - upper
         self.each = (family_level - claim) / (len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs))
-        given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "detect": how.detect, "seed": how.seed}
-        both: dict[str, Any] = {"level": claim / len(pairs), "upper": upper / len(pairs)}
+        given: dict[str, Any] = {"detect": how.detect, "seed": how.seed}
+        both: dict[str, Any] = given | {"level": claim / len(pairs), "upper": upper / len(pairs)}
+        one, two = examinations(claimed, how.trials, delta)
         single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
-        self.single = [Examination(how.trials, **given, **both, check=f"{single}, {pair.name}") for pair in pairs]
-        self.double = [TwoCalls(how.trials, **given, level=self.each, check=f"{double}, {pair.name}") for pair in pairs]
+        self.single = [one(**both, check=f"{single}, {pair.name}") for pair in pairs]
+        self.double = [two(**given, level=self.each, check=f"{double}, {pair.name}") for pair in pairs]
         self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
         self._kept = PackedOutputs(len(inputs)) if further_tests() else None
         self._how = how
@@ -200,37 +204,44 @@ class _Shown:
 
 
 def _refuted(
-    target: Target, budget: Budget, pairs: Sequence[InputPair], bets: StagedBets, how: AuditOptions
+    target: Target,
+    claimed: Claimed,
+    delta: float,
+    pairs: Sequence[InputPair],
+    bets: StagedBets,
+    how: AuditOptions,
 ) -> MechanismReport:
     """Return the report of an audit that has stopped early: nothing is known then but that the claim is wrong."""
     assert bets.refuted_after is not None
+    lower = claimed.epsilon if isinstance(claimed, Budget) else 0.0
+    more = f"epsilon > {lower:.4g} at delta {delta:.3g}" if lower else f"not {claimed}"
     result = AuditResult(
         "privacy of the output, anytime",
         2.0 * math.exp(-bets.log_wealth),
         bets.refuted_after,
         "betting on events that earlier outputs have taught, anytime-valid",
-        f"epsilon > {budget.epsilon:.4g} at delta {budget.delta:.3g} with confidence {1.0 - how.level:.4g}, the claim; "
+        f"{more} with confidence {1.0 - how.level:.4g}, the claim; "
         f"refuted after {bets.refuted_after:,} outputs on each input",
         power=1.0,
     )
     return MechanismReport(
         target.name or "target",
-        stated(budget),
+        stated(claimed),
         decide([result], how.level, power=POWER),
         how.level,
         bets.refuted_after,
         how.seed,
         limits=Limits((Look("inputs", "; ".join(pair.name for pair in pairs)), Look("outputs", _LOOKED_AT))),
         diagnosis=_seen_in(bets.seen_in),
-        delta=budget.delta,
-        epsilon_lower=budget.epsilon,
+        delta=delta,
+        epsilon_lower=lower,
         confidence=1.0 - how.level,
     )
 
 
 def _report(
     target: Target,
-    budget: Budget | None,
+    claimed: Claimed,
     delta: float,
     resolution: float | None,
     shown: _Shown,
@@ -239,27 +250,29 @@ def _report(
 ) -> MechanismReport:
     """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
     pairs = shown.pairs
-    epsilon = None if budget is None else budget.epsilon
     found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
     calls = [result for one in shown.calls for result in one.results(shown.each)]
     further = shown.further()
-    best = max(found, key=lambda one: (one.epsilon_lower, -one.result.p_value))
+    best = max(found, key=lambda one: (one.shown[0], one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
-        stated(budget),
+        stated(claimed),
         decide([*(one.result for one in found), *together, *calls, *further], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(pairs, found, calls, further, how, epsilon, delta, resolution),
+        limits=_limits(pairs, found, calls, further, how, claimed, delta, resolution),
         diagnosis=_diagnosis(best, all(one.constant for one in shown.calls)),
         delta=delta,
-        epsilon_lower=best.epsilon_lower,
+        epsilon_lower=max(one.epsilon_lower for one in found),
         epsilon_upper=max(one.epsilon_upper for one in found),
         delta_upper=max(one.delta_upper for one in found),
         least_mass=max(one.least_mass for one in found),
         mu_lower=max(one.curve.mu() for one in found),
         renyi_lower={order: max(one.curve.renyi(order) for one in found) for order in _ORDERS},
+        unit=claimed.unit if isinstance(claimed, CurveClaim) else "",
+        shown_lower=best.shown[0],
+        shown_upper=max(one.shown[1] for one in found),
         confidence=shown.confidence,
         tradeoff=best.band.rows(),
     )
@@ -295,13 +308,13 @@ def _limits(
     calls: Sequence[AuditResult],
     further: Sequence[AuditResult],
     how: AuditOptions,
-    epsilon: float | None,
+    claimed: Claimed,
     delta: float,
     resolution: float | None,
 ) -> Limits:
-    least = _least_sure(how.trials, epsilon or 0.0, delta, how.level / len(pairs))
-    upper = max(one.epsilon_upper for one in found)
-    shown = next((one.result.fault for one in found if one.epsilon_upper == upper), "")
+    sure = (_least_sure(how.trials, *point, how.level / len(pairs)) for point in points_of(claimed, delta))
+    least = min((each for each in sure if each is not None), default=None)
+    shown = max(found, key=lambda one: (one.epsilon_upper, one.shown[1])).result.fault
     tested = [
         Look("inputs", "; ".join(pair.name for pair in pairs)),
         Look("outputs", _LOOKED_AT, shown),

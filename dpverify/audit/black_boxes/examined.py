@@ -45,8 +45,8 @@ class Examined:
         events that the trials resolve count, else all that were tried.
     delta_upper : float
         No event tried has more delta than this at the claimed epsilon; 1 where nothing is claimed.
-    curve : LowerCurve
-        Below the true privacy curve.
+    limits : EventLimits
+        Of the chosen events, and behind them of the others.
     band : TradeoffBand
         Of the score of the event that shows most.
     least_mass : float
@@ -59,10 +59,17 @@ class Examined:
     epsilon_lower: float
     epsilon_upper: float
     delta_upper: float
-    curve: LowerCurve
+    limits: EventLimits
     band: TradeoffBand
     least_mass: float
     seen_in: str
+    shown: tuple[float, float] = (0.0, math.inf)
+    """What events show at least and at most in a claim's own terms, where it is no (epsilon, delta)."""
+
+    @property
+    def curve(self) -> LowerCurve:
+        """A curve below the true privacy curve."""
+        return self.limits.lower
 
 
 class Examination:
@@ -134,10 +141,10 @@ class Examination:
                     counts.update(rows[at : at + _AT_ONCE])
 
     def _choose(self) -> None:
-        epsilon, delta = self._claim
         first, second = (np.concatenate(kept) for kept in self._kept)
         self._kept = ([], [])
-        scores = learned_on(first, second, epsilon, self._seed)
+        scores = learned_on(first, second, self._claim[0], self._seed)
+        epsilon, delta = self._claim = self._point(first, second, scores)
         self._events = chosen_on(
             first,
             second,
@@ -154,6 +161,15 @@ class Examination:
         before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
         counted = self._events, best, tradeoff_thresholds(before[0], before[1]), self._scan(scores, first, second)
         self._counts = _Counts(*counted), _Counts(*counted)
+
+    def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
+        """Return what events are chosen against, from held-out outputs: the claim."""
+        return self._claim
+
+    def _p_values(self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the p-value of the claim by each event alone."""
+        epsilon, delta = self._claim
+        return claim_p_value(in_likely, in_other, self._trials, epsilon or 0.0, delta)
 
     def _scan(self, scores: Sequence[NamedScore], first: Rows, second: Rows) -> list[tuple[NamedScore, Rows]]:
         """Return plain scores and their thresholds; none where delta = 0."""
@@ -196,8 +212,8 @@ class Examination:
         refuted, p_value = False, 1.0
         if epsilon is not None:
             x, y = (np.concatenate(side) for side in zip(*counted, strict=True))
-            tested = claim_p_value(x, y, trials, epsilon, delta) / shares
-            reverse = claim_p_value(trials - y[parts[0] :], trials - x[parts[0] :], trials, epsilon, delta)
+            tested = self._p_values(x, y) / shares
+            reverse = self._p_values(trials - y[parts[0] :], trials - x[parts[0] :])
             p_value = min(1.0, float(tested.min()), float((reverse / shares[parts[0] :]).min()))
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
@@ -229,7 +245,7 @@ class Examination:
             },
         )
         seen_in = _plainest(events, chosen.epsilon_lower(delta))
-        return Examined(result, lower, most, excess, every.lower, band, mass, seen_in)
+        return Examined(result, lower, most, excess, every, band, mass, seen_in)
 
 
 def _joined(shares: NDArray[np.float64], parts: Sequence[int], scan: float) -> NDArray[np.float64]:
@@ -289,7 +305,7 @@ class TwoCalls:
     def __init__(
         self, trials: int, *, epsilon: float | None, delta: float, level: float, detect: float, seed: int, check: str
     ) -> None:
-        self._both = Examination(
+        both = Examination(
             trials // 2,
             epsilon=None if epsilon is None else 2.0 * epsilon,
             delta=delta * (2.0 - delta),
@@ -299,6 +315,10 @@ class TwoCalls:
             seed=seed,
             check=check,
         )
+        self._set(both)
+
+    def _set(self, both: Examination) -> None:
+        self._both = both
         self._odd: tuple[Rows, Rows] | None = None
 
     def update(self, first: Rows, second: Rows) -> None:

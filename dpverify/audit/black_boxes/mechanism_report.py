@@ -35,6 +35,11 @@ class MechanismReport(AuditReport):
         A lower bound of mu, of Gaussian differential privacy.
     renyi_lower : mapping of float to float
         Lower bounds of the Renyi divergence, by order.
+    unit : str
+        What a claim other than (epsilon, delta) is told in, such as mu; empty else.
+    shown_lower, shown_upper : float
+        In that unit: the mechanism has at least the one, and no event that was tried shows more than the other, but for
+        those rarer than `least_mass`.
     confidence : float
         Of all these figures and of the band, together.
     tradeoff : tuple of mapping
@@ -43,7 +48,8 @@ class MechanismReport(AuditReport):
 
     plain_as: ClassVar[str] = (
         f"{AuditReport.plain_as} delta epsilon_lower epsilon_upper_of_events_tried=epsilon_upper "
-        "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower confidence tradeoff"
+        "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower unit shown_lower "
+        "shown_upper_of_events_tried=shown_upper confidence tradeoff"
     )
 
     delta: float = 0.0
@@ -53,6 +59,9 @@ class MechanismReport(AuditReport):
     least_mass: float = 1.0
     mu_lower: float = 0.0
     renyi_lower: Mapping[float, float] = field(default_factory=dict)
+    unit: str = ""
+    shown_lower: float = 0.0
+    shown_upper: float = math.inf
     confidence: float = 0.0
     tradeoff: tuple[Mapping[str, float], ...] = ()
 
@@ -62,13 +71,20 @@ class MechanismReport(AuditReport):
         if self.verdict is Verdict.VIOLATES:
             return super().statement
         excluded = []
+        if self.shown_upper < math.inf:
+            excluded.append(f"{self.unit} {rounded_up(self.shown_upper, 4)}")
         if self.epsilon_upper < math.inf:
             excluded.append(f"epsilon {rounded_up(self.epsilon_upper, 4)} at delta {self.delta:.3g}")
         if self.claim is not None and self.delta_upper < 1.0:
             excluded.append(f"delta {rounded_up(self.delta_upper, 3)} at epsilon {self.claim['epsilon']:.4g}")
         most = f"no event tried shows more than {', or '.join(excluded)}" if excluded else "nothing is excluded"
-        least = f"some shows at least epsilon {rounded_down(self.epsilon_lower, 4)} at delta {self.delta:.3g}"
-        figures = f"{most}; {least if self.epsilon_lower > 0 else 'none shows any'} (confidence {self.confidence:.4g})"
+        lower, least = self.epsilon_lower, "epsilon {} at delta {:.3g}"
+        if self.unit:
+            lower, least = self.shown_lower, f"{self.unit} {{}}"
+        shows = (
+            f"some shows at least {least.format(rounded_down(lower, 4), self.delta)}" if lower > 0 else "none shows any"
+        )
+        figures = f"{most}; {shows} (confidence {self.confidence:.4g})"
         rare = f"rarer than {self.least_mass:.2g}, or not tried," if self.least_mass > 0 else "not tried"
         others = f" Events {rare} may show more." if excluded else ""
         if self.verdict is Verdict.CONSISTENT:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, held_out, learned_on
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, held_out, learned_on, surest_point
 from dpverify.statistics.bounds.betting import Bets, kelly_bets, log_gains
 from dpverify.statistics.outputs.chosen import ChosenEvents
 
@@ -36,8 +36,8 @@ class StagedBets:
     ----------
     places : sequence of (int, int)
         The datasets of each pair; the wealth is shared evenly among them.
-    epsilon, delta : float
-        The claim.
+    points : sequence of (epsilon, delta)
+        The claim: all hold at once. A stage bets against the one that the outputs before it break most surely.
     level : float
         In (0, 1): the probability that a true claim is ever refuted.
     detect : float
@@ -47,9 +47,15 @@ class StagedBets:
     """
 
     def __init__(
-        self, places: Sequence[tuple[int, int]], epsilon: float, delta: float, *, level: float, detect: float, seed: int
+        self,
+        places: Sequence[tuple[int, int]],
+        points: Sequence[tuple[float, float]],
+        *,
+        level: float,
+        detect: float,
+        seed: int,
     ) -> None:
-        self._places, self._claim, self._level = tuple(places), (epsilon, delta), level
+        self._places, self._points, self._level = tuple(places), tuple(points), level
         self._detect, self._seed = detect, seed
         self._kept: list[NDArray[np.float64]] | None = None
         self._seen, self._until = 0, _FIRST
@@ -91,13 +97,13 @@ class StagedBets:
     def _learn(self) -> None:
         """Choose the events that the next stage bets on; the wealth so far is what it begins with."""
         assert self._kept is not None
-        epsilon, delta = self._claim
         if self._stage:
             self._wealth += [_log_mean(each[np.newaxis], bets)[0] for _, bets, each in self._stage]
         self._stage = []
         for first, second in self._places:
             kept = [self._kept[place][-_taught(self._seen) :] for place in (first, second)]
-            scores = learned_on(kept[0], kept[1], epsilon, self._seed)
+            scores = learned_on(kept[0], kept[1], self._points[0][0], self._seed)
+            epsilon, delta = surest_point(kept[0], kept[1], scores, self._points)
             events = chosen_on(
                 kept[0],
                 kept[1],

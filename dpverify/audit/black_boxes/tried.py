@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
-__all__ = ["allowed", "chosen_on", "decisive", "held_out", "learned_on"]
+__all__ = ["allowed", "chosen_on", "decisive", "held_out", "learned_on", "surest_point"]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -21,6 +21,10 @@ _FEW_HELD, _FEW = 7, 200
 """Where that would be few, a seventh of them, up to so many."""
 _MOST_HELD = 50_000
 """Outputs on each input that scores are learned from, and as many that events are chosen on."""
+_LEVELS = np.concatenate([np.geomspace(1e-4, 0.02, 8), np.linspace(0.03, 0.97, 48), 1.0 - np.geomspace(0.02, 1e-4, 8)])
+"""Quantiles of a score where events begin that choose a point of a claim."""
+_SEEMS = 2.5
+"""Standard deviations by which a point of a claim must seem to be broken."""
 
 Rows = NDArray[np.float64]
 
@@ -72,3 +76,35 @@ def chosen_on(
         slack=detect,
         training=(first[:half], second[:half]),
     )
+
+
+def surest_point(
+    first: Rows, second: Rows, scores: Sequence[NamedScore], points: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """Return the (epsilon, delta) of a claim that some event seems to break most surely, or if none does the first.
+
+    Of the second half of the outputs, which the scores were not learned from; both directions and complements. At the
+    least epsilon likely events touch the claim, which trials tell best.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (held out, columns)
+        Outputs on the two inputs.
+    scores : sequence of NamedScore
+    points : sequence of (epsilon, delta)
+        Of the claim: all hold at once.
+    """
+    if len(points) == 1:
+        return points[0]
+    epsilon, delta = np.array(points).T
+    grown, held = np.exp(epsilon), len(first) // 2
+    surest = np.full(len(points), -np.inf)
+    for score in scores:
+        a, b = (np.sort(score.of(rows[held:])) for rows in (first, second))
+        at = np.unique(np.quantile(np.concatenate([a, b]), _LEVELS, method="lower"))
+        p, q = ((x.size - np.searchsorted(x, at, side="right") + 0.5)[:, np.newaxis] / (x.size + 1.0) for x in (a, b))
+        for likely, other in ((p, q), (q, p), (1.0 - p, 1.0 - q), (1.0 - q, 1.0 - p)):
+            deviation = np.sqrt(likely * (1.0 - likely) + grown**2 * other * (1.0 - other))
+            surest = np.maximum(surest, ((likely - grown * other - delta) / deviation).max(axis=0))
+    best = int(np.argmax(surest))
+    return points[best if surest[best] * math.sqrt(len(first) - held) > _SEEMS else 0]

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpverify.cli.audits.trials import (
+    ClaimCurve,
     ClaimDelta,
     ClaimEpsilon,
+    ClaimMu,
+    ClaimRenyi,
+    ClaimRho,
     Level,
     Plot,
     Resume,
@@ -19,7 +23,7 @@ from dpverify.cli.audits.trials import (
     Verbose,
     Workers,
     carried_out,
-    claimed,
+    claimed_any,
 )
 from dpverify.cli.options import integer, number
 
@@ -65,13 +69,18 @@ def audit_black_box(
     ] = False,
     claim_epsilon: ClaimEpsilon = None,
     claim_delta: ClaimDelta = None,
+    claim_mu: ClaimMu = None,
+    claim_rho: ClaimRho = None,
+    claim_renyi: ClaimRenyi = None,
+    claim_curve: ClaimCurve = None,
     trials: Trials = 20_000,
     level: Level = 0.01,
     detect: Annotated[
         float,
         number(
             within="(0, 1)",
-            help="A pass excludes that an event tried shows (1 + this) times the claimed epsilon at the claimed delta.",
+            help="A pass excludes that an event tried shows (1 + this) times the claimed epsilon at the claimed delta, "
+            "or the claimed rho or divergence, or sqrt(1 + this) times mu.",
         ),
     ] = 0.1,
     timeout: Timeout = 120.0,
@@ -84,7 +93,7 @@ def audit_black_box(
     """Any code, as a black box: what its outputs on neighbouring inputs show."""
     from dpverify.audit.black_boxes.black_box import audit_mechanism
 
-    claim = claimed(claim_epsilon, claim_delta)
+    claim = claimed_any(claim_epsilon, claim_delta, claim_mu, claim_rho, claim_renyi, claim_curve)
     given = [entry for entry in (target, input, neighbour, users) if entry is not None]
     if first is not None and second is not None and not given:
         audited = functools.partial(audit_mechanism, (first, second), claim)

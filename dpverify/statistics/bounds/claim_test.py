@@ -7,7 +7,7 @@ all at once bound the whole curve; no further correction is due for searching it
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpverify.digits import rounded, rounded_down, unrounded
+from dpverify.statistics.bounds.claims import most_likely
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.events import EventCounts
 from dpverify.statistics.power import smallest_detectable_epsilon
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["LowerCurve", "claim_p_value", "lower_curve", "privacy_test", "shown_against"]
+__all__ = ["LowerCurve", "claim_p_value", "curve_p_value", "lower_curve", "privacy_test", "shown_against"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -138,17 +141,40 @@ def claim_p_value(
     share : float
         The part of the level that is spent on the likelier dataset.
     """
-    check_integer("trials", trials, low=1)
     check_probability("delta", delta)
+    grown = math.exp(check_real("epsilon", epsilon, low=0.0))
+    return _limits_p_value(in_likely, in_other, trials, share, lambda q: np.minimum(1.0, grown * q + delta))
+
+
+def curve_p_value(
+    in_likely: ArrayLike, in_other: ArrayLike, trials: int, points: Sequence[tuple[float, float]], *, share: float = 0.5
+) -> NDArray[np.float64]:
+    """Return the smallest level at which the limits of an event, or of its complement, refute some (epsilon, delta).
+
+    The limits are those of `claim_p_value`, which all hold at once: so no price is due for trying every point.
+
+    Parameters
+    ----------
+    points : sequence of (epsilon, delta)
+        What is claimed to hold at once, in both directions.
+    in_likely, in_other, trials, share
+        See `claim_p_value`.
+    """
+    return _limits_p_value(in_likely, in_other, trials, share, lambda q: most_likely(points, q))
+
+
+def _limits_p_value(
+    in_likely: ArrayLike, in_other: ArrayLike, trials: int, share: float, most: Callable[[Floats], Floats]
+) -> Floats:
+    """Return the p-value of the claim that an event of probability q has at most `most(q)`, which grows with q."""
+    check_integer("trials", trials, low=1)
     check_real("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
     x, y = (np.asarray(counts, dtype=np.float64) for counts in (in_likely, in_other))
-    grown = math.exp(check_real("epsilon", epsilon, low=0.0))
 
-    def above(q: NDArray[np.float64]) -> NDArray[np.float64]:
-        p = np.minimum(1.0, grown * q + delta)
-        return np.where(x == 0, 1.0, special.betainc(np.maximum(x, 1.0), trials - x + 1.0, p)) / share
+    def above(q: Floats) -> Floats:
+        return np.where(x == 0, 1.0, special.betainc(np.maximum(x, 1.0), trials - x + 1.0, most(q))) / share
 
-    def below(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(q: Floats) -> Floats:
         return np.where(y == trials, 1.0, special.betaincc(y + 1.0, np.maximum(trials - y, 1.0), q)) / (1.0 - share)
 
     low, high = np.zeros(np.broadcast(x, y).shape), np.ones(np.broadcast(x, y).shape)

@@ -93,10 +93,23 @@ class CurveClaim(ABC):
     def delta(self, epsilon: float) -> float:
         """Return an upper bound, in [0, 1], of the deltas that the claim allows at an epsilon of at least 0."""
 
+    @abstractmethod
+    def twice(self) -> CurveClaim:
+        """Return what two calls in a row keep where one keeps this."""
+
+    def excluded(self, detect: float) -> float:
+        """Return the most that events may show in a pass: no small delta has an epsilon `(1 + detect)` times larger."""
+        return (1.0 + detect) * self.claimed
+
     @property
     @abstractmethod
     def words(self) -> str:
         """The claim in its own terms."""
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The claim as plain values."""
+        return {self.unit: self.claimed}
 
     def __str__(self) -> str:
         return self.words
@@ -110,6 +123,11 @@ class GaussianDP(CurveClaim):
     ----------
     mu : float
         Positive: of Gaussian noise, the sensitivity over the standard deviation.
+
+    Raises
+    ------
+    ValueError
+        If mu is not positive.
 
     Examples
     --------
@@ -153,6 +171,14 @@ class GaussianDP(CurveClaim):
         near = float(special.ndtr(nearer))
         return min(1.0, max(0.0, near - other) + charge * near + 1e-300)
 
+    def twice(self) -> GaussianDP:
+        """Return sqrt(2) mu."""
+        return GaussianDP(math.sqrt(2.0) * self.mu * (1.0 + 4.0 * UNIT))
+
+    def excluded(self, detect: float) -> float:
+        """Return `sqrt(1 + detect) mu`: at a small delta epsilon grows faster than mu, but not than its square."""
+        return math.sqrt(1.0 + detect) * self.mu
+
 
 @dataclass(frozen=True, init=False)
 class TradeOffCurve(CurveClaim):
@@ -161,7 +187,17 @@ class TradeOffCurve(CurveClaim):
     Parameters
     ----------
     points : sequence of (epsilon, delta)
-        At least one; each with epsilon at least 0 and delta in [0, 1].
+        At least one; each with epsilon, in nats, at least 0 and delta in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is out of range.
+
+    Examples
+    --------
+    >>> TradeOffCurve([(0.5, 0.1), (1.0, 1e-5)]).delta(2.0)
+    1e-05
     """
 
     unit: ClassVar[str] = "the claimed epsilons, times"
@@ -235,6 +271,15 @@ class TradeOffCurve(CurveClaim):
         at, delta = np.array(self._points).T
         slopes, least = [0.0, *np.exp(at)], [1.0, *np.minimum.accumulate(delta)]
         return float(np.interp(math.exp(min(epsilon, LARGEST_EPSILON)), slopes, least))
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """How many points there are."""
+        return {"points": float(len(self._points))}
+
+    def twice(self) -> TradeOffCurve:
+        """Return for each point the basic composition with itself (kairouz2015)."""
+        return TradeOffCurve([(min(2.0 * e, LARGEST_EPSILON), min(1.0, 2.0 * d)) for e, d in self._points])
 
 
 def _difference(p: Floats, q: Floats) -> Floats:

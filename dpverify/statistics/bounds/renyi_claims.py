@@ -85,6 +85,16 @@ class ConcentratedDP(_Renyi):
     ----------
     rho : float
         Positive; of Gaussian noise half the squared ratio of sensitivity and standard deviation.
+
+    Raises
+    ------
+    ValueError
+        If rho is not positive.
+
+    Examples
+    --------
+    >>> round(ConcentratedDP(0.5).delta(2.0), 2)  # 0.054 by canonne2020
+    0.05
     """
 
     unit: ClassVar[str] = "rho"
@@ -108,6 +118,10 @@ class ConcentratedDP(_Renyi):
         """Those that bound events as rare as 1e-9, close to each other."""
         return np.asarray(1.0 + np.geomspace(0.02, 8.0 + 8.0 / math.sqrt(self.rho), POINTS // 2))
 
+    def twice(self) -> ConcentratedDP:
+        """Return 2 rho."""
+        return ConcentratedDP(2.0 * self.rho)
+
     @property
     def divergences(self) -> Floats:
         """Rho times each order."""
@@ -129,6 +143,16 @@ class RenyiDP(_Renyi):
         Above 1.
     epsilon : float
         Positive: the largest Renyi divergence of that order, in nats.
+
+    Raises
+    ------
+    ValueError
+        If the order is not above 1, or epsilon is not positive.
+
+    Examples
+    --------
+    >>> round(float(RenyiDP(2.0, 1.0).shown([0.75], [0.25])[0]), 4)  # ln(9/4 + 1/12)
+    0.8473
     """
 
     order: float
@@ -153,6 +177,15 @@ class RenyiDP(_Renyi):
     def orders(self) -> Floats:
         """The only one."""
         return np.array([self.order], dtype=np.float64)
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The order and its divergence."""
+        return {"order": float(self.order), "divergence": float(self.epsilon)}
+
+    def twice(self) -> RenyiDP:
+        """Return twice the divergence."""
+        return RenyiDP(self.order, 2.0 * self.epsilon)
 
     @property
     def divergences(self) -> Floats:

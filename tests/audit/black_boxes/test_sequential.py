@@ -18,7 +18,7 @@ def rows(bit: int, rng: np.random.Generator, runs: int) -> np.ndarray:
 def bet(claim: float, seed: int, runs: int, level: float = 0.05, pairs: int = 1) -> StagedBets:
     rng = np.random.default_rng(seed)
     outputs = [rows(bit, rng, runs) for bit in (0, 1)]
-    bets = StagedBets([(0, 1), (1, 0)][:pairs], claim, 0.0, level=level, detect=0.1, seed=0)
+    bets = StagedBets([(0, 1), (1, 0)][:pairs], [(claim, 0.0)], level=level, detect=0.1, seed=0)
     for start in range(0, runs, 500):
         if bets.update([x[start : start + 500] for x in outputs]):
             break
@@ -43,7 +43,7 @@ def test_a_wrong_claim_is_refuted_the_sooner_the_more_wrong_it_is() -> None:
 def test_the_stages_do_not_depend_on_the_blocks() -> None:
     rng = np.random.default_rng(3)
     outputs = [rows(bit, rng, 4_000) for bit in (0, 1)]
-    bets = [StagedBets([(0, 1)], 1.0, 0.0, level=0.05, detect=0.1, seed=0) for _ in range(2)]
+    bets = [StagedBets([(0, 1)], [(1.0, 0.0)], level=0.05, detect=0.1, seed=0) for _ in range(2)]
     bets[0].update(outputs)
     for start, end in ((0, 700), (700, 1_900), (1_900, 4_000)):
         bets[1].update([x[start:end] for x in outputs])

@@ -82,3 +82,38 @@ def test_whole_numbers_are_integers(text: str, shown: str) -> None:
     from dpverify.cli.audits.black_box import _numbers
 
     assert kind(_numbers("--input", text), np.random.default_rng()) == shown
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (["--claim-mu", "0.1"], "mu 0.1"),
+        (["--claim-rho", "0.01"], "rho 0.01"),
+        (["--claim-renyi", "4:0.05"], "order 4, divergence 0.05"),
+        (["--claim-curve", "curve.csv"], "points 2"),
+    ],
+)
+def test_claims_in_other_terms(claim: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "curve.csv").write_text("epsilon, delta\n0.1, 0.01\n0.2, 0.001\n", encoding="utf-8")
+    if claim[0] == "--claim-curve":
+        claim = [claim[0], str(tmp_path / claim[1])]
+    words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *claim, "--trials", "4_000"]
+    assert cli.main(words) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"claim {said}: violates" in text
+    assert ", claimed " in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "refused"),
+    [
+        (["--claim-mu", "1", "--claim-rho", "1"], "One claim at most must be given"),
+        (["--claim-mu", "1", *CLAIM], "One claim at most must be given"),
+        (["--claim-renyi", "4"], "--claim-renyi='4' must be an order above 1, a colon and a positive epsilon."),
+        (["--claim-renyi", "1:2"], "--claim-renyi='1:2' must be an order above 1"),
+        (["--claim-curve", "nowhere.csv"], "--claim-curve='nowhere.csv' must be a .csv file with the columns"),
+    ],
+)
+def test_what_is_no_claim_is_refused(claim: list[str], refused: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *claim]) == 2
+    assert refused in " ".join(capsys.readouterr().err.split())

@@ -14,8 +14,10 @@ from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
-from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, lower_curve, privacy_test
+from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, curve_p_value, lower_curve, privacy_test
+from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP, most_likely
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
+from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
 from dpverify.statistics.family import Verdict, decide
 from dpverify.statistics.outputs.events import EventCounts, Events, likelihood_ratio_events
 from tests.refusals import refused
@@ -154,3 +156,20 @@ def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: 
                 assert float(least) >= float(most) if refuted else float(least) <= float(most)
                 verdicts.append(refuted)
     assert 100 < sum(verdicts) < len(verdicts) - 100
+
+
+@pytest.mark.parametrize("claim", [GaussianDP(1.0), ConcentratedDP(0.3), RenyiDP(8.0, 1.0)], ids=str)
+def test_the_level_of_a_curve_is_exact_at_its_edge(claim: CurveClaim) -> None:
+    # Every outcome of 60 draws on either input, of the coins that a claim just allows.
+    trials = 60
+    x, y = np.meshgrid(np.arange(trials + 1), np.arange(trials + 1), indexing="ij")
+    found = curve_p_value(x, y, trials, claim.points)
+    for q in (0.01, 0.2, 0.5, 0.8):
+        p = float(most_likely(claim.points, q))
+        mass = np.outer(*(stats.binom.pmf(np.arange(trials + 1), trials, chance) for chance in (p, q)))
+        for level in (0.3, 0.05, 0.01):
+            assert mass[found <= level].sum() <= level
+    # All points together cost nothing: no more than any alone.
+    alone = claim_p_value(x, y, trials, *claim.points[len(claim.points) // 4])
+    assert (found <= alone * (1 + 1e-9)).all()
+    assert (found < 0.5 * alone).any()

@@ -1,0 +1,154 @@
+"""What the outputs of a black box show of a claim that is a curve, in the claim's own terms: mu, rho, a divergence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
+from dpverify.audit.black_boxes.tried import surest_point
+from dpverify.audit.results import POWER
+from dpverify.digits import rounded_down, rounded_up
+from dpverify.guarantee import Budget
+from dpverify.statistics.bounds.claim_test import curve_p_value
+from dpverify.statistics.bounds.claims import CurveClaim, most_likely
+from dpverify.statistics.outputs.learned import NamedScore
+
+__all__ = ["Claimed", "CurveExamination", "TwoCurveCalls", "examinations", "points_of"]
+
+_LIMITS, _SURELY = 3.5, 6.0
+"""Standard deviations between an estimate and its limits; and such that limits hold what was expected nearly always."""
+_COINS = np.linspace(0.02, 0.5, 25)
+
+Rows = NDArray[np.float64]
+Claimed = Budget | CurveClaim | None
+"""What an audit may hold outputs against."""
+
+
+def points_of(claimed: Claimed, delta: float) -> tuple[tuple[float, float], ...]:
+    """Return the (epsilon, delta) of a claim that hold at once; of none that epsilon is 0."""
+    if isinstance(claimed, CurveClaim):
+        return claimed.points
+    return ((0.0 if claimed is None else claimed.epsilon, delta),)
+
+
+def examinations(
+    claimed: Claimed, trials: int, delta: float
+) -> tuple[Callable[..., Examination], Callable[..., TwoCalls]]:
+    """Return what makes the examinations of one call and of two, given the other parameters of `Examination`."""
+    if isinstance(claimed, CurveClaim):
+        return partial(CurveExamination, claimed, trials, at=delta), partial(TwoCurveCalls, claimed, trials)
+    epsilon = None if claimed is None else claimed.epsilon
+    return (
+        partial(Examination, trials, epsilon=epsilon, delta=delta),
+        partial(TwoCalls, trials, epsilon=epsilon, delta=delta),
+    )
+
+
+class CurveExamination(Examination):
+    """As `Examination`, against all (epsilon, delta) of a claim at once.
+
+    Events are chosen against the one of them that held-out outputs break most surely, and are tested against all: the
+    limits of an event refute any that they refute, at no further price. In a pass count the chosen events that the
+    trials resolve in the claim's own terms, and whatever shows more for certain; rarer ones may show more.
+
+    Parameters
+    ----------
+    claim : CurveClaim
+    trials, level, upper, detect, seed, check
+        See `Examination`.
+    at : float
+        In [0, 1): the delta at which epsilon is stated.
+    """
+
+    def __init__(self, claim: CurveClaim, trials: int, *, at: float, detect: float, **given: Any) -> None:
+        super().__init__(trials, epsilon=None, delta=at, detect=detect, **given)
+        self._whole, self._at = claim, at
+
+    def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
+        return surest_point(first, second, scores, self._whole.points)
+
+    def _p_values(self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64]) -> NDArray[np.float64]:
+        return curve_p_value(in_likely, in_other, self._trials, self._whole.points)
+
+    def result(self) -> Examined:
+        """Return what all the outputs show."""
+        found, claim = super().result(), self._whole
+        limits, chosen = found.limits, found.limits.part(slice(len(self._events)))
+        refuted = found.result.p_value <= self._level
+        lower = float(claim.shown(limits.p_lower, limits.q_upper).max())
+        # The half planes allow hardly more than the claim does: the p-value decides.
+        lower = max(lower, math.nextafter(claim.claimed, math.inf)) if refuted else min(lower, claim.claimed)
+        counts, end = self._counted(), claim.excluded(self._detect)
+        most, mass = math.inf, 1.0
+        if counts.any():
+            each = claim.shown(chosen.p_upper, chosen.q_lower)
+            surely = claim.shown(chosen.p_lower, chosen.q_upper)
+            most = float(each[counts].max())
+            most = max([most, lower, *each[surely > most].tolist()])
+            mass = float(self._events.expected[counts].max(axis=1).min())
+        passes = most <= end and bool(self._resolves(_COINS, most_likely(claim.points, _COINS), _LIMITS).any())
+        stated = f"{claim.unit} >= {rounded_down(lower, 4)} with confidence {1.0 - self._level:.4g}"
+        result = replace(
+            found.result,
+            evidence=f"{stated}, claimed {claim.claimed:.4g}",
+            fault="" if math.isinf(most) else f"an event tried that shows more than {claim.unit} {rounded_up(most, 4)}",
+            power=max(1.0 - self._upper, POWER) if passes else None,
+            details={
+                "unit": claim.unit,
+                "lower": lower,
+                "upper_of_events_tried": None if math.isinf(most) else most,
+                "claimed": claim.claimed,
+                "chosen_at": list(self._claim),
+                "confidence": 1.0 - self._level - self._upper,
+            },
+        )
+        return replace(
+            found,
+            result=result,
+            epsilon_lower=limits.lower.epsilon(self._at),
+            epsilon_upper=math.inf,
+            delta_upper=1.0,
+            least_mass=mass,
+            shown=(lower, most),
+        )
+
+    def _counted(self) -> NDArray[np.bool_]:
+        """Return which chosen events count in a pass, from held-out outputs alone."""
+        p, q = self._events.expected.T
+        counts = self._resolves(q, np.minimum(np.maximum(p, q), most_likely(self._whole.points, q)), _SURELY)
+        # A pass that left out what seems to show most would be worth nothing.
+        seems = self._whole.shown(*(_limit(x, sign * _LIMITS, self._held) for x, sign in ((p, -1.0), (q, 1.0))))
+        best = int(np.argmax(seems))
+        counts[best] |= seems[best] > self._whole.excluded(self._detect)
+        return counts
+
+    def _resolves(self, q: Rows, p: Rows, deviations: float) -> NDArray[np.bool_]:
+        """Return whether the limits of events that keep the claim will show that they break no larger one."""
+        ends = _limit(p, deviations, self._trials), _limit(q, -deviations, self._trials)
+        return np.asarray(self._whole.shown(*ends) <= self._whole.excluded(self._detect))
+
+
+class TwoCurveCalls(TwoCalls):
+    """As `TwoCalls`, against what two calls keep where one keeps a claim.
+
+    Parameters
+    ----------
+    claim : CurveClaim
+        Of one call.
+    trials, level, detect, seed, check
+        See `TwoCalls`.
+    """
+
+    def __init__(self, claim: CurveClaim, trials: int, **given: Any) -> None:
+        self._set(CurveExamination(claim.twice(), trials // 2, at=0.0, upper=1.0 - POWER, **given))
+
+
+def _limit(p: Rows, deviations: float, trials: int) -> Rows:
+    return np.clip(p + deviations * np.sqrt(p * (1.0 - p) / trials), 0.0, 1.0)
