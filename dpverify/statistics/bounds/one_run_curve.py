@@ -25,8 +25,8 @@ from protocols.validation import check_real
 
 __all__ = ["curve_guesses_needed", "one_run_curve_p_value", "one_run_mu"]
 
-_SEARCHED, _AGAIN, _ROUNDS = 100, 50, 2
-"""Shapes that are tried for a p-value; and for a mu, in each of so many rounds."""
+_SEARCHED, _AGAIN, _ROUNDS = 80, 50, 2
+"""The fewest shapes that are tried for a p-value; and those for a mu, in each of so many rounds."""
 _SCANNED = 10
 """Single epsilons that are tried before."""
 _BELOW = 2.0
@@ -60,7 +60,8 @@ def one_run_curve_p_value(
     Returns
     -------
     float
-        In [0, 1]; an upper bound, rounding included, a few percent above that probability at most.
+        In [0, 1]; an upper bound, rounding included. Of smooth curves 1 % above the probability, of few points up to 9 %
+        where it is below a half (tests).
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
@@ -74,7 +75,8 @@ def one_run_curve_p_value(
     if quick:
         return min(alone, flat)
     shape = np.array([0.8 * epsilon, 0.2 * epsilon, 0.5 * epsilon, 2.0])
-    return min(alone, flat, dual.searched(shape, curve, _SEARCHED)[0])
+    tried = _SEARCHED + 40_000 // max(guesses, 100)  # where each costs little, more of them
+    return min(alone, flat, dual.searched(shape, curve, tried)[0])
 
 
 @lru_cache(maxsize=32)
@@ -200,8 +202,8 @@ class _Dual:
     def _charged(self, start: int, slopes: Floats, layers: Floats, above: Floats, curve: _Curve) -> float:
         """Return the bound of a function, by slopes and widths of its layers, and of any x_(v+1), ..., x_r.
 
-        mu is taken from these numbers as they are, so that only the rounding of this is to be charged: at most r + 16
-        roundings in each sum, of terms of one sign, and a layer's end that is as far off, times the largest slope.
+        mu is taken from these numbers as they are, so that only the rounding of this is to be charged: of r + 16 steps
+        in each sum, of terms of one sign, and of where a layer ends, times the largest slope. No bound matters above 1.
         """
         r, v = self.guesses, self.correct
         knots, heights = (np.concatenate([[0.0], np.cumsum(each)]) for each in (layers, slopes * layers))
@@ -212,5 +214,4 @@ class _Dual:
         mu = max(0.0, float(np.max(added - self.places * x)))
         prices = np.interp(slopes, curve.grown, curve.deltas) + 8.0 * UNIT * curve.deltas.max()
         cost = self.canaries * float(prices @ layers)
-        relative = (r + 16.0) * UNIT
-        return min(1.0, (mu + cost) * (1.0 + 2.0 * relative) + 2.0 * relative * largest)
+        return min(1.0, mu + cost + 2.0 * (r + 16.0) * UNIT * largest)
