@@ -10,10 +10,12 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special, stats
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import SMALLEST_LEVEL
@@ -25,8 +27,9 @@ from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected, least_integer
+from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP
 from dpverify.statistics.bounds.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
-from dpverify.statistics.bounds.one_run_curve import one_run_curve_p_value
+from dpverify.statistics.bounds.one_run_curve import curve_guesses_needed, one_run_curve_p_value, one_run_mu
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 from protocols.validation import check_integer, check_real
@@ -41,6 +44,10 @@ _SURE = 1e6
 """The score of a report that only one of the two inputs can give."""
 _PLANNED = 0.999
 """The power that the number of guesses is chosen for."""
+_TOLD = 1e-5
+"""The delta of the epsilon that is told where the claim is a curve."""
+_FARTHEST = 700.0
+"""Larger epsilons are beyond the floats' exponentials."""
 _BY_CHANCE = SMALLEST_LEVEL
 """The probability that scores which know nothing of the secrets seem to."""
 
@@ -49,10 +56,49 @@ _BY_CHANCE = SMALLEST_LEVEL
 class OneRunReport(AuditReport):
     """The report of `audit_one_run`, whose trials are the canaries of all runs."""
 
+    plain_as: ClassVar[str] = f"{AuditReport.plain_as} mu_lower gaussian_epsilon"
+
     @property
     def counted(self) -> str:
         """How many secrets were guessed from."""
         return f"{self.trials:,} canaries"
+
+    @cached_property
+    def mu_lower(self) -> float | None:
+        """A lower bound on the least mu of which the mechanism is mu-GDP, at confidence 1 - level, without assumptions.
+
+        None where the number of guesses was not fixed before the run.
+        """
+        (result,) = self.results
+        if not result.details["fixed"]:
+            return None
+        return one_run_mu(result.details["correct"], result.details["guesses"], self.trials, self.level)
+
+    @property
+    def gaussian_epsilon(self) -> float | None:
+        """The epsilon of Gaussian noise of that mu at the delta in `details`.
+
+        A lower bound on the mechanism's own if its privacy curve is that of Gaussian noise of some scale.
+        """
+        if not self.mu_lower:
+            return self.mu_lower
+        claim, delta = GaussianDP(self.mu_lower), self.results[0].details["delta"]
+        if delta == 0.0:
+            return None
+        return bisected(lambda epsilon: claim.delta(epsilon) * (1.0 - 1e-9) < delta, 0.0, _FARTHEST, relative=1e-9)[0]
+
+    @property
+    def lower_ends(self) -> str:
+        """Lower bounds on epsilon and mu in a sentence, each with what it assumes."""
+        (result,) = self.results
+        epsilon, delta = result.details["epsilon_lower"], result.details["delta"]
+        told = f"With confidence {1 - self.level:.4g}: epsilon >= {epsilon:.4g} at delta {delta:.3g}, of any mechanism"
+        if self.mu_lower is None:
+            return f"{told}."
+        told += f"; not mu-GDP below mu = {self.mu_lower:.4g}"
+        if self.gaussian_epsilon is None:
+            return f"{told}."
+        return f"{told}, so that epsilon >= {self.gaussian_epsilon:.4g} if the privacy curve is that of Gaussian noise."
 
     @property
     def statement(self) -> str:
@@ -66,7 +112,7 @@ class OneRunReport(AuditReport):
 
 def audit_one_run(
     target: Runnable,
-    claim: BudgetLike,
+    claim: BudgetLike | CurveClaim,
     *,
     canaries: int = 1000,
     guesses: int | None = None,
@@ -89,8 +135,9 @@ def audit_one_run(
         `function(secrets, rng)` puts each canary's secret bit, shape (canaries,), into data of its choice, runs the
         mechanism once, and returns a score per canary, shape (canaries,), that it computes from the output alone:
         positive where it guesses 1, negative where it guesses 0, larger in size where it is surer.
-    claim : Budget or (epsilon, delta)
-        For replacing one canary's bit.
+    claim : Budget, (epsilon, delta) or CurveClaim
+        For replacing one canary's bit, such as `GaussianDP(0.5)`: all points of a curve hold together, and fewer
+        correct guesses refute them than any one.
     canaries : int
         m, at least 1: in each run.
     guesses : int, optional
@@ -108,9 +155,7 @@ def audit_one_run(
     timeout : float, optional
         Seconds that one run may take; the target then runs in a process of its own.
     curve : sequence of Budget or (epsilon, delta)
-        Further points of the claimed privacy curve, which all hold together with `claim`, such as those of a trade-off
-        function: fewer correct guesses refute them all than any one. The number of guesses must not depend on the
-        output then. Power is stated for `claim` alone.
+        Further points that hold together with the first. The number of guesses must not depend on the output then.
     control : Target, callable or str, optional
         A positive control: as `target`, with a fault put in that breaks the claim. A pass needs it to be refuted by as
         many guesses from as many runs of it. Where the claim is small, right guesses may be no more than chance
@@ -120,8 +165,10 @@ def audit_one_run(
     -------
     OneRunReport
         Its one result has in `details` the figures `correct`, `guesses`, `needed` (correct guesses that refute; null if
-        all together do not), `epsilon_lower`, `smallest_detectable_epsilon`, and `without_power`: why the scores cannot
-        pass anything, empty where they can.
+        all together do not), `epsilon_lower` at `delta` (1e-5 where a curve is claimed), `epsilon_claimed` (of a curve:
+        of the randomized response that guesses one bit as well), `smallest_detectable_epsilon`, `fixed` (whether the
+        number of guesses was), and `without_power`: why the scores cannot pass anything, empty where they can. The
+        report has `mu_lower` and `gaussian_epsilon` besides.
 
     Raises
     ------
@@ -137,7 +184,7 @@ def audit_one_run(
     >>> audit_one_run(scores, (1, 0)).verdict.value
     'violates'
     """
-    budget = Budget.of(claim, "claim")
+    claimed = _Claimed.of(claim, curve)
     check_integer("canaries", canaries, low=1)
     check_integer("runs", runs, low=1)
     total = canaries * runs
@@ -145,10 +192,8 @@ def audit_one_run(
         check_integer("guesses", guesses, low=1, high=total)
     check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
     check_real("detect", detect, low=0.0, low_open=True)
-    points = [budget, *(Budget.of(point, "curve") for point in curve)]
-    claims = [(point.epsilon, point.delta) for point in points]
-    fixed = budget.delta > 0.0 or len(points) > 1
-    most = guesses or _planned(total, claims[0], level, (1.0 + detect) * budget.epsilon)
+    fixed = claimed.delta > 0.0 or len(claimed.points) > 1
+    most = guesses or _planned(total, claimed, level, detect)
 
     def counted(audited: Target, stream: int) -> tuple[int, int]:
         """Return how many guesses are right, and of how many."""
@@ -165,13 +210,14 @@ def audit_one_run(
     blind = f"not surely better than chance (p = {chance:.2g}), so they may show no fault"
     without = "" if chance <= _BY_CHANCE else blind
     if faulty is not None:
-        found = one_run_curve_p_value(*(control_found := counted(faulty, _CONTROL)), total, claims)
+        found = one_run_curve_p_value(*(control_found := counted(faulty, _CONTROL)), total, claimed.points)
         shown = "{:,} of {:,} guesses are right".format(*control_found)
         without = "" if found <= level else f"of the positive control {shown}, which does not refute the claim either"
-    (result,) = decide([_result(right, taken, total, claims, level, detect, without)], level, power=POWER)
+    result = _result(right, taken, total, claimed, level, detect, without, fixed=taken == most)
+    (result,) = decide([result], level, power=POWER)
     return OneRunReport(
         held.name or "target",
-        stated(budget),
+        None if isinstance(claim, CurveClaim) else stated(Budget.of(claim)),
         (result,),
         level,
         total,
@@ -191,51 +237,109 @@ def _with_scores(target: Runnable | None, canaries: int) -> Target | None:
     return held
 
 
-def _planned(total: int, claim: tuple[float, float], level: float, fault: float) -> int:
+class _Claimed(NamedTuple):
+    """What is claimed, as points that hold together."""
+
+    points: tuple[tuple[float, float], ...]
+    epsilon: float
+    """Of the randomized response that guesses one bit as well as the claim allows."""
+    delta: float
+    """At which the lower end of epsilon is told."""
+    words: str
+    curve: bool = False
+
+    @classmethod
+    def of(cls, claim: BudgetLike | CurveClaim, curve: Sequence[BudgetLike]) -> _Claimed:
+        """Return a claim with the further points of a curve."""
+        further = tuple((point.epsilon, point.delta) for point in (Budget.of(each, "curve") for each in curve))
+        if isinstance(claim, CurveClaim):
+            points = (*claim.points, *further)
+            # Any test's errors of both kinds sum up to 2 (1 - delta) / (1 + e^epsilon) or more, as pure ones do.
+            errors = max(2.0 * (1.0 - delta) / (1.0 + math.exp(min(epsilon, _FARTHEST))) for epsilon, delta in points)
+            return cls(points, math.log(2.0 / max(errors, 1e-300) - 1.0), _TOLD, claim.words, curve=True)
+        budget = Budget.of(claim, "claim")
+        words = f"{budget.epsilon:.4g}" + (f" and {len(further)} more points" if further else "")
+        return cls(((budget.epsilon, budget.delta), *further), budget.epsilon, budget.delta, words)
+
+    def fault(self, detect: float, share: float) -> tuple[float, str]:
+        """Return how often the surest share of all guesses is right under the fault that is looked for, and its words.
+
+        Of a curve that is Gaussian noise with larger mu, of which the surest guesses are right more often; of a single
+        claim randomized response with larger epsilon.
+        """
+        if not self.curve:
+            epsilon = (1.0 + detect) * self.epsilon
+            return _right(epsilon), f"as epsilon {epsilon:.4g} makes possible"
+        mu = 2.0 * (1.0 + detect) * float(special.ndtri(_right(self.epsilon)))
+        return _surest(mu, share), f"as the surest are under Gaussian noise with mu {mu:.4g}"
+
+    def needed(self, guesses: int, total: int, level: float) -> int | None:
+        """Return how many correct guesses refute the claim; None if all do not."""
+        if len(self.points) == 1:
+            return guesses_needed(guesses, total, *self.points[0], level)
+        return curve_guesses_needed(guesses, total, self.points, level)
+
+
+def _planned(total: int, claimed: _Claimed, level: float, detect: float) -> int:
     """Return about the fewest guesses that find a fault with the planned power; all if not even they do.
 
     Of no number of guesses that are right alike there is a better one than all; but the surest are right more often,
-    and of these the fewest are asked that will do.
+    and of these the fewest are asked that will do. Of a curve's fault it is known how much more often: there the number
+    is asked, halving, that refutes the claim most clearly.
     """
 
-    def enough(guesses: int, delta: float) -> bool:
-        return one_run_power(guesses, guesses_needed(guesses, total, claim[0], delta, level), _right(fault)) >= _PLANNED
+    def p_value(guesses: int, power: float) -> float:
+        # As many are right with that power; of a curve its best point will do for a plan.
+        right = int(stats.binom.ppf(1.0 - power, guesses, claimed.fault(detect, guesses / total)[0]))
+        return one_run_curve_p_value(right, guesses, total, claimed.points, quick=True)
 
-    if not enough(total, 0.0):
+    if claimed.curve:
+        return min((total >> halved for halved in range(total.bit_length())), key=lambda few: p_value(few, POWER))
+    if p_value(total, _PLANNED) > level:
         return total
-    planned = least_integer(lambda guesses: enough(guesses, 0.0), 0, total)
-    # More are needed where delta > 0, and each number costs a search there.
-    while planned < total and not enough(planned, claim[1]):
-        planned = min(total, planned + planned // 4 + 1)
-    return planned
+    return least_integer(lambda few: p_value(few, _PLANNED) <= level, 0, total)
+
+
+def _surest(mu: float, share: float) -> float:
+    """Return how often the surest share of guesses is right of bits under Gaussian noise of deviation 1 / mu."""
+
+    def ends(least: float) -> NDArray[np.float64]:
+        return np.asarray(special.ndtr([mu / 2.0 - least, -mu / 2.0 - least]))
+
+    least = bisected(lambda least: float(ends(least).sum()) <= share, 0.0, 40.0 + mu, absolute=1e-9)[1]
+    right, wrong = ends(least)
+    return float(right / (right + wrong))
 
 
 def _result(
     correct: int,
     guesses: int,
     total: int,
-    claims: Sequence[tuple[float, float]],
+    claimed: _Claimed,
     level: float,
     detect: float,
     without: str,
+    fixed: bool,
 ) -> AuditResult:
-    epsilon, delta = claims[0]
-    needed = guesses_needed(guesses, total, epsilon, delta, level)
-    fault = (1.0 + detect) * epsilon
-    p_value = one_run_curve_p_value(correct, guesses, total, claims)
+    epsilon, delta = claimed.epsilon, claimed.delta
+    needed = claimed.needed(guesses, total, level)
+    right, words = claimed.fault(detect, guesses / total)
+    p_value = one_run_curve_p_value(correct, guesses, total, claimed.points)
+    if p_value <= level:
+        needed = min(needed or correct, correct)  # of a curve, found by a search that may miss a few
     lower = one_run_epsilon(correct, guesses, total, delta, level)
-    # Both follow from the p-value; the search for the lower end stops just before it.
-    lower = min(lower, epsilon) if p_value > level else max(lower, epsilon) if len(claims) == 1 else lower
-    claimed = f"claimed {epsilon:.4g}" + (f" and {len(claims) - 1} more points" if len(claims) > 1 else "")
+    if len(claimed.points) == 1:
+        # Both follow from the p-value; the search for the lower end stops just before it.
+        lower = min(lower, epsilon) if p_value > level else max(lower, epsilon)
     return AuditResult(
         "privacy of the canaries",
         p_value,
         total,
         "largest probability under the claim of as many correct guesses; exact level, for any dependence",
         f"{correct:,} of {guesses:,} guesses are right: epsilon >= {lower:.4g} at delta {delta:.3g} with confidence "
-        f"{1 - level:.4g}, {claimed}",
-        fault=f"guesses that are right with probability {_right(fault):.4g}, as epsilon {fault:.4g} makes possible",
-        power=0.0 if without else one_run_power(guesses, needed, _right(fault)),
+        f"{1 - level:.4g}, claimed {claimed.words}",
+        fault=f"guesses that are right with probability {right:.4g}, {words}",
+        power=0.0 if without else one_run_power(guesses, needed, right),
         details={
             "correct": correct,
             "guesses": guesses,
@@ -244,6 +348,7 @@ def _result(
             "epsilon_claimed": epsilon,
             "delta": delta,
             "smallest_detectable_epsilon": None if without else _smallest(guesses, needed, epsilon),
+            "fixed": fixed,
             "without_power": without,
         },
     )
@@ -282,11 +387,7 @@ def _diagnosis(result: AuditResult) -> tuple[str, ...]:
     if result.verdict is not Verdict.VIOLATES:
         return ()
     correct, guesses, needed = (result.details[name] for name in ("correct", "guesses", "needed"))
-    if needed is None or correct < needed:  # refuted by the curve, where no single point is
-        allowed = f"as many have probability at most {result.p_value:.2g} under the claimed curve"
-    else:
-        allowed = f"the claim allows fewer than {needed:,}"
-    return (f"{correct:,} of {guesses:,} secret bits are read off the output; {allowed}.",)
+    return (f"{correct:,} of {guesses:,} secret bits are read off the output; the claim allows fewer than {needed:,}.",)
 
 
 def local_canaries(reference: Any, canaries: int, *, implementation: Runnable | None = None) -> Target:

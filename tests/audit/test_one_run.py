@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.one_run import _result, audit_one_run, local_canaries
+from dpverify.audit.one_run import _Claimed, _result, _surest, audit_one_run, local_canaries
 from dpverify.audit.running.target import Target, TargetError
+from dpverify.statistics.bounds.claims import GaussianDP
 from dpverify.statistics.bounds.one_run import guesses_needed, one_run_power
 from dpverify.statistics.family import Verdict, decide
 from protocols.bitsum import RandomizedResponse
@@ -151,7 +152,7 @@ def test_a_curve_refutes_what_its_points_do_not() -> None:
     p_values = [audit_one_run(scores, point, canaries=60).results[0].p_value for point in points]
     together = audit_one_run(scores, points[0], canaries=60, curve=points[1:])
     assert together.results[0].p_value < min(p_values) / 2.0
-    assert together.diagnosis[0].endswith("under the claimed curve.")
+    assert together.diagnosis[0].endswith("the claim allows fewer than 60.")
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
@@ -201,8 +202,9 @@ def test_as_many_guesses_are_taken_as_have_power_and_these_are_the_surest() -> N
 def test_the_lower_end_never_contradicts_the_verdict() -> None:
     for claims in ([(1.0, 0.0)], [(0.7, 1e-5)], [(0.7, 1e-5), (0.3, 1e-2)]):
         verdicts = set()
+        claimed = _Claimed.of(claims[0], claims[1:])
         for correct in range(60, 101):
-            (found,) = decide([_result(correct, 100, 100, claims, 0.05, 0.5, "")], 0.05)
+            (found,) = decide([_result(correct, 100, 100, claimed, 0.05, 0.5, "", True)], 0.05)
             lower, needed = found.details["epsilon_lower"], found.details["needed"]
             verdicts.add(found.verdict)
             if found.verdict is Verdict.VIOLATES:
@@ -212,3 +214,62 @@ def test_the_lower_end_never_contradicts_the_verdict() -> None:
                 assert correct < needed
         assert Verdict.VIOLATES in verdicts
         assert len(verdicts) == 2
+
+
+def noisy(mu: float, canaries: int) -> Target:
+    """Every secret under Gaussian noise of its own, which attains the whole curve of mu-GDP."""
+    return Target(lambda secrets, rng: secrets - 0.5 + rng.normal(size=secrets.size) / mu, shape=(canaries,))
+
+
+def test_a_gaussian_claim_is_refuted_where_one_point_of_it_is_not() -> None:
+    report = audit_one_run(noisy(2.0, 1000), GaussianDP(1.0), canaries=1000)
+    (result,) = report.results
+    assert report.verdict is Verdict.VIOLATES
+    assert result.details["guesses"] in (125, 250)  # the surest, not all
+    assert "claimed 1-GDP" in result.evidence
+    assert report.claim is None
+    assert report.mu_lower is not None
+    assert report.gaussian_epsilon is not None
+    assert 1.0 < report.mu_lower < 2.0
+    assert report.gaussian_epsilon > result.details["epsilon_lower"]
+    assert GaussianDP(report.mu_lower).delta(report.gaussian_epsilon) >= 1e-5
+    assert "if the privacy curve is that of Gaussian noise" in report.lower_ends
+    point = audit_one_run(noisy(2.0, 1000), (4.38, "1e-5"), canaries=1000)  # what 1-GDP is at 1e-5
+    assert point.verdict is not Verdict.VIOLATES
+
+
+def test_gaussian_noise_keeps_its_gaussian_claim() -> None:
+    level, seeds = 0.2, 30
+    alarms = 0
+    for seed in range(seeds):
+        report = audit_one_run(noisy(1.0, 200), GaussianDP(1.0), canaries=200, level=level, seed=seed, guesses=50)
+        alarms += report.verdict is Verdict.VIOLATES
+    assert alarms <= stats.binom.isf(FALSE_ALARM, seeds, level)
+
+
+def test_a_gaussian_claim_passes_with_power() -> None:
+    report = audit_one_run(noisy(0.5, 1000), GaussianDP(1.0), canaries=1000, detect=2.0)
+    assert report.verdict is Verdict.CONSISTENT
+    assert report.results[0].power is not None
+    assert 0.95 <= report.results[0].power <= 1.0
+
+
+def test_mu_is_told_only_where_the_number_of_guesses_was_fixed() -> None:
+    blind = audit_one_run(lambda secrets, rng: (2.0 * secrets - 1.0) * (rng.random(100) < 0.2), (1, 0), canaries=100)
+    assert blind.mu_lower is None
+    assert blind.gaussian_epsilon is None
+    assert "mu" not in blind.lower_ends
+    pure = audit_one_run(response(1.5), (1, 0), canaries=CANARIES)
+    assert pure.mu_lower is not None
+    assert 0.0 < pure.mu_lower < 1.5
+    assert pure.gaussian_epsilon is None  # Gaussian noise has none at delta 0
+
+
+def test_the_surest_guesses_under_gaussian_noise_are_right_as_often_as_planned() -> None:
+    rng = np.random.default_rng(5)
+    secrets = rng.integers(0, 2, 40_000)
+    noise = secrets - 0.5 + rng.normal(size=secrets.size) / 1.5
+    for share in (0.1, 0.5, 1.0):
+        surest = np.argsort(-np.abs(noise))[: int(share * secrets.size)]
+        right = int(((noise > 0.0) == secrets)[surest].sum())
+        assert abs(right / surest.size - _surest(1.5, share)) < 5.0 * 0.5 / surest.size**0.5

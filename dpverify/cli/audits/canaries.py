@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
-from dpverify.cli.audits.trials import Verbose
+from dpverify.cli.audits.trials import Verbose, claimed
 from dpverify.cli.options import exact, integer, number
 from dpverify.cli.output import print_result
 
@@ -27,9 +29,13 @@ def canaries(
         ),
     ],
     claim_epsilon: Annotated[
-        str, exact(within="(0, inf)", help="Claimed epsilon for replacing one secret bit, in nats.")
-    ],
-    claim_delta: Annotated[str, exact(within="[0, 1)", help="Claimed delta, in {}.")],
+        str | None, exact(within="(0, inf)", help="Claimed epsilon for replacing one secret bit, in nats.")
+    ] = None,
+    claim_delta: Annotated[str | None, exact(within="[0, 1)", help="Claimed delta, in {}.")] = None,
+    claim_mu: Annotated[
+        float | None,
+        number(within="(0, inf)", help="Claimed mu of Gaussian differential privacy, instead of epsilon and delta."),
+    ] = None,
     canaries: Annotated[int, integer(within="[1, inf)", help="m, the secret bits of one run, in {}.")] = 1000,
     guesses: Annotated[
         int | None,
@@ -59,12 +65,17 @@ def canaries(
 ) -> None:
     """Audit a mechanism in one run, by secret bits guessed right. Exit status as of `audit`."""
     from dpverify.audit.one_run import audit_one_run
-    from dpverify.guarantee import Budget
     from dpverify.report.audits import audit_table
+    from dpverify.statistics.bounds.claims import GaussianDP
 
+    budget = claimed(claim_epsilon, claim_delta)
+    curve = None if claim_mu is None else GaussianDP(claim_mu)
+    claim = budget or curve
+    if claim is None or (budget and curve):
+        raise ValueError("state one claim: --claim-epsilon and --claim-delta, or --claim-mu.")
     report = audit_one_run(
         target,
-        Budget(claim_epsilon, claim_delta),
+        claim,
         canaries=canaries,
         guesses=guesses,
         runs=repeat,
@@ -74,5 +85,5 @@ def canaries(
         timeout=timeout,
         control=control,
     )
-    print_result(report, audit_table(report, verbose))
+    print_result(report, Group(audit_table(report, verbose), Text(report.lower_ends)))
     raise typer.Exit(report.exit_code)

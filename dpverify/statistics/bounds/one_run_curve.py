@@ -60,8 +60,8 @@ def one_run_curve_p_value(
     Returns
     -------
     float
-        In [0, 1]; an upper bound, rounding included. Of smooth curves 1 % above the probability, of few points up to 9 %
-        where it is below a half (tests).
+        In [0, 1]; an upper bound, rounding included: of smooth curves 1 % above the probability, of few points up to
+        9 % where it is below a half (tests).
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")
@@ -176,7 +176,7 @@ class _Dual:
 
     def _above(self, knots: list[float], heights: list[float], slopes: Floats) -> tuple[float, list[float]]:
         """Return mu, and x_(v+1), ..., x_r over mu, so that the condition at v holds with the last knot for x_v."""
-        top, rates, v, r = knots[-1], [*slopes.tolist(), slopes[-1]], self.correct, self.guesses
+        top, rates, v, r = knots[-1], [*slopes.tolist(), float(slopes[-1])], self.correct, self.guesses
         low, high = 0.0, v * top
         point = self.share * high  # 1 / mu - 1
         for _ in range(_STEPS):

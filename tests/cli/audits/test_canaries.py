@@ -39,3 +39,12 @@ def test_the_report_as_json(target: str, capsys: pytest.CaptureFixture[str]) -> 
     assert found["trials"] == 400
     assert found["results"][0]["details"]["guesses"] == 300
     assert found["limits"]["not_tested"]
+
+
+def test_a_gaussian_claim(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["canaries", f"{target}:scores", "--claim-mu", "0.5", "--guesses", "500"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "claimed 0.5-GDP" in shown
+    assert "of any mechanism; not mu-GDP below mu =" in shown
+    assert cli.main(["canaries", f"{target}:scores", "--claim-mu", "0.5", *CLAIM]) == 2
+    assert cli.main(["canaries", f"{target}:scores"]) == 2
