@@ -7,15 +7,13 @@ p-values are exact against any mechanism that keeps the claim, however its canar
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from dpverify.audit.limits import Limits, Look
 from dpverify.audit.options import SMALLEST_LEVEL
@@ -26,11 +24,12 @@ from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
-from dpverify.search import bisected, least_integer
+from dpverify.search import bisected
 from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP
-from dpverify.statistics.bounds.one_run import guesses_needed, one_run_epsilon, one_run_p_value, one_run_power
-from dpverify.statistics.bounds.one_run_curve import curve_guesses_needed, one_run_curve_p_value, one_run_mu
+from dpverify.statistics.bounds.one_run import one_run_epsilon, one_run_p_value, one_run_power
+from dpverify.statistics.bounds.one_run_curve import one_run_curve_p_value, one_run_mu
 from dpverify.statistics.family import AuditResult, Verdict, decide
+from dpverify.statistics.one_run_claim import OneRunClaim, right_by_response
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 from protocols.validation import check_integer, check_real
 
@@ -42,10 +41,6 @@ _CONTROL = 2**34
 """Where those of the positive control's secrets begin."""
 _SURE = 1e6
 """The score of a report that only one of the two inputs can give."""
-_PLANNED = 0.999
-"""The power that the number of guesses is chosen for."""
-_TOLD = 1e-5
-"""The delta of the epsilon that is told where the claim is a curve."""
 _FARTHEST = 700.0
 """Larger epsilons are beyond the floats' exponentials."""
 _BY_CHANCE = SMALLEST_LEVEL
@@ -184,7 +179,7 @@ def audit_one_run(
     >>> audit_one_run(scores, (1, 0)).verdict.value
     'violates'
     """
-    claimed = _Claimed.of(claim, curve)
+    claimed = OneRunClaim.of(claim, curve)
     check_integer("canaries", canaries, low=1)
     check_integer("runs", runs, low=1)
     total = canaries * runs
@@ -193,7 +188,7 @@ def audit_one_run(
     check_real("level", level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
     check_real("detect", detect, low=0.0, low_open=True)
     fixed = claimed.delta > 0.0 or len(claimed.points) > 1
-    most = guesses or _planned(total, claimed, level, detect)
+    most = guesses or claimed.planned(total, level, detect)
 
     def counted(audited: Target, stream: int) -> tuple[int, int]:
         """Return how many guesses are right, and of how many."""
@@ -237,85 +232,11 @@ def _with_scores(target: Runnable | None, canaries: int) -> Target | None:
     return held
 
 
-class _Claimed(NamedTuple):
-    """What is claimed, as points that hold together."""
-
-    points: tuple[tuple[float, float], ...]
-    epsilon: float
-    """Of the randomized response that guesses one bit as well as the claim allows."""
-    delta: float
-    """At which the lower end of epsilon is told."""
-    words: str
-    curve: bool = False
-
-    @classmethod
-    def of(cls, claim: BudgetLike | CurveClaim, curve: Sequence[BudgetLike]) -> _Claimed:
-        """Return a claim with the further points of a curve."""
-        further = tuple((point.epsilon, point.delta) for point in (Budget.of(each, "curve") for each in curve))
-        if isinstance(claim, CurveClaim):
-            points = (*claim.points, *further)
-            # Any test's errors of both kinds sum up to 2 (1 - delta) / (1 + e^epsilon) or more, as pure ones do.
-            errors = max(2.0 * (1.0 - delta) / (1.0 + math.exp(min(epsilon, _FARTHEST))) for epsilon, delta in points)
-            return cls(points, math.log(2.0 / max(errors, 1e-300) - 1.0), _TOLD, claim.words, curve=True)
-        budget = Budget.of(claim, "claim")
-        words = f"{budget.epsilon:.4g}" + (f" and {len(further)} more points" if further else "")
-        return cls(((budget.epsilon, budget.delta), *further), budget.epsilon, budget.delta, words)
-
-    def fault(self, detect: float, share: float) -> tuple[float, str]:
-        """Return how often the surest share of all guesses is right under the fault that is looked for, and its words.
-
-        Of a curve that is Gaussian noise with larger mu, of which the surest guesses are right more often; of a single
-        claim randomized response with larger epsilon.
-        """
-        if not self.curve:
-            epsilon = (1.0 + detect) * self.epsilon
-            return _right(epsilon), f"as epsilon {epsilon:.4g} makes possible"
-        mu = 2.0 * (1.0 + detect) * float(special.ndtri(_right(self.epsilon)))
-        return _surest(mu, share), f"as the surest are under Gaussian noise with mu {mu:.4g}"
-
-    def needed(self, guesses: int, total: int, level: float) -> int | None:
-        """Return how many correct guesses refute the claim; None if all do not."""
-        if len(self.points) == 1:
-            return guesses_needed(guesses, total, *self.points[0], level)
-        return curve_guesses_needed(guesses, total, self.points, level)
-
-
-def _planned(total: int, claimed: _Claimed, level: float, detect: float) -> int:
-    """Return about the fewest guesses that find a fault with the planned power; all if not even they do.
-
-    Of no number of guesses that are right alike there is a better one than all; but the surest are right more often,
-    and of these the fewest are asked that will do. Of a curve's fault it is known how much more often: there the number
-    is asked, halving, that refutes the claim most clearly.
-    """
-
-    def p_value(guesses: int, power: float) -> float:
-        # As many are right with that power; of a curve its best point will do for a plan.
-        right = int(stats.binom.ppf(1.0 - power, guesses, claimed.fault(detect, guesses / total)[0]))
-        return one_run_curve_p_value(right, guesses, total, claimed.points, quick=True)
-
-    if claimed.curve:
-        return min((total >> halved for halved in range(total.bit_length())), key=lambda few: p_value(few, POWER))
-    if p_value(total, _PLANNED) > level:
-        return total
-    return least_integer(lambda few: p_value(few, _PLANNED) <= level, 0, total)
-
-
-def _surest(mu: float, share: float) -> float:
-    """Return how often the surest share of guesses is right of bits under Gaussian noise of deviation 1 / mu."""
-
-    def ends(least: float) -> NDArray[np.float64]:
-        return np.asarray(special.ndtr([mu / 2.0 - least, -mu / 2.0 - least]))
-
-    least = bisected(lambda least: float(ends(least).sum()) <= share, 0.0, 40.0 + mu, absolute=1e-9)[1]
-    right, wrong = ends(least)
-    return float(right / (right + wrong))
-
-
 def _result(
     correct: int,
     guesses: int,
     total: int,
-    claimed: _Claimed,
+    claimed: OneRunClaim,
     level: float,
     detect: float,
     without: str,
@@ -354,17 +275,12 @@ def _result(
     )
 
 
-def _right(epsilon: float) -> float:
-    """Return the probability of a right guess that randomized response of this epsilon gives."""
-    return 1.0 / (1.0 + math.exp(-epsilon))
-
-
 def _smallest(guesses: int, needed: int | None, epsilon: float) -> float | None:
     """Return the epsilon of the randomized response that would be refuted with the wanted power."""
     end = epsilon + 40.0
 
     def shown(true: float) -> bool:
-        return one_run_power(guesses, needed, _right(true)) >= POWER
+        return one_run_power(guesses, needed, right_by_response(true)) >= POWER
 
     return bisected(shown, 0.0, end, relative=1e-4)[1] if shown(end) else None
 
@@ -372,7 +288,7 @@ def _smallest(guesses: int, needed: int | None, epsilon: float) -> float | None:
 def _limits(result: AuditResult, guesses: int, total: int, runs: int) -> Limits:
     where = f"the surest {guesses:,} guesses of {total:,} secret bits in {'one run' if runs == 1 else f'{runs:,} runs'}"
     smallest, correct = (result.details[name] for name in ("smallest_detectable_epsilon", "correct"))
-    fault = "" if smallest is None else f"guesses that are right with probability {_right(smallest):.4g}"
+    fault = "" if smallest is None else f"guesses that are right with probability {right_by_response(smallest):.4g}"
     return Limits(
         (Look("canaries", where, fault),),
         (

