@@ -12,7 +12,7 @@ from dpverify.audit.running.target import Target, TargetError
 from dpverify.statistics.bounds.claims import GaussianDP
 from dpverify.statistics.bounds.one_run import guesses_needed, one_run_power
 from dpverify.statistics.family import Verdict, decide
-from dpverify.statistics.one_run_claim import OneRunClaim, right_of_surest
+from dpverify.statistics.one_run_claim import OneRunClaim
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
 from tests.samples import FALSE_ALARM
@@ -264,13 +264,3 @@ def test_mu_is_told_only_where_the_number_of_guesses_was_fixed() -> None:
     assert pure.mu_lower is not None
     assert 0.0 < pure.mu_lower < 1.5
     assert pure.gaussian_epsilon is None  # Gaussian noise has none at delta 0
-
-
-def test_the_surest_guesses_under_gaussian_noise_are_right_as_often_as_planned() -> None:
-    rng = np.random.default_rng(5)
-    secrets = rng.integers(0, 2, 40_000)
-    noise = secrets - 0.5 + rng.normal(size=secrets.size) / 1.5
-    for share in (0.1, 0.5, 1.0):
-        surest = np.argsort(-np.abs(noise))[: int(share * secrets.size)]
-        right = int(((noise > 0.0) == secrets)[surest].sum())
-        assert abs(right / surest.size - right_of_surest(1.5, share)) < 5.0 * 0.5 / surest.size**0.5
