@@ -32,7 +32,7 @@ def python(code: str, *words: str) -> subprocess.Popen[str]:
 
 def test_what_is_spent_is_composed_and_the_budget_is_kept(ledger: PrivacyLedger) -> None:
     assert ledger.spent().epsilon.upper == 0.0
-    one, other = RandomizedResponse(900, 0.25), RandomizedResponse(1200, 0.25)
+    one, other = RandomizedResponse(150, 0.25), RandomizedResponse(200, 0.25)
     ledger.spend(one, 2, label="Monday")
     spent = ledger.spend(other, label="Tuesday")
     assert spent.epsilon == account([(one, 2), (other, 1)], delta="1e-6", relative_width=1e-4).epsilon

@@ -40,7 +40,7 @@ __all__ = ["PermanentClaims", "RapporClaims", "change_seen"]
 P = TypeVar("P", bound=PermanentResponse)
 _MOST_LISTED = math.log(2**16)
 """Of the atoms of a product: as many are listed, at no error; else the engine composes on a grid."""
-_GAP = 1e-4
+_GAP = 1e-6
 """Where the search over splits of several instances stops at the earliest: another step costs another composition."""
 
 

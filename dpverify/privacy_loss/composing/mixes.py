@@ -23,6 +23,8 @@ Family = tuple[Callable[[], Sequence[Branch]], int]
 _MOST_PAIRS, _VERY_MANY = 512, 10**5
 """Among so many a mix is looked for; and from so many instances on no more: the transform that proves its end is too
 coarse there, and a single pair is as good."""
+_NEXT = 1e-9
+"""Relative: a bound made for one of the two floats around a number is as sharp at the other."""
 
 
 class Mixes:
@@ -44,6 +46,7 @@ class Mixes:
         attained: Sequence[tuple[Callable[[], Sequence[Branch]], Sequence[PrivacyLossDistribution], int]],
     ) -> None:
         self._made, self._below = families, attained
+        self._bounds = dict[bool, tuple[float, float, OrderedMixes]]()
 
     @cached_property
     def _families(self) -> list[tuple[list[PrivacyLossDistribution], int]]:
@@ -83,8 +86,15 @@ class Mixes:
         """Return the recursion's bound, sharp there; None where there is nothing to mix, or too much."""
         if not 0.0 <= epsilon < math.inf or all(len(pairs) == 1 for pairs, _ in self._families):
             return None
+        if quick in self._bounds:
+            *place, known = self._bounds[quick]
+            if all(math.isclose(*each, rel_tol=_NEXT) for each in zip(place, (epsilon, delta), strict=True)):
+                return known
         with suppress(CapacityError):
-            return ordered_mixes(self._families, epsilon, min(delta, 0.5), quick=quick)
+            found = ordered_mixes(self._families, epsilon, min(delta, 0.5), quick=quick)
+            if found is not None:
+                self._bounds[quick] = epsilon, delta, found
+            return found
         return None
 
     def _attained(self, lower: Callable[[list[Choice]], float]) -> float:
