@@ -7,8 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dpverify.reproduction import accuracy
 from dpverify.reproduction.experiment import Reproduction, find_experiments
 from tests.reproduction.small import small_setting
+
+
+@pytest.fixture(autouse=True)
+def few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let more runs share a plan: they differ in how many users report the smallest class."""
+    planned = accuracy._planned
+    monkeypatch.setattr(accuracy, "_planned", lambda *setting: planned(*setting[:-1], max(setting[-1] // 64, 1) * 64))
 
 
 def made(name: str) -> Reproduction:
