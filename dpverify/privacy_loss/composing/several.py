@@ -316,14 +316,15 @@ class SeveralComposition:
         above: Callable[..., Interval],
         below: Callable[[float, Interval], Interval],
     ) -> Interval:
-        """Return an answer narrowed by other bounds, where all instances are met; of many laws by the first of them."""
+        """Return an answer narrowed by other bounds, where all instances may be met; of many laws by the first of them."""
         if not self._all:
             return found
         steps: list[Step] = [lambda found: Interval.proved(found.lower, min(found.upper, together(at).upper))]
         if sum(count > 0 for count in self._counts[0]) <= _FEW_LAWS:
             steps += [
                 functools.partial(above, at, quick=True),
-                functools.partial(below, at),
+                # All may be met, but perhaps not surely.
+                *([functools.partial(below, at)] if self._attained == self._most else []),
                 functools.partial(above, at, quick=False),
             ]
         return narrowed(found, lambda found: enough * found.upper < found.width, *steps)

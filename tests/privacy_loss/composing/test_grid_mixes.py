@@ -11,7 +11,7 @@ from dpverify.privacy_loss.composing import grid_mixes
 from dpverify.privacy_loss.composing.grid_mixes import GridMixes, Steps, choose_steps, few_blocks, level_above
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import negative_binomial
-from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed
+from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed, mixes
 
 GROUPS = ([FLAT, RARE], [STEEP])
 
@@ -46,6 +46,46 @@ def test_constants_cost_time_or_width_and_never_truth(
         assert found.lower_delta(epsilon) <= max(mixed([one] * 4, epsilon) for one in (FLAT, STEEP)) * (1.0 + 1e-9)
         if epsilon >= 0.0 and 1e-6 < exact < 1.0:
             assert found.upper_epsilon(exact * (1.0 - 1e-6)) >= epsilon
+
+
+EARLY = PrivacyLossDistribution.from_pmfs([0.04, 0.96], [0.14, 0.86])
+LATE = PrivacyLossDistribution.from_pmfs([0.1, 0.9], [0.04, 0.96])
+"""Of five instances two with the first and three with the second are worse by half than either in all, at 0.7."""
+
+
+def check(groups: tuple[list[PrivacyLossDistribution], ...], steps: Steps, gap: float, delta: float) -> None:
+    """No exact mix of five exceeds what is found at any epsilon, nor at its own divergence."""
+    found = GridMixes(groups, [EARLY, LATE], 5, steps, gap, delta)
+    for epsilon in (0.3, 0.5, 0.7, 0.9):
+        exact = max(mixed(mix, epsilon) for mix in mixes([pair for group in groups for pair in group], 5))
+        assert exact <= found.upper_delta(epsilon, 1.0)
+        assert epsilon <= found.upper_epsilon(exact * (1.0 - 1e-6))
+
+
+@pytest.mark.parametrize("groups", [([EARLY], [LATE]), ([LATE], [EARLY])])
+@pytest.mark.parametrize("gap", [1e-4, 0.1, 0.4, 2.0])
+@pytest.mark.parametrize("along_contours", [False, True])
+def test_a_mix_that_is_worse_than_both_ends_is_bounded(
+    groups: tuple[list[PrivacyLossDistribution], ...], gap: float, along_contours: bool
+) -> None:
+    # Whatever the gap, which every way out of the search has to add to the ends.
+    check(groups, Steps(0.01, 0.01, along_contours=along_contours), gap, 0.1)
+
+
+@pytest.mark.parametrize("groups", [([EARLY], [LATE]), ([LATE], [EARLY])])
+@pytest.mark.parametrize("cut", [1, 4])
+def test_every_block_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, groups: tuple[list[PrivacyLossDistribution], ...], cut: int
+) -> None:
+    monkeypatch.setattr(grid_mixes, "few_blocks", lambda *_: ([(0, cut), (cut, 5)], 1e-4))
+    check(groups, Steps(0.01, 0.01), 1e-4, 0.1)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_of_three_groups_each_counts(place: int) -> None:
+    groups = [[EARLY], [EARLY]]
+    groups.insert(place, [STEEP])
+    check(tuple(groups), Steps(0.02, 0.02), 1e-4, 0.1)
 
 
 def test_a_smaller_delta_is_trimmed_less() -> None:

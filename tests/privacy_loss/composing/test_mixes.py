@@ -8,7 +8,7 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.composing.mixes import Mixes, branches_of, narrowed
 from dpverify.privacy_loss.datasets.covers import Branch, Covers, tied
-from dpverify.privacy_loss.losses.pairs import mixed_reports
+from dpverify.privacy_loss.losses.pairs import approximate_dp, mixed_reports
 
 PAIRS = [mixed_reports(4, ones, 0.29707).up for ones in range(4)]
 
@@ -46,6 +46,27 @@ def test_only_attained_pairs_are_mixed_from_below() -> None:
     assert _mixes(attained=False).delta_below(0.007, found).lower <= one.upper
     assert _mixes(attained=True).delta_below(0.007, found).lower > one.upper
     assert _mixes(attained=True).delta_above(0.007, Interval(0.3, 0.4), quick=False).upper < 0.3545
+
+
+def test_pairs_that_are_attained_in_all_instances_are_not_mixed() -> None:
+    def made() -> list[Branch]:
+        return [Branch(pair) for pair in PAIRS]
+
+    alone = max(FamilyComposition([pair], 4).delta(0.007).upper for pair in PAIRS)
+    found = Mixes([(made, 4)], [(made, PAIRS, 4)]).delta_below(0.007, Interval(1e-9, 1.0))
+    assert 0.35 < found.lower <= alone
+
+
+def test_families_that_are_met_once_count() -> None:
+    def whole(strong: int) -> float:
+        families = [(branches_of(PAIRS[:2]), 4 - strong), (branches_of([approximate_dp(1.0, 0.0)]), strong)]
+        return Mixes(families, []).delta_above(0.5, Interval(0.0, 1.0), quick=True).upper
+
+    assert whole(1) >= FamilyComposition([approximate_dp(1.0, 0.0)], 1).delta(0.5).lower > 1.2 * whole(0)
+
+
+def test_every_pair_of_a_group_is_a_branch() -> None:
+    assert [branch.pair for branch in branches_of([PAIRS[:2], PAIRS[3]])()] == [*PAIRS[:2], PAIRS[3]]
 
 
 def test_nothing_is_asked_where_nothing_is_mixed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,13 @@ def test_epsilon_is_where_delta_is() -> None:
     assert found.width == pytest.approx(0.0, abs=1e-8)
     certain = approximate_dp(0.5, 0.2)
     assert OneInstance([[certain]], [certain]).epsilon(0.1).lower == math.inf
+
+
+def test_an_infinite_mass_may_be_less_than_is_stated() -> None:
+    # It is 0.19 at least: an epsilon may be finite at more than that.
+    stated = replace(approximate_dp(0.5, 0.2), relative_error=0.05)
+    assert OneInstance([[stated]], [stated]).epsilon(0.195).lower < math.inf
+    assert OneInstance([[stated]], [stated]).epsilon(0.189).lower == math.inf
 
 
 def test_the_upper_bound_asks_for_nothing_attained() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify.certificates.rationals import RationalInterval
+from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
+from dpverify.privacy_loss.datasets.covers import Branch, Covers, tied
 from dpverify.privacy_loss.losses.pairs import mixed_reports
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
@@ -72,6 +76,77 @@ def test_what_is_left_out_of_a_lower_bound_only_adds() -> None:
     none = SeveralComposition(SeveralLaws(listed, [[], []], [1, 1]), [1, 1], [1, 1]).epsilon(1e-3)
     assert none.lower == 0.0 < part.lower < whole.lower
     assert none.upper == pytest.approx(whole.upper, rel=1e-4)
+
+
+def response(up: int, down: int, of: int = 50) -> RationalPair:
+    """Return the pair of an event that has these chances."""
+    return tuple([Fraction(ones, of), Fraction(of - ones, of)] for ones in (up, down))  # type: ignore[return-value]
+
+
+WEAK, STRONG = [response(2, 7), response(5, 2)], [response(40, 25), response(30, 45)]
+EPSILONS = (0.0, 0.2, 0.7)
+
+
+def worst(families: list[list[RationalPair]], epsilon: float) -> RationalInterval:
+    """Return the largest divergence of all choices of one pair for each instance."""
+    every = [truth(choice, [1] * len(families), epsilon) for choice in itertools.product(*families)]
+    return max(every, key=lambda found: found.lower)
+
+
+def several(families: list[list[RationalPair]], **given: Any) -> SeveralComposition:
+    listed = [[floats(pair) for pair in family] for family in families]
+    laws = SeveralLaws(listed, listed, [2] * len(families), relative_width=1e-3, reference_delta=1e-2)
+    return SeveralComposition(laws, **given)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("most", [1, 2])
+def test_one_law_bounds_from_above_and_another_from_below(epsilon: float, most: int) -> None:
+    found = several([WEAK, STRONG], upper=[0, 2], lower=[2, 0], most=most)
+    low, high = worst([WEAK] * most, epsilon), worst([STRONG] * most, epsilon)
+    interval = found.delta(epsilon)
+    assert 0.5 * float(low.lower) <= interval.lower <= low.upper < high.lower <= interval.upper
+    assert found.epsilon(float(high.lower) * (1.0 - 1e-9)).upper >= epsilon
+    assert found.epsilon(float(low.upper) * (1.0 + 1e-9)).lower <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_what_is_surely_met_may_be_less_than_what_may_be_met(epsilon: float) -> None:
+    found = several([STRONG], upper=[2], lower=[2], attained=1)
+    interval, once = found.delta(epsilon), worst([STRONG], epsilon)
+    assert interval.lower <= once.upper < worst([STRONG] * 2, epsilon).lower <= interval.upper
+    assert found.epsilon(float(once.upper) * (1.0 + 1e-9)).lower <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("group", [STRONG, STRONG[::-1]])
+def test_every_pair_of_a_group_counts(epsilon: float, group: list[RationalPair]) -> None:
+    weak, some = floats(WEAK[0]), [floats(pair) for pair in group]
+    laws = SeveralLaws([[weak, some]], [[weak]], [2], relative_width=1e-3, reference_delta=1e-2)
+    assert worst([STRONG] * 2, epsilon).lower <= SeveralComposition(laws, [2], [2]).delta(epsilon).upper
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_an_instance_beside_the_guessed_ones_is_below_them_though_of_the_same_law(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    # The guess takes one of the two strong ones, and a weak one: the other strong one is left.
+    monkeypatch.setattr(SeveralLaws, "_rankings", lambda self, grids, most: [[2, 1, 0]])
+    found = several([WEAK, STRONG, STRONG], upper=[3, 0, 2], lower=[3, 0, 2], most=3).delta(epsilon)
+    assert worst([WEAK, STRONG, STRONG], epsilon).lower <= found.upper
+    monkeypatch.setattr(SeveralLaws, "_rankings", lambda self, grids, most: [[0, 1, 2]])
+    wrong = several([WEAK, STRONG, STRONG], upper=[1, 0, 2], lower=[1, 0, 2], most=2).delta(epsilon)
+    assert worst([STRONG] * 2, epsilon).lower <= wrong.upper
+
+
+def test_what_is_tied_attains_no_mix_of_its_pairs() -> None:
+    # One family of four instances whose pairs are those of one point for each user.
+    pairs = [mixed_reports(4, ones, 0.29707).up for ones in range(4)]
+    whole = tied(Covers(pairs, (), single=lambda: [Branch(pair, attained=True) for pair in pairs]))
+    laws = SeveralLaws([whole], [pairs], [4], reference_delta=0.35)
+    alone = max(FamilyComposition([pair], 4).delta(0.007).upper for pair in pairs)
+    found = SeveralComposition(laws, [4], [4]).delta(0.007)
+    assert found.lower <= alone < 0.354 < found.upper
 
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
