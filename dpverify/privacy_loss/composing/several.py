@@ -316,7 +316,7 @@ class SeveralComposition:
         above: Callable[..., Interval],
         below: Callable[[float, Interval], Interval],
     ) -> Interval:
-        """Return an answer narrowed by other bounds, where all instances may be met; of many laws by the first of them."""
+        """Return an answer narrowed by other bounds, where all may be met; of many laws by the first of them."""
         if not self._all:
             return found
         steps: list[Step] = [lambda found: Interval.proved(found.lower, min(found.upper, together(at).upper))]
