@@ -63,7 +63,7 @@ def check(groups: tuple[list[PrivacyLossDistribution], ...], steps: Steps, gap: 
 
 
 @pytest.mark.parametrize("groups", [([EARLY], [LATE]), ([LATE], [EARLY])])
-@pytest.mark.parametrize("gap", [1e-4, 0.1, 0.4, 2.0])
+@pytest.mark.parametrize("gap", [1e-4, 0.1, 0.4, 0.7, 2.0])
 @pytest.mark.parametrize("along_contours", [False, True])
 def test_a_mix_that_is_worse_than_both_ends_is_bounded(
     groups: tuple[list[PrivacyLossDistribution], ...], gap: float, along_contours: bool

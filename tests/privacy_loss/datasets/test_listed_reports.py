@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scipy.stats import binom
 
 from dpverify.privacy_loss.datasets.covers import Branch
 from dpverify.privacy_loss.datasets.listed_reports import ListedReports, sure_coins
@@ -51,6 +52,19 @@ def test_parts_end_at_single_datasets() -> None:
     assert [leaf.pair.delta(0.3) for leaf in found] == [
         mixed_reports(40, ones, 0.1, 1e-30).up.delta(0.3) for ones in range(2, 19)
     ]
+
+
+@pytest.mark.parametrize("p", [0.01, 0.2, 0.45])
+@pytest.mark.parametrize("tail", [1e-2, 1e-6])
+def test_fewer_coins_than_are_sure_are_as_rare_as_stated(p: float, tail: float) -> None:
+    coins, missing = sure_coins(4000, p, tail)
+    assert coins > 0
+    assert float(binom.cdf(coins - 1, 4000, 2.0 * p)) <= missing
+
+
+def test_only_single_datasets_are_attained() -> None:
+    reports = ListedReports(40, 0.1, 1e-30)
+    assert [reports.branch(2, unsure, up=True).attained for unsure in (0, 1, 16)] == [True, False, False]
 
 
 def test_no_coin_is_sure_where_few_are_expected() -> None:

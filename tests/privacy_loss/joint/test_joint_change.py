@@ -283,6 +283,36 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
         assert shifted.epsilon_upper(delta) == pytest.approx(small().epsilon_upper(delta) + 0.1, abs=1e-6)
 
 
+def test_errors_count_where_the_largest_move_decides() -> None:
+    # Of a heavy tail; the bound on all changes is half as large again there.
+    def made() -> JointChange:
+        return JointChange(list(negative_binomial(40.0, 0.9)), L2Bounded(1.0, 8), reference_delta=1e-3)
+
+    exact, grown, shifted, epsilon = made(), made(), made(), 0.1
+    grown._log_growth += 0.5
+    shifted._loss_error += 0.1
+    delta = exact.delta_upper(epsilon)
+    listed = (delta - exact.left_out) * math.exp(0.5)
+    assert grown.delta_upper(epsilon) - exact.left_out >= listed * (1.0 - 1e-6)
+    assert shifted.delta_upper(epsilon + 0.1) >= delta * (1.0 - 1e-6)
+    # A search ends within a few of ten thousandths.
+    at, more = exact.epsilon_upper(1e-3), (1e-3 - exact.left_out) * math.exp(0.5) + exact.left_out
+    assert grown.epsilon_upper(more) >= at * (1.0 - 1e-3)
+    assert shifted.epsilon_upper(1e-3) >= (at + 0.1) * (1.0 - 1e-3)
+
+
+def test_unlisted_mass_counts_for_as_many_moves_as_there_may_be() -> None:
+    for change in (L2Ball(4.0, 400), L2Bounded(4.0, 400)):
+        joint = JointChange(list(discrete_laplace(0.4)), change, reference_delta=1e-3)
+        sizes = joint._grid.sizes
+        # Of moves in the cell beyond a size up to which losses are finite T^2 over its square,
+        for size in sizes[[-2, sizes.size // 2]]:
+            assert joint._infinite_mass(1e-4, float(size)) >= 1e-4 * min(4.0 / size**2, 400.0)
+        # and of bits that are sure before as much as all changes together: m moves of T / sqrt(m) each.
+        if joint._grid.has_sure_bits:
+            assert joint._infinite_mass(1e-4, 1.0) >= 1e-4 * math.sqrt(4.0 * 400.0)
+
+
 def test_moves_smaller_than_the_grid_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a grid of full changes alone: 400 bits that move by 0.1 each reveal more than four of them.
     monkeypatch.setattr(change_rates, "_INTERPOLATION", 100.0)
