@@ -142,7 +142,7 @@ class AnyMix:
         self._delta = check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._losses_off = self._masses_off = self._missing = 0.0
         branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
-        self._admit([Branch(worst), *branches])
+        self._admit(branches)
         self._found: MixBound | None = None
         if worst.losses.size == 0 or self._log_growth == math.inf:
             return

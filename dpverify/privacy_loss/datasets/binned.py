@@ -152,18 +152,21 @@ class BinnedPairs:
         at, positive = np.expm1(losses), int(np.searchsorted(losses, 0.0))
         upper, lower = self.ratio + self.ratio_error, self.ratio - self.ratio_error
         # Only these knots have a say: on each side those beyond no loss, and the nearest before it.
-        before, after = np.flatnonzero((upper <= 0.0).all(axis=0)), np.flatnonzero((lower >= 0.0).all(axis=0))
-        if not before.size or not after.size:
+        left, right = np.flatnonzero((upper <= 0.0).all(axis=0)), np.flatnonzero((lower >= 0.0).all(axis=0))
+        if not left.size or not right.size:
             # Beside a user whose losses are next to nothing what is cut, or rounded, may be all there is.
             raise CapacityError("losses next to 0 are lost in what bins of them leave out.")
-        begin, end = int(before[-1]), int(after[0])
+        begin, end = int(left[-1]), int(right[0])
         above, below = self._above(lower, begin), self._below(upper, end)
         falling = np.maximum.accumulate(upper[:, begin:], axis=1)
         rising = np.minimum.accumulate(lower[:, end::-1], axis=1)[:, ::-1]
         found = np.empty((self.missing.size, losses.size))
         for row in range(self.missing.size):
             found[row, :positive] = np.interp(at[:positive], rising[row], below[row])
+            # Next to a knot a difference of numbers of the size of the value at the one before.
+            before = np.searchsorted(falling[row], at[positive:], side="right") - 1
             found[row, positive:] = np.interp(at[positive:], falling[row], above[row])
+            found[row, positive:] += 8.0 * UNIT * above[row][np.maximum(before, 0)]
         found *= 1.0 + 16.0 * UNIT
         return found
 

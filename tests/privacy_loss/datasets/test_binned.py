@@ -12,6 +12,8 @@ import pytest
 
 from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.datasets.binned import BinnedPairs
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import Directions
 
 N = 12
 
@@ -84,10 +86,60 @@ def test_every_error_is_charged(field: str, sign: float, edges: list[int]) -> No
         wrong = replace(
             exact, **{field: getattr(exact, field) + 0.99 * sign * pattern * moved, f"{field}_error": 1.001 * moved}
         )
-        found = wrong.excess(LOSSES)
+        # Where a chord is no slack, too: next to the knots.
+        knots = [np.log1p(wrong.ratio + side * wrong.ratio_error).ravel() for side in (-1.0, 0.0, 1.0)]
+        losses = np.unique(np.concatenate([LOSSES, *knots]))
+        found = wrong.excess(losses)
+        for row, pair in enumerate(PAIRS):
+            for loss, value in zip(losses, found[row], strict=True):
+                assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize("name", ["masses of one", "masses of zero", "losses"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_errors_of_listed_pairs_are_charged(name: str, sign: float) -> None:
+    off = 5e-4
+    for pattern in (np.ones(N + 1), np.where(np.arange(N + 1) % 2, 1.0, -1.0)):
+        moved = sign * 0.99 * off * pattern
+        pairs = []
+        for law in PAIRS:
+            zero, one = (np.array([float(mass) for mass in masses]) for masses in law)
+            losses = np.log(one / zero)
+            one = one * (1.0 + moved) if name == "masses of one" else one
+            zero = zero * (1.0 + moved) if name == "masses of zero" else zero
+            losses = losses + moved if name == "losses" else losses
+            errors = {"loss_error" if name == "losses" else "relative_error": off}
+            up = PrivacyLossDistribution(losses, one, **errors)
+            pairs.append(Directions(up, PrivacyLossDistribution(-losses[::-1], zero[::-1], **errors)))
+        found = BinnedPairs.listed(pairs).excess(LOSSES)
         for row, pair in enumerate(PAIRS):
             for loss, value in zip(LOSSES, found[row], strict=True):
-                assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**14))
+                assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**12))
+
+
+def test_of_two_directions_the_larger_missing_mass_is_missing() -> None:
+    whole = PrivacyLossDistribution.from_pmfs([0.6, 0.4], [0.4, 0.6])
+    part = replace(whole, masses=0.9 * whole.masses, missing_mass=0.1)
+    for up, down in ((whole, part), (part, whole)):
+        assert BinnedPairs.listed([Directions(up, down)]).missing.tolist() == [0.1]
+
+
+@pytest.mark.parametrize("field", ["zero", "gain"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_bins_as_outcomes_charge_every_error(field: str, sign: float) -> None:
+    edges = [0, 3, 5, 8, N + 1]
+    exact = binned(edges)
+    moved = 1e-3 * np.abs(getattr(exact, field))
+    for pattern in (1.0, np.where(np.arange(moved.shape[1]) % 2, 1.0, -1.0)):
+        off = {field: getattr(exact, field) + 0.99 * sign * pattern * moved, f"{field}_error": 1.001 * moved}
+        wrong = replace(exact, **off)
+        for row, (zero, one) in enumerate(PAIRS):
+            masses = [(sum(zero[a:b]), sum(one[a:b])) for a, b in pairwise(edges)]
+            for epsilon in (-0.4, 0.0, 0.1, 0.4):
+                odds = Fraction(math.exp(epsilon))
+                for found, pairs in zip(wrong.merged(row), ([(b, a) for a, b in masses], masses), strict=True):
+                    interval = found.delta(epsilon)
+                    assert interval.lower <= sum(max(a - odds * b, 0) for a, b in pairs) <= interval.upper
 
 
 def test_bins_as_outcomes_are_never_above_the_truth() -> None:

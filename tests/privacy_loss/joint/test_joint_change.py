@@ -284,21 +284,24 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
 
 
 def test_errors_count_where_the_largest_move_decides() -> None:
-    # Of a heavy tail; the bound on all changes is half as large again there.
-    def made() -> JointChange:
-        return JointChange(list(negative_binomial(40.0, 0.9)), L2Bounded(1.0, 8), reference_delta=1e-3)
+    # Of a heavy tail: what bounds changes without a large move is smaller, and what bounds all is larger.
+    laws = [0.5, 0.4, 0.09, 0.009, 0.001], [0.6, 0.39, 0.0095, 0.00049, 0.00001]
 
-    exact, grown, shifted, epsilon = made(), made(), made(), 0.1
+    def made() -> JointChange:
+        return JointChange([PrivacyLossDistribution.from_pmfs(*laws)], L2Bounded(1.0, 9), reference_delta=1e-2)
+
+    exact, grown, shifted, epsilon = made(), made(), made(), 0.5
     grown._log_growth += 0.5
     shifted._loss_error += 0.1
     delta = exact.delta_upper(epsilon)
     listed = (delta - exact.left_out) * math.exp(0.5)
+    # What bounds the other moves is charged for all, too.
     assert grown.delta_upper(epsilon) - exact.left_out >= listed * (1.0 - 1e-6)
     assert shifted.delta_upper(epsilon + 0.1) >= delta * (1.0 - 1e-6)
     # A search ends within a few of ten thousandths.
-    at, more = exact.epsilon_upper(1e-3), (1e-3 - exact.left_out) * math.exp(0.5) + exact.left_out
-    assert grown.epsilon_upper(more) >= at * (1.0 - 1e-3)
-    assert shifted.epsilon_upper(1e-3) >= (at + 0.1) * (1.0 - 1e-3)
+    found = exact.epsilon_upper(delta)
+    assert grown.epsilon_upper(listed + exact.left_out) >= found * (1.0 - 1e-3)
+    assert shifted.epsilon_upper(delta) >= (found + 0.1) * (1.0 - 1e-3)
 
 
 def test_unlisted_mass_counts_for_as_many_moves_as_there_may_be() -> None:
