@@ -67,10 +67,10 @@ def audit_protocol(
     Parameters
     ----------
     reference : object
-        What is claimed to run, with its parameters: a bitsum, a local or central mechanism, a mean, or a RAPPOR, whose
-        twin states the law. Or a subject, which holds its implementation: code with a law that you write down
-        (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports estimate
-        (`dpverify.audit.subjects.mechanisms.mean_subject`), many instances together
+        What is claimed to run, with its parameters: a bitsum, a histogram, a selection, a vector sum, a local or
+        central mechanism, a mean, or a RAPPOR, whose twin states the law. Or a subject, which holds its implementation:
+        code with a law that you write down (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports
+        estimate (`dpverify.audit.subjects.mechanisms.mean_subject`), many instances together
         (`dpverify.audit.subjects.pipelines`), the errors of a density
         (`dpverify.audit.subjects.density.DensityErrors`).
     claim : Budget or (epsilon, delta), optional

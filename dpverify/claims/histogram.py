@@ -9,10 +9,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
 from dpverify.claims.base import Families, MechanismClaims
+from dpverify.claims.registry import claims_of
 from dpverify.claims.shared.buckets import (
     bucket_curve,
     bucket_families,
@@ -24,6 +29,7 @@ from dpverify.claims.shared.buckets import (
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import histogram as formulas
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.papers.ghazi2021.histogram import HISTOGRAM
@@ -43,6 +49,22 @@ class HistogramClaims(MechanismClaims[BucketSums]):
     name = "histogram"
     protocol: ClassVar[type[BucketSums]] = Histogram
     theorems = HISTOGRAM
+    audited_as = "dpverify.audit.subjects.buckets:bucket_subject"
+
+    def count_laws(self, protocol: BucketSums, held: ArrayLike) -> list[DiscreteLaw]:
+        """Return the law of each bucket's number of messages, all independent, given how many users hold each value."""
+        claims = claims_of(protocol.bitsum)
+        return [
+            claims.view_law(protocol.bitsum, ones).image(lambda rows: rows[:, 0]) for ones in np.asarray(held).tolist()
+        ]
+
+    def published_laws(self, protocol: BucketSums, held: ArrayLike) -> Sequence[DiscreteLaw]:
+        """Return the law of each number that is published, given how many users hold each value.
+
+        Of a histogram they are independent: one estimate for each bucket.
+        """
+        counts = self.count_laws(protocol, held)
+        return [law.image(lambda count: np.maximum(protocol.users - count, 0)) for law in counts]
 
     def curve(
         self, protocol: BucketSums, changes: Change, threat_model: ThreatModel, **accuracy: float

@@ -103,7 +103,6 @@ _OWN: dict[Group, dict[str, Line]] = {
         "vector-sum": Line(
             "vector_sum.privacy:VectorSumClaims",
             "Vector sum: sampled coordinates, rounded and randomized.",
-            commands=("account",),
         ),
         "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
         "rr-mean": Line(

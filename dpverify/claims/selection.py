@@ -8,12 +8,16 @@ Its privacy is in `dpverify.claims.shared.buckets`, the proofs in docs/buckets.m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.shared.buckets import noise_of, noise_tail
 from dpverify.laws import noise as laws
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.papers.ghazi2021.histogram import SELECTION
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
@@ -22,6 +26,8 @@ from protocols.validation import check_integer, check_probability
 
 __all__ = ["SelectionClaims"]
 
+_ROUNDED = 1e-13
+"""More than what sums of tails lose, relative to 1."""
 _NEXT_TO_NOTHING = 1e-12
 """A probability that is charged, and not looked into."""
 
@@ -32,6 +38,26 @@ class SelectionClaims(HistogramClaims):
     name = "selection"
     protocol = Selection
     theorems = SELECTION
+
+    def published_laws(self, protocol: BucketSums, held: ArrayLike) -> Sequence[DiscreteLaw]:
+        """Return the law of the selected bucket alone, given how many users hold each value.
+
+        It has the fewest messages, and the smallest index among equals: those before it have more, and the others no
+        fewer.
+        """
+        counts = self.count_laws(protocol, held)
+        low, high = (int(end([end(law.points) for law in counts])) for end in (np.min, np.max))
+        chances = np.zeros((len(counts), high - low + 2))
+        for row, law in zip(chances, counts, strict=True):
+            row[law.points - low] = law.pmf
+        no_fewer = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
+        more, ends = np.roll(no_fewer, -1, axis=1), np.ones((1, no_fewer.shape[1]))
+        before = np.cumprod(np.concatenate([ends, more[:-1]]), axis=0)
+        behind = np.cumprod(np.concatenate([ends, no_fewer[:0:-1]]), axis=0)[::-1]
+        selected = (chances * before * behind).sum(axis=1)
+        return [
+            DiscreteLaw.of(np.arange(len(counts)), selected, min(1.0, sum(law.outside for law in counts) + _ROUNDED))
+        ]
 
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound on the probability that the selected count is short of the largest by more.

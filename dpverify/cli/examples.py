@@ -67,6 +67,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit central-discrete-laplace": ("audit central-discrete-laplace --users 100 --p 0.9 --trials 500",),
     "audit central-discrete-gaussian": ("audit central-discrete-gaussian --users 100 --sigma 5 --trials 500",),
     "audit local-rr": ("audit local-rr --users 100 --flip-probability 0.4 --trials 500",),
+    "audit histogram": ("audit histogram --users 20 --buckets 3 --shape 20 --p 0.5 --trials 500",),
+    "audit selection": ("audit selection --users 20 --buckets 3 --shape 5 --p 0.3 --trials 500",),
+    "audit vector-sum": (
+        "audit vector-sum --users 20 --dimension 2 --levels 2 --blanket-probability 0.3 --trials 500",
+    ),
     "audit mechanism": (
         "audit mechanism --target ./yours.py:noisy_sum --input 0,0 --neighbour 1,0 --claim-epsilon 1 --claim-delta 0 "
         "--trials 1000",

@@ -73,3 +73,16 @@ def test_selection_errs_less_than_the_histogram() -> None:
     assert account(best, epsilon=0.9).delta.upper <= 1e-4
     same = Histogram(best.bitsum, 20)
     assert CLAIMS.error_bound(best, 0.05) < HistogramClaims().error_bound(same, 0.05)
+
+
+@pytest.mark.parametrize("held", [(2, 2, 1), (0, 1, 4), (1, 2, 2)])
+def test_the_law_of_the_selected_bucket_is_the_enumerated_one(held: tuple[int, ...]) -> None:
+    protocol = Selection(under_estimating(5, 2.0, 0.3), 3)
+    noises = np.array(list(itertools.product(range(22), repeat=3)))
+    chances = np.prod(stats.nbinom.pmf(noises, 2.0, 0.7), axis=1)
+    views = 5 - np.array(held) + noises
+    truth = np.bincount(protocol.analyze(views), weights=chances, minlength=3)
+    (law,) = CLAIMS.published_laws(protocol, held)
+    np.testing.assert_allclose(law.probabilities(np.arange(3)), truth, atol=1e-8)
+    counts = CLAIMS.count_laws(protocol, held)
+    assert [int(each.points[0]) for each in counts] == [5 - users for users in held]

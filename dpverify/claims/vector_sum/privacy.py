@@ -14,6 +14,7 @@ from dataclasses import replace
 from dpverify.changes import Change, Full
 from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.vector_sum.error import VectorSumError
+from dpverify.claims.vector_sum.law import VectorSumLaws
 from dpverify.formulas.contexts import FLOATS, arb_context, enclosure
 from dpverify.formulas.protocols import vector_sum as formulas
 from dpverify.guarantee import (
@@ -74,12 +75,13 @@ class _ReportsCurve:
         return Interval.proved(self._reports.epsilon(delta).lower if self._attained else 0.0, upper)
 
 
-class VectorSumClaims(VectorSumError, MechanismClaims[VectorSum]):
+class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum]):
     """The twin of `VectorSum`."""
 
     name = "vector-sum"
     protocol = VectorSum
     noise = "blanket_probability"
+    audited_as = "dpverify.audit.subjects.vector_sum:vector_sum_subject"
     theorems = VECTOR_SUM
     pure = True
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.accounts.account import BucketP, Buckets, BucketShape
 from dpverify.cli.audits.black_box import audit_black_box
 from dpverify.cli.audits.trials import (
     ClaimDelta,
@@ -23,7 +25,12 @@ from dpverify.cli.audits.trials import (
     carried_out,
     claimed,
 )
-from dpverify.cli.declared import declaring
+from dpverify.cli.commands import made_by
+from dpverify.cli.declared import declaring, fitting
+from dpverify.cli.options import integer
+
+if TYPE_CHECKING:
+    from protocols.histogram import BucketSums
 
 __all__ = ["audit_any", "register"]
 
@@ -49,8 +56,9 @@ def audit_any(
     target: Annotated[
         str | None,
         typer.Option(
-            help="module:callable or path/to/file.py:callable, called as f(bits, rng) for an estimate of the sum, in "
-            "processes of its own whose output goes to the standard error; our own protocol if omitted.",
+            help="module:callable or path/to/file.py:callable, called as f(inputs, rng) for what is published, such as "
+            "f(bits, rng) for an estimate of the sum, in processes of its own whose output goes to the standard error; "
+            "our own protocol if omitted.",
         ),
     ] = None,
     level: Level = 0.01,
@@ -89,3 +97,30 @@ def audit_any(
         timeout=None if target is None else timeout,
     )
     carried_out(audited, resume, plot, verbose)
+
+
+def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
+    return made_by(protocol, fitting(audit_any, {"fewer_users": None}))
+
+
+Users = Annotated[int, integer(within="[1, inf)", help="n, in {}.")]
+
+
+@audit.command("histogram")
+@_command
+def audit_histogram(users: Users, buckets: Buckets, shape: BucketShape, p: BucketP) -> BucketSums:
+    """Histogram: a count per bucket, each with one negative binomial noise."""
+    from dpverify.claims.shared.buckets import under_estimating
+    from protocols.histogram import Histogram
+
+    return Histogram(under_estimating(users, shape, p), buckets)
+
+
+@audit.command("selection")
+@_command
+def audit_selection(users: Users, buckets: Buckets, shape: BucketShape, p: BucketP) -> BucketSums:
+    """Fullest bucket, from the same messages as a histogram."""
+    from dpverify.claims.shared.buckets import under_estimating
+    from protocols.selection import Selection
+
+    return Selection(under_estimating(users, shape, p), buckets)
