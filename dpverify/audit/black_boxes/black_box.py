@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.audit.black_boxes.examined import Examined
+from dpverify.audit.black_boxes.inspected import LEVEL_SHARE, Inspected
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
 from dpverify.audit.black_boxes.own_terms import Claimed, examinations, points_of
@@ -62,6 +63,7 @@ def audit_mechanism(
     delta: float = 0.0,
     resolution: float | None = None,
     anytime: bool = False,
+    inside: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> MechanismReport:
     """Audit a mechanism whose law is not known, on neighbouring inputs, or as two samplers.
@@ -92,6 +94,10 @@ def audit_mechanism(
     anytime : bool
         Whether to bet against the claim while outputs are drawn, and to stop as soon as it is refuted: after few draws
         for a gross fault, after `trials` in any case.
+    inside : bool
+        Whether to look inside first, for some seconds: what the target draws is recorded, and replayed on the other
+        input. What is wrong with it, `dpverify.audit.inside.findings.Finding`, comes with the line that drew; if it
+        refutes the claim, nothing else is run.
     **options
         `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
 
@@ -130,9 +136,12 @@ def audit_mechanism(
     if anytime and claimed is None:
         raise ValueError("claim=None must be a claim with anytime=True: there is nothing to refute.")
     datasets, places = _distinct(pairs)
+    inspected = Inspected.of(given, datasets, places, claimed, how) if inside else Inspected()
+    if inspected.refutations:
+        return _refuted(given, claimed, at, pairs, inspected.refutations, 0, how, (), inspected)
     read = RowTarget.of(given, _width(given, datasets, how), resolution)
     # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
-    family_level = how.level / 2.0 if anytime else how.level
+    family_level = how.level * (1.0 - LEVEL_SHARE * inside) / (2.0 if anytime else 1.0)
     bets = None
     if anytime and claimed is not None:
         bets = StagedBets(places, points_of(claimed, at), level=family_level, detect=how.detect, seed=how.seed)
@@ -142,8 +151,9 @@ def audit_mechanism(
             if bets is None or bets.refuted_after is None:
                 shown.update(outputs)
     if bets is not None and bets.refuted_after is not None:
-        return _refuted(given, claimed, at, pairs, bets, how)
-    return _report(given, claimed, at, resolution, shown, how, family_level)
+        result = _bet(bets, bets.refuted_after, claimed, at, how)
+        return _refuted(given, claimed, at, pairs, [result], bets.refuted_after, how, _seen_in(bets.seen_in), inspected)
+    return _report(given, claimed, at, resolution, shown, how, family_level, inspected)
 
 
 def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
@@ -203,39 +213,44 @@ class _Shown:
         return list(further_results(self._datasets, self._kept, numbers, generators, self.each, self._how.detect))
 
 
+def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float, how: AuditOptions) -> AuditResult:
+    more = f"epsilon > {claimed.epsilon:.4g} at delta {delta:.3g}" if isinstance(claimed, Budget) else f"not {claimed}"
+    return AuditResult(
+        "privacy of the output, anytime",
+        2.0 * math.exp(-bets.log_wealth),
+        after,
+        "betting on events that earlier outputs have taught, anytime-valid",
+        f"{more} with confidence {1.0 - how.level:.4g}, the claim; refuted after {after:,} outputs on each input",
+        power=1.0,
+    )
+
+
 def _refuted(
     target: Target,
     claimed: Claimed,
     delta: float,
     pairs: Sequence[InputPair],
-    bets: StagedBets,
+    results: Sequence[AuditResult],
+    trials: int,
     how: AuditOptions,
+    diagnosis: tuple[str, ...],
+    inspected: Inspected,
 ) -> MechanismReport:
     """Return the report of an audit that has stopped early: nothing is known then but that the claim is wrong."""
-    assert bets.refuted_after is not None
-    lower = claimed.epsilon if isinstance(claimed, Budget) else 0.0
-    more = f"epsilon > {lower:.4g} at delta {delta:.3g}" if lower else f"not {claimed}"
-    result = AuditResult(
-        "privacy of the output, anytime",
-        2.0 * math.exp(-bets.log_wealth),
-        bets.refuted_after,
-        "betting on events that earlier outputs have taught, anytime-valid",
-        f"{more} with confidence {1.0 - how.level:.4g}, the claim; "
-        f"refuted after {bets.refuted_after:,} outputs on each input",
-        power=1.0,
-    )
+    looks = [Look("inputs", "; ".join(pair.name for pair in pairs)), *inspected.looks]
     return MechanismReport(
         target.name or "target",
         stated(claimed),
-        decide([result], how.level, power=POWER),
+        decide(results, how.level, power=POWER),
         how.level,
-        bets.refuted_after,
+        trials,
         how.seed,
-        limits=Limits((Look("inputs", "; ".join(pair.name for pair in pairs)), Look("outputs", _LOOKED_AT))),
-        diagnosis=_seen_in(bets.seen_in),
+        limits=Limits((*looks, Look("outputs", _LOOKED_AT)) if trials else tuple(looks)),
+        diagnosis=(*diagnosis, *inspected.hints),
         delta=delta,
-        epsilon_lower=lower,
+        epsilon_lower=claimed.epsilon if isinstance(claimed, Budget) else 0.0,
         confidence=1.0 - how.level,
+        findings=inspected.findings,
     )
 
 
@@ -247,6 +262,7 @@ def _report(
     shown: _Shown,
     how: AuditOptions,
     family_level: float,
+    inspected: Inspected,
 ) -> MechanismReport:
     """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
     pairs = shown.pairs
@@ -261,8 +277,8 @@ def _report(
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(pairs, found, calls, further, how, claimed, delta, resolution),
-        diagnosis=_diagnosis(best, all(one.constant for one in shown.calls)),
+        limits=_limits(pairs, found, calls, further, how, claimed, delta, resolution, inspected.looks),
+        diagnosis=(*_diagnosis(best, all(one.constant for one in shown.calls)), *inspected.hints),
         delta=delta,
         epsilon_lower=max(one.epsilon_lower for one in found),
         epsilon_upper=max(one.epsilon_upper for one in found),
@@ -275,6 +291,7 @@ def _report(
         shown_upper=max(one.shown[1] for one in found),
         confidence=shown.confidence,
         tradeoff=best.band.rows(),
+        findings=inspected.findings,
     )
 
 
@@ -311,6 +328,7 @@ def _limits(
     claimed: Claimed,
     delta: float,
     resolution: float | None,
+    inside: Sequence[Look],
 ) -> Limits:
     sure = (_least_sure(how.trials, *point, how.level / len(pairs)) for point in points_of(claimed, delta))
     least = min((each for each in sure if each is not None), default=None)
@@ -318,6 +336,7 @@ def _limits(
     tested = [
         Look("inputs", "; ".join(pair.name for pair in pairs)),
         Look("outputs", _LOOKED_AT, shown),
+        *inside,
     ]
     if least is not None:
         tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))

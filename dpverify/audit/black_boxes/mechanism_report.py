@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dpverify.audit.inside.findings import Finding
 from dpverify.audit.outcome import AuditReport
 from dpverify.digits import rounded_down, rounded_up
 from dpverify.statistics.family import Verdict
@@ -44,12 +45,14 @@ class MechanismReport(AuditReport):
         Of all these figures and of the band, together.
     tradeoff : tuple of mapping
         Of the pair of inputs that shows most: see `dpverify.statistics.bounds.tradeoff_band.TradeoffBand.rows`.
+    findings : tuple of Finding
+        Of a look inside, if it was asked for.
     """
 
     plain_as: ClassVar[str] = (
         f"{AuditReport.plain_as} delta epsilon_lower epsilon_upper_of_events_tried=epsilon_upper "
         "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower unit shown_lower "
-        "shown_upper_of_events_tried=shown_upper confidence tradeoff"
+        "shown_upper_of_events_tried=shown_upper confidence tradeoff findings"
     )
 
     delta: float = 0.0
@@ -64,6 +67,7 @@ class MechanismReport(AuditReport):
     shown_upper: float = math.inf
     confidence: float = 0.0
     tradeoff: tuple[Mapping[str, float], ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def statement(self) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_integer, check_real
 
-__all__ = ["InputPair", "InputPairs", "input_pairs", "neighbouring_inputs"]
+__all__ = ["InputPair", "InputPairs", "changed_bits", "input_pairs", "neighbouring_inputs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,23 @@ def input_pairs(inputs: InputPairs) -> tuple[InputPair, ...]:
     if given:
         raise TypeError("inputs must be two inputs or a sequence of InputPair, not a mixture.")
     return (InputPair("the first input against the second", np.asarray(first), np.asarray(second)),)
+
+
+def changed_bits(inputs: ArrayLike) -> tuple[InputPair, ...]:
+    """Return pairs of bytes with each of their bits changed: for strings of bits that any two of are neighbours.
+
+    Parameters
+    ----------
+    inputs : array_like of uint8
+        The first of every pair.
+    """
+    first = np.asarray(inputs, dtype=np.uint8)
+    pairs = []
+    for at in range(8 * first.size):
+        second = first.copy()
+        second.flat[at // 8] ^= np.uint8(1 << at % 8)
+        pairs.append(InputPair(f"bit {at % 8} of byte {at // 8} changes", first, second))
+    return tuple(pairs)
 
 
 def neighbouring_inputs(users: int, low: float = 0, high: float = 1, *, seed: int = 0) -> tuple[InputPair, ...]:

@@ -22,7 +22,7 @@ from dpverify.audit.running.process import Processes, ProcessFailure
 from dpverify.audit.running.target import Target, TargetError
 from protocols.validation import check_integer, check_real
 
-__all__ = ["Execution", "Progress", "Trials", "block_generator", "rounds", "run"]
+__all__ = ["Execution", "Progress", "Trials", "asked", "block_generator", "rounds", "run"]
 
 _BETWEEN_WRITES = 10.0
 """The least time between two writes of a checkpoint, in seconds."""
@@ -138,6 +138,24 @@ def _pool(
             ) from None
         with Processes(workers, timeout) as processes:
             yield processes, 2 * workers
+
+
+def asked(
+    target: Target,
+    function: Callable[..., Any],
+    *arguments: Any,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+) -> Any:
+    """Return `function(target, *arguments)`, called where trials run: arrays and plain values. See `rounds`.
+
+    Raises
+    ------
+    TargetError
+        If the target fails, exits, dies or takes too long.
+    """
+    with _pool(target, executor, 1, timeout) as (pool, _):
+        return _answer(pool.submit(function, target, *arguments), target, "in a look inside")
 
 
 class Execution(TypedDict, total=False):

@@ -67,6 +67,14 @@ def audit_black_box(
     anytime: Annotated[
         bool, typer.Option("--anytime", help="Stop as soon as the claim is refuted; at the latest after all trials.")
     ] = False,
+    inside: Annotated[
+        bool,
+        typer.Option(
+            "--inside",
+            help="First record what the target draws, and replay it on the other input: findings name the line that "
+            "drew, and one that refutes the claim ends the audit.",
+        ),
+    ] = False,
     claim_epsilon: ClaimEpsilon = None,
     claim_delta: ClaimDelta = None,
     claim_mu: ClaimMu = None,
@@ -107,6 +115,7 @@ def audit_black_box(
         audited,
         resolution=resolution,
         anytime=anytime,
+        inside=inside,
         trials=trials,
         level=level,
         detect=detect,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.audit.black_boxes.neighbours import InputPair, input_pairs, neighbouring_inputs
+from dpverify.audit.black_boxes.neighbours import InputPair, changed_bits, input_pairs, neighbouring_inputs
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 5), (-0.5, 2.0)])
@@ -41,3 +41,11 @@ def test_a_pair_has_a_name() -> None:
     with pytest.raises(ValueError, match="high=1"):
         neighbouring_inputs(3, 1, 1)
     assert InputPair("x", [1], [2]).first.dtype == int  # type: ignore[arg-type]
+
+
+def test_every_bit_changes_once() -> None:
+    pairs = changed_bits([3, 128])
+    changes = [np.unpackbits(pair.first ^ pair.second, bitorder="little") for pair in pairs]
+    np.testing.assert_array_equal(changes, np.eye(16))
+    assert pairs[15].name == "bit 7 of byte 1 changes"
+    assert all(pair.first.tolist() == [3, 128] for pair in pairs)

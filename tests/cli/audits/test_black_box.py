@@ -58,6 +58,15 @@ def test_an_anytime_audit_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(capsys.readouterr().out) == first
 
 
+def test_a_look_inside_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*AUDIT, "--target", "tests.audit.inside.targets:half_scale", *PAIR, *CLAIM, "--inside"]
+    assert cli.main([*words, "--plot", str(tmp_path / "a.png")]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Violates: inside, scale: with the same draws the inputs differ by epsilon 2 of Laplace noise" in text
+    assert "targets.py:" in text
+    assert "Diagnosis: floats (a hint)" in text
+
+
 def test_a_search(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*AUDIT, "--target", f"{HERE}:forgetful", "--users", "4", "--high", "50", *CLAIM, "--trials", "1_000"]
     assert cli.main([*words, "--resolution", "1e-6", "--json"]) == 1

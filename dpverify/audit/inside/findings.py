@@ -1,0 +1,343 @@
+"""A look inside: what is wrong with the draws of a target, each finding with the line that drew."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.inside.parts import bits_of, parts_of
+from dpverify.audit.inside.recording import FRESH, GIVEN, GLOBAL, SYSTEM, Draw, Tape, given, patched, place_of
+from dpverify.audit.inside.replay import shift_of
+from dpverify.audit.running.target import Target, TargetError
+from dpverify.digits import rounded_down
+from dpverify.shown import Plain
+from dpverify.statistics.bounds.claim_test import claim_p_value
+
+__all__ = ["Finding", "findings"]
+
+_WATCHED = 20
+"""Runs on each input whose draws are recorded."""
+_FRESH = 200
+"""Runs in which a draw may change the output before it is called unused."""
+_FEWEST, _MOST = 200, 20_000
+"""Runs on each input in which parts of the output may vary."""
+_CHANGED = 64
+"""Other inputs that are tried."""
+_STREAM = 2**20
+"""Of the runs that are not recorded."""
+_WHERE = "a look inside"
+_PLACES = 50
+Parts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding(Plain):
+    """What is wrong, or may be, inside a target.
+
+    Parameters
+    ----------
+    kind : str
+        `bare`: a part of the output without noise. `scale`: noise too small for what neighbours differ by.
+        `dependence`: draws that depend on the input. `unused`: draws that change nothing. `repeats`: draws that come
+        again. `source`: a generator that it should not use. `floats`: noise added in floating point.
+    sentence : str
+        What was seen.
+    place : str
+        File and line of the target.
+    p_value : float
+        Of the claim on the given inputs; 1 for a hint, which says nothing of it. 0 where runs with the same draws show
+        it: a proof for those that were seen, if noise is added to all alike, and has the law that it is called by.
+    """
+
+    plain_as: ClassVar[str] = "kind sentence place p_value refutes"
+
+    kind: str
+    sentence: str
+    place: str
+    p_value: float = 1.0
+
+    @property
+    def refutes(self) -> bool:
+        """Whether it speaks against the claim, and is no hint."""
+        return self.p_value < 1.0
+
+    def __str__(self) -> str:
+        return f"{self.kind}{'' if self.refutes else ' (a hint)'}: {self.sentence} [{self.place}]"
+
+
+def findings(
+    target: Target,
+    datasets: Sequence[NDArray[Any]],
+    pairs: Sequence[tuple[int, int]],
+    claim: tuple[float, float] | None,
+    level: float,
+    seed: int = 0,
+    seconds: float = 10.0,
+) -> tuple[list[tuple[str, str, str, float]], str]:
+    """Return the fields of all findings, and what was recorded, as plain values that a process can send.
+
+    Parameters
+    ----------
+    target : Target
+        Run in this process.
+    datasets, pairs
+        Inputs, and the places of neighbours among them.
+    claim : (float, float), optional
+        Epsilon and delta.
+    level : float
+        A bare part of a correct target is called one with at most this probability.
+    seed : int
+        Of the given generator, and of replayed draws.
+    seconds : float
+        After which no other kind is looked for.
+
+    Raises
+    ------
+    TargetError
+        If the target fails on the inputs.
+    """
+    look = _Look(target, datasets, pairs, claim, level, seed, time.monotonic() + seconds)
+    with patched() as run:
+        look.run = run
+        found = list(look.found())
+    return [(one.kind, one.sentence, one.place, one.p_value) for one in found], look.recorded
+
+
+@dataclass
+class _Look:
+    target: Target
+    datasets: Sequence[NDArray[Any]]
+    pairs: Sequence[tuple[int, int]]
+    claim: tuple[float, float] | None
+    level: float
+    seed: int
+    end: float
+    run: Callable[..., Any] = lambda *_: None
+    recorded: str = ""
+
+    def replay(self, inputs: NDArray[Any], tape: Tape, stream: int = 0) -> dict[str, Any]:
+        rng = given(np.random.Generator(np.random.PCG64([self.seed, stream])))
+        return parts_of(self.run(tape, self.target.raw, inputs, rng, 1, _WHERE)[0])
+
+    def found(self) -> Iterator[Finding]:
+        watched = [
+            [self._watched(inputs, place, at) for at in range(_WATCHED)] for place, inputs in enumerate(self.datasets)
+        ]
+        every = [draw for own in watched for draws in own for draw in draws]
+        bare = list(self._bare())
+        yield from bare
+        if not every:
+            self.recorded = "nothing was recorded: draws, if any, are outside Python"
+            return
+        places = dict.fromkeys(draw.place for draw in every)
+        self.recorded = f"{len(every):,} draws in {sum(map(len, watched))} runs, at {', '.join(list(places)[:5])}"
+        yield from _sources(every)
+        yield from _repeats(watched[0])
+        for first, second in self.pairs:
+            if self.datasets[first].shape == self.datasets[second].shape:
+                yield from _dependence(watched[first], watched[second])
+        inputs = self.datasets[0]
+        if any(self.replay(inputs, Tape(1)) != self.replay(inputs, Tape(1), 1) for _ in range(3)):
+            self.recorded += "; others are outside Python, so that nothing was replayed"
+            return
+        yield from self._unused(list(places), every)
+        # What never varies differs under any draws.
+        yield from (one for one in self._shifts((1, 2, 3)) if not (bare and one.kind == "bare"))
+
+    def _watched(self, inputs: NDArray[Any], place: int, at: int) -> list[Draw]:
+        tape = Tape()
+        self.replay(inputs, tape, place * _WATCHED + at)
+        return tape.draws
+
+    def _bare(self) -> Iterator[Finding]:
+        epsilon, delta = self.claim or (0.0, 0.0)
+        runs = int(min(max(_FEWEST, 40.0 * math.exp(min(epsilon, 10.0))), _MOST))
+        place = _defined(self.target)
+        names = set[str]()
+        held = [self._constant(inputs, runs, names) for inputs in self.datasets]
+        tried = 2 * max(1, len(names)) * (len(self.pairs) + _CHANGED)
+        told = set[str]()
+
+        def compared(one: Parts, two: Parts, who: str, given: bool) -> Iterator[Finding]:
+            bare = [name for name in one if name in two and two[name] != one[name] and name not in told]
+            p_value = min(1.0, tried * float(claim_p_value(runs - 1, 0, runs - 1, epsilon, delta)))
+            if bare and p_value <= self.level:
+                told.update(bare)
+                rare = (self.level / tried / 2.0) ** (1.0 / (runs - 1))
+                lower = math.log(max(1.0, (rare - delta) / (1.0 - rare)))
+                more = f" (and {len(bare) - 1} other parts)" if len(bare) > 1 else ""
+                sentence = (
+                    f"{bare[0]}{more} never varies, and tells {who}: {one[bare[0]]!r} in each of {runs:,} runs on one, "
+                    f"{two[bare[0]]!r} on the other; epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}"
+                )
+                yield Finding("bare", sentence, place, p_value if given and self.claim else 1.0)
+
+        for first, second in self.pairs:
+            yield from compared(held[first], held[second], "the two inputs", True)
+        first, second = self.pairs[0]
+        for name, changed in _changed(self.datasets[first], self.datasets[second]):
+            if not held[first] or time.monotonic() > self.end:
+                return
+            try:
+                other = self._constant(changed, runs, set(), among=held[first])
+            except TargetError:
+                continue  # outside of what it takes
+            yield from compared(held[first], other, f"an input from one with {name}", False)
+
+    def _constant(self, inputs: NDArray[Any], runs: int, names: set[str], among: Parts | None = None) -> dict[str, Any]:
+        """Return the parts of the output that are the same in all runs."""
+        rng = np.random.Generator(np.random.PCG64([self.seed, _STREAM]))
+        held: dict[str, Any] | None = None
+        for _ in range(runs):
+            bits = bits_of(parts_of(self.target.raw(inputs, rng, 1, _WHERE)[0]))
+            if held is None:
+                names.update(bits)
+                held = {name: bits[name] for name in bits if among is None or name in among}
+            else:
+                held = {name: part for name, part in held.items() if name in bits and bits[name] == part}
+            if not held or time.monotonic() > self.end:
+                return {}
+        assert held is not None
+        return held
+
+    def _unused(self, places: Sequence[str], every: Sequence[Draw]) -> Iterator[Finding]:
+        inputs = self.datasets[0]
+        used = {draw.place: draw for draw in every}
+        for place in places[:_PLACES]:
+            for key in range(_FRESH):
+                if self.replay(inputs, Tape(key)) != self.replay(inputs, Tape(key, place)):
+                    break
+                if time.monotonic() > self.end:
+                    return
+            else:
+                sentence = f"{used[place].name} draws here, and the output is the same in {_FRESH} runs without it"
+                yield Finding("unused", sentence, place)
+
+    def _shifts(self, keys: tuple[int, ...]) -> Iterator[Finding]:
+        floats: tuple[str, ...] = ()
+        for first, second in self.pairs:
+            if time.monotonic() > self.end:
+                return
+            shift = shift_of(self.replay, self.datasets[first], self.datasets[second], keys)
+            if shift is None:
+                continue
+            self.recorded += f"; with the same draws the inputs differ by {shift}"
+            floats = shift.places
+            if self.claim is None:
+                continue
+            epsilon, delta = self.claim
+            pure = shift.bare or shift.mu > 0.0 or shift.epsilon > epsilon * (1.0 + 1e-6)
+            if pure if delta == 0.0 else shift.delta(epsilon) > delta * (1.0 + 1e-6):
+                kind = "bare" if shift.bare else "scale"
+                shown = "" if delta == 0.0 else f", delta >= {rounded_down(shift.delta(epsilon), 4)} at that epsilon"
+                sentence = f"with the same draws the inputs differ by {shift}{shown}; claimed ({epsilon:g}, {delta:g})"
+                yield Finding(kind, sentence, ", ".join(shift.places), 0.0)
+        if floats:
+            sentence = "noise is drawn and added in floating point, whose lowest bits show the input (mironov2012)"
+            yield Finding("floats", sentence, ", ".join(floats))
+
+
+def _sources(every: Sequence[Draw]) -> Iterator[Finding]:
+    sources = {draw.source for draw in every}
+    for source in (*GLOBAL, FRESH, SYSTEM):
+        first = next((draw for draw in every if draw.source == source), None)
+        if first is None:
+            continue
+        if source in GLOBAL:
+            yield Finding("source", f"{first.name} draws from {source}, which any code may seed", first.place)
+        elif GIVEN in sources:
+            yield Finding("source", f"{first.name} draws from {source}, and others from {GIVEN}", first.place)
+
+
+def _repeats(runs: Sequence[Sequence[Draw]]) -> Iterator[Finding]:
+    """Yield what is drawn again: in all runs, or twice in one."""
+    for draw in runs[0]:
+        content = _content(draw)
+        same = [[other for other in run if _content(other) == content] for run in runs]
+        if content and all(same):
+            yield Finding("repeats", f"{draw.name} draws the same in each of {len(runs)} runs", draw.place)
+            return
+        if content and len(same[0]) > 1:
+            yield Finding(
+                "repeats", f"{draw.name} draws what {same[0][0].place} drew in the same run", same[0][1].place
+            )
+            return
+
+
+def _content(draw: Draw) -> bytes:
+    """Return what was drawn if it cannot come again by chance; else nothing."""
+    value = draw.value
+    if isinstance(value, bytes):
+        return value if len(value) >= 8 else b""
+    array = np.asarray(value) if isinstance(value, (float, np.ndarray, np.floating)) else np.zeros(0)
+    sure = array.dtype.kind == "f" and array.dtype.itemsize >= 8 and np.unique(array).size == array.size > 0
+    many = array.dtype.kind in "iu" and np.unique(array).size >= 16
+    return array.tobytes() if sure or many else b""
+
+
+def _dependence(first: Sequence[Sequence[Draw]], second: Sequence[Sequence[Draw]]) -> Iterator[Finding]:
+    """Yield the first draw that differs on two inputs, but on neither from run to run."""
+    counts = [{len(run) for run in runs} for runs in (first, second)]
+    if not all(len(count) == 1 for count in counts):
+        return
+    if counts[0] != counts[1]:
+        longest = max(first[0], second[0], key=len)
+        fewer = min(map(len, (first[0], second[0])))
+        yield Finding(
+            "dependence",
+            f"{len(first[0])} draws on one input and {len(second[0])} on the other, in each of {len(first)} runs",
+            longest[fewer].place,
+        )
+        return
+    looks: tuple[tuple[str, Callable[[Draw], Any]], ...] = (
+        ("place", lambda draw: draw.place),
+        ("size", lambda draw: np.shape(draw.value)),
+        ("scale", lambda draw: draw.scale),
+    )
+    for at in range(len(first[0])):
+        for name, of in looks:
+            one, two = ({of(run[at]) for run in runs} for runs in (first, second))
+            if len(one) == len(two) == 1 and one != two:
+                a, b = one.pop(), two.pop()
+                places = dict.fromkeys(run[0][at].place for run in (first, second))
+                sentence = f"the {name} of {first[0][at].name} is {a} on one input and {b} on the other, in each run"
+                yield Finding("dependence", sentence, ", ".join(places))
+                return
+
+
+def _changed(first: NDArray[Any], second: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield inputs that differ from the first as the second does, but elsewhere; of bytes in any of their bits."""
+    if first.shape != second.shape or first.dtype != second.dtype or first.dtype.kind not in "iufb":
+        return
+    where = np.flatnonzero(first != second)
+    if not where.size:
+        return
+    if first.dtype.kind in "iu" and (first.dtype.itemsize == 1 or not first.ndim):
+        for at in range(min(_CHANGED, 8 * first.size)):
+            changed = first.copy()
+            changed.flat[at // 8] ^= first.dtype.type(1 << at % 8 if at % 8 < 7 or first.dtype != np.int8 else -128)
+            yield f"bit {at % 8} of entry {at // 8} changed", changed
+        return
+    old, new = first.flat[where[0]], second.flat[where[0]]
+    for at in range(min(_CHANGED, first.size)):
+        changed = first.copy()
+        changed.flat[at] = new if first.flat[at] != new else old
+        yield f"entry {at} changed", changed
+
+
+def _defined(target: Target) -> str:
+    """Return where a target is defined."""
+    function: Any = target.load()
+    while isinstance(function, functools.partial):
+        function = next((part for part in function.args if callable(part)), function.func)
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    return target.shown if code is None else place_of(code.co_filename, code.co_firstlineno)
