@@ -7,6 +7,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -161,13 +162,15 @@ class _Look:
         epsilon, delta = self.claim or (0.0, 0.0)
         runs = int(min(max(_FEWEST, 40.0 * math.exp(min(epsilon, 10.0))), _MOST))
         place = _defined(self.target)
-        names = set[str]()
-        held = [self._constant(inputs, runs, names) for inputs in self.datasets]
-        tried = 2 * max(1, len(names)) * (len(self.pairs) + _CHANGED)
+        firsts = dict.fromkeys(first for first, _ in self.pairs)
+        held = {first: self._constant(self.datasets[first], runs) for first in firsts}
+        parts = max(size for _, size in held.values())
+        tried = 2 * max(1, parts) * (len(self.pairs) + _CHANGED)
         told = set[str]()
 
-        def compared(one: Parts, two: Parts, who: str, given: bool) -> Iterator[Finding]:
-            bare = [name for name in one if name in two and two[name] != one[name] and name not in told]
+        def compared(one: Parts, inputs: NDArray[Any], who: str, given: bool) -> Iterator[Finding]:
+            two, _ = self._constant(inputs, runs, unlike=one)
+            bare = [name for name in two if name not in told]
             p_value = min(1.0, tried * float(claim_p_value(runs - 1, 0, runs - 1, epsilon, delta)))
             if bare and p_value <= self.level:
                 told.update(bare)
@@ -181,32 +184,33 @@ class _Look:
                 yield Finding("bare", sentence, place, p_value if given and self.claim else 1.0)
 
         for first, second in self.pairs:
-            yield from compared(held[first], held[second], "the two inputs", True)
+            yield from compared(held[first][0], self.datasets[second], "the two inputs", True)
         first, second = self.pairs[0]
         for name, changed in _changed(self.datasets[first], self.datasets[second]):
-            if not held[first] or time.monotonic() > self.end:
+            if not held[first][0] or time.monotonic() > self.end:
                 return
-            try:
-                other = self._constant(changed, runs, set(), among=held[first])
-            except TargetError:
-                continue  # outside of what it takes
-            yield from compared(held[first], other, f"an input from one with {name}", False)
+            with suppress(TargetError):  # it may be outside of what the target takes
+                yield from compared(held[first][0], changed, f"an input from one with {name}", False)
 
-    def _constant(self, inputs: NDArray[Any], runs: int, names: set[str], among: Parts | None = None) -> dict[str, Any]:
-        """Return the parts of the output that are the same in all runs."""
+    def _constant(self, inputs: NDArray[Any], runs: int, unlike: Parts | None = None) -> tuple[dict[str, Any], int]:
+        """Return the parts of the output that are the same in all runs, and how many parts there are.
+
+        Of an input that is compared, those alone which are `unlike` the other's: mostly none after the first run.
+        """
         rng = np.random.Generator(np.random.PCG64([self.seed, _STREAM]))
-        held: dict[str, Any] | None = None
-        for _ in range(runs):
+        held: dict[str, Any] = {}
+        parts = 0
+        for run in range(runs):
             bits = bits_of(parts_of(self.target.raw(inputs, rng, 1, _WHERE)[0]))
-            if held is None:
-                names.update(bits)
-                held = {name: bits[name] for name in bits if among is None or name in among}
+            if run == 0:
+                parts, held = len(bits), dict(bits)
+                if unlike is not None:
+                    held = {name: part for name, part in bits.items() if unlike.get(name, part) != part}
             else:
                 held = {name: part for name, part in held.items() if name in bits and bits[name] == part}
             if not held or time.monotonic() > self.end:
-                return {}
-        assert held is not None
-        return held
+                return {}, parts
+        return held, parts
 
     def _unused(self, places: Sequence[str], every: Sequence[Draw]) -> Iterator[Finding]:
         inputs = self.datasets[0]
@@ -218,7 +222,7 @@ class _Look:
                 if time.monotonic() > self.end:
                     return
             else:
-                sentence = f"{used[place].name} draws here, and the output is the same in {_FRESH} runs without it"
+                sentence = f"{used[place].name} draws here, and the output is the same in {_FRESH} runs that draw anew"
                 yield Finding("unused", sentence, place)
 
     def _shifts(self, keys: tuple[int, ...]) -> Iterator[Finding]:
