@@ -62,8 +62,10 @@ MOST_CELLS, _MOST_SKEWED_CELLS, _SKEWED_FLIPS = 512, 768, 2500.0
 """How many cells, and how many with fewer flipped reports: sums of these are skewed, which costs something, too."""
 FEW_CELLS = 8
 """For bounds that need not be sharp."""
-DAYS_CELLS, DAYS_TAIL, DAYS_BINS = 63, 1e-24, 20
-"""For one of many days, of which each adds a little: several times as quick as the sharp cover, and .6 % looser."""
+DAYS_CELLS, DAYS_TAIL, DAYS_BINS = 127, 1e-24, 20
+"""For one of many days, of which each adds a little: several times as quick as the sharp cover, and .2 % looser."""
+_EVEN = (FEW_CELLS, DAYS_CELLS)
+"""So many cells need not be sharp, and are all of one width."""
 _BINS_PER_DEVIATION = 40
 _LARGEST_LISTED_DEVIATION = 300.0
 """Up to this standard deviation the attained pair is listed report by report, beyond it in bins."""
@@ -112,10 +114,10 @@ def _cells(half: int, most_cells: int) -> Iterator[tuple[int, int]]:
     """Yield the least number of ones of each cell of [0, half], and how many more its largest has.
 
     The end is a cell of its own, and those next to it are narrower: what a wide cell costs would matter there, but for
-    few cells, whose bound need not be sharp. The narrower ones come on top of the most.
+    bounds that need not be sharp. The narrower ones come on top of the most.
     """
     widest = math.ceil((half + 1) / most_cells)
-    narrowest = widest if most_cells <= DAYS_CELLS else math.ceil((half + 1) / _NARROW)
+    narrowest = widest if most_cells in _EVEN else math.ceil((half + 1) / _NARROW)
     first, width = 0, 1
     while first <= half:
         width = min(width, half + 1 - first)

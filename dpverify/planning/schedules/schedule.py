@@ -37,7 +37,7 @@ from protocols.validation import check_choice, check_integer
 
 __all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
 
-_MOST_SHARP = 8
+_MOST_SHARP = 24
 """Up to so many different laws each is listed as sharply as it can be."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""

@@ -37,7 +37,6 @@ need not be known any better.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -48,6 +47,7 @@ import numpy as np
 from dpverify.privacy_loss.composing.mix_bound import MixBound, Term
 from dpverify.privacy_loss.composing.rare_losses import Classes, Floats, OneRare, Sums
 from dpverify.privacy_loss.datasets.covers import Branch
+from dpverify.privacy_loss.datasets.worst_branch import worst_branch
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.privacy_loss.windows.saddle import LossMoments, TotalLoss
@@ -80,7 +80,6 @@ _STEP = 5e-4
 """What single rare losses are rounded up to, as a share of epsilon."""
 _SPLIT = 2e-4
 """By which share of epsilon a pair may be worse than the worst one before it is split, if it stands for many."""
-_MOST_SPLITS = 300
 _HOPELESS = 1.05
 """Where the worst pair by itself is bounded no better than this times its epsilon, no mix is looked at."""
 _PER_TERM = 1e-4
@@ -337,31 +336,16 @@ class AnyMix:
     ) -> tuple[float, list[Branch], Floats]:
         """Return an upper bound on the largest of these sums, the branches or their parts, and one on each of theirs.
 
-        Branch and bound: the largest of what is known of each is looked at first, and split if it is more than
-        `enough`. No modulus exceeds the first, which is quick to compute.
+        No modulus exceeds the first, which is quick to compute, and what is next to nothing beside delta is no matter.
         """
         least = math.log(_NOTHING) + math.log(self._delta) + sums.contour.tilt * self._epsilon
         least -= self._log_factor(rare, branches, sums)
-        number, splits = itertools.count(), 0
-        queue = [
-            (-high, next(number), branch, False) for high, branch in zip(sums.above(branches), branches, strict=True)
-        ]
-        heapq.heapify(queue)
-        while -queue[0][0] > least:
-            high, _, branch, known = heapq.heappop(queue)
-            if not known:
-                heapq.heappush(queue, (max(high, -sums.of(branch.pair)), next(number), branch, True))
-                continue
-            parts = branch.split() if -high > enough and splits < _MOST_SPLITS else ()
-            if not parts:
-                heapq.heappush(queue, (high, next(number), branch, True))
-                least = -high
-                break
-            splits += 1
-            self._admit(parts)
-            for part, above in zip(parts, sums.above(parts), strict=True):
-                heapq.heappush(queue, (max(high, -above), next(number), part, False))
-        return least, [branch for _, _, branch, _ in queue], -np.array([high for high, *_ in queue])
+
+        def above(some: Sequence[Branch]) -> list[float]:
+            self._admit(some)
+            return sums.above(some)
+
+        return worst_branch(branches, above, lambda branch: sums.of(branch.pair), least=least, enough=enough)
 
 
 def _contour(parts: Sequence[tuple[LossMoments, int]], epsilon: float, finest: float) -> Contour | None:

@@ -15,7 +15,17 @@ from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.rounding import UNIT
 
-__all__ = ["Classes", "Floats", "OneRare", "Others", "Sums", "backwards", "log_moments"]
+__all__ = [
+    "Classes",
+    "Floats",
+    "OneRare",
+    "Others",
+    "Sums",
+    "backwards",
+    "log_moments",
+    "sum_of_moduli",
+    "sums_above",
+]
 
 Floats = NDArray[np.float64]
 
@@ -94,24 +104,25 @@ def backwards(atoms: LossAtoms) -> LossAtoms:
     return LossAtoms(-atoms.losses, atoms.log_masses - atoms.losses + off)
 
 
-def _above(contour: Contour, every: Sequence[LossAtoms], count: int) -> Floats:
+def sums_above(contour: Contour, every: Sequence[LossAtoms], count: float) -> Floats:
     """Return a coarse upper bound on each sum of moduli, as a logarithm: no modulus exceeds the first."""
     whole = float(contour.log_integral(np.zeros(contour.count)))
     highest = count * log_moments(every, contour.tilt)
     return np.asarray(whole + highest + 8.0 * UNIT * (abs(whole) + np.abs(highest)))
 
 
-def _sum(contour: Contour, atoms: LossAtoms, count: int) -> float:
+def sum_of_moduli(contour: Contour, atoms: LossAtoms, count: float) -> float:
+    """Return an upper bound on the sum of moduli to the power of a count, as a logarithm."""
     return float(contour.log_integral(count * atoms.along(contour.nodes).log_moduli))
 
 
 def _largest_sum(contour: Contour, every: Sequence[LossAtoms], count: int) -> float:
     """Return an upper bound on the largest sum of moduli of these, as a logarithm."""
-    above, largest = _above(contour, every, count), -math.inf
+    above, largest = sums_above(contour, every, count), -math.inf
     for place in np.argsort(-above):
         if above[place] <= largest:
             break
-        largest = max(largest, _sum(contour, every[place], count))
+        largest = max(largest, sum_of_moduli(contour, every[place], count))
     return largest
 
 
@@ -257,9 +268,9 @@ class Sums:
 
     def of(self, pair: PrivacyLossDistribution) -> float:
         """Return an upper bound on the sum."""
-        return _sum(self.contour, self.classes.of(pair)[0], self.count)
+        return sum_of_moduli(self.contour, self.classes.of(pair)[0], self.count)
 
     def above(self, branches: Sequence[Branch]) -> list[float]:
         """Return a coarser bound for each."""
         common = [self.classes.of(branch.pair)[0] for branch in branches]
-        return [float(high) for high in _above(self.contour, common, self.count)]
+        return [float(high) for high in sums_above(self.contour, common, self.count)]

@@ -44,6 +44,10 @@ _CUT = 1e-9
 """The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _NARROW = 3e-4
 """An interval that is relatively no wider needs no other bound."""
+_SMOOTHING = 1e-4
+"""The extra variance of the total loss along a line, relatively: half of that is what it costs of epsilon."""
+_MOST_SPLITS = 600
+"""How many branches of all families are divided."""
 _FEW_LAWS = 24
 """More than so many are not mixed by the recursion, which would take each user's datasets of every day."""
 _LOOSE_DELTA = 3e-3
@@ -123,20 +127,16 @@ class SeveralLaws:
 
     def parts(self, counts: Sequence[int]) -> list[AnyOf]:
         """Return so many instances of each family, as what a `Together` is made of."""
-        return [AnyOf(laws, count) for laws, count in zip(self._alternatives, counts, strict=True) if count]
+        return [AnyOf(pairs, count) for pairs, count in zip(self._families, counts, strict=True) if count]
 
-    @cached_property
-    def _alternatives(self) -> list[list[PrivacyLossDistribution | GridPrivacyLoss]]:
-        """Of each family laws of which one dominates whatever an instance presents."""
-        found = list[list[PrivacyLossDistribution | GridPrivacyLoss]]()
-        for family, supremum in zip(self._entries, self._upper, strict=True):
-            if isinstance(family, Covers) and family.single is not None:
-                found.append([branch.pair.trimmed(self._cut) for branch in family.single()])
-            elif all(len(members(entry)) == 1 for entry in family):
-                found.append([members(entry)[0].trimmed(self._cut) for entry in family])
-            else:
-                found.append([supremum])
-        return found
+    def divided(self, counts: Sequence[int]) -> list[AnyOf]:
+        """Return the same of pairs by themselves, as closely as is worthwhile for so few families."""
+        most = _MOST_SPLITS // len(counts)
+        return [
+            AnyOf(branches_of(entries)(), count, cut=self._cut, most_splits=most)
+            for entries, count in zip(self._entries, counts, strict=True)
+            if count
+        ]
 
     def attained(self, counts: Sequence[int]) -> list[tuple[PrivacyLossDistribution, int]]:
         """Return the pairs that are attained at once in so many instances of each, where one is known."""
@@ -285,7 +285,9 @@ class SeveralComposition:
             )
         )
         mixes = self._mixes
-        return self._narrowed(found, _LOOSE_DELTA, epsilon, self._together.delta, mixes.delta_above, mixes.delta_below)
+        return self._narrowed(
+            found, _LOOSE_DELTA, lambda bound: bound.delta(epsilon), epsilon, mixes.delta_above, mixes.delta_below
+        )
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
@@ -296,12 +298,22 @@ class SeveralComposition:
             )
         )
         mixes = self._mixes
-        return self._narrowed(found, _NARROW, delta, self._together.epsilon, mixes.epsilon_above, mixes.epsilon_below)
+        return self._narrowed(
+            found, _NARROW, lambda bound: bound.epsilon(delta), delta, mixes.epsilon_above, mixes.epsilon_below
+        )
 
     @cached_property
     def _together(self) -> Together:
-        """The bound from single pairs in all instances."""
-        return Together(self._laws.parts(self._counts[0]), (), self._laws.reference_delta)
+        """The bound from covers of few pairs, each in all instances."""
+        return self._along(self._laws.parts(self._counts[0]))
+
+    @cached_property
+    def _divided(self) -> Together:
+        """And that from as many pairs as it takes."""
+        return self._along(self._laws.divided(self._counts[0]))
+
+    def _along(self, parts: Sequence[AnyOf]) -> Together:
+        return Together(parts, (), self._laws.reference_delta, smoothing=_SMOOTHING)
 
     @cached_property
     def _mixes(self) -> Mixes:
@@ -311,17 +323,22 @@ class SeveralComposition:
         self,
         found: Interval,
         enough: float,
+        ask: Callable[[Together], Interval],
         at: float,
-        together: Callable[[float], Interval],
         above: Callable[..., Interval],
         below: Callable[[float, Interval], Interval],
     ) -> Interval:
         """Return an answer narrowed by other bounds, where all may be met; of many laws by the first of them."""
         if not self._all:
             return found
-        steps: list[Step] = [lambda found: Interval.proved(found.lower, min(found.upper, together(at).upper))]
+
+        def along(made: Callable[[], Together]) -> Step:
+            return lambda found: Interval.proved(found.lower, min(found.upper, ask(made()).upper))
+
+        steps = [along(lambda: self._together)]
         if sum(count > 0 for count in self._counts[0]) <= _FEW_LAWS:
             steps += [
+                along(lambda: self._divided),
                 functools.partial(above, at, quick=True),
                 # All may be met, but perhaps not surely.
                 *([functools.partial(below, at)] if self._attained == self._most else []),

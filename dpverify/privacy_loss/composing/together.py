@@ -22,26 +22,25 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
-
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from dpverify.privacy_loss.composing.rare_losses import sum_of_moduli, sums_above
+from dpverify.privacy_loss.datasets.covers import Branch
+from dpverify.privacy_loss.datasets.worst_branch import MOST_SPLITS, worst_branch
 from dpverify.privacy_loss.joint.attained_change import Parts, composed
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
-from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.validation import check_integer, check_real
 
 __all__ = ["AnyOf", "Part", "Together"]
 
-_SMOOTHING = 1e-3
-"""The extra variance of the total loss, relatively: half of that is what it costs of epsilon. Far from the tilt, where
-less smoothing would need them, cells of joint changes are loose."""
 _PERIOD = 7.0
 """Between the terms of Poisson's sum, in standard deviations of the total loss."""
 _LEAST_DEVIATION = 1e-100
+_SPLIT = 2e-4
+"""By which share of a part's exponent a branch may be worse than what is attained before it is divided."""
 _GRAINS = 2**20
 """Shares are multiples of one over this, at least one of them, so that they add up to 1 exactly."""
 
@@ -65,26 +64,54 @@ class Part(Protocol):
 
 
 class AnyOf:
-    """Instances each of which presents a pair that one of some laws dominates.
+    """Instances each of which presents a pair that one of some laws dominates, or an average of some.
 
     Parameters
     ----------
-    laws : sequence of PrivacyLossDistribution or GridPrivacyLoss
-        At least one.
+    laws : sequence of PrivacyLossDistribution or Branch
+        At least one. A branch that makes the bound loose is divided.
     instances : int
         How many.
+    cut : float
+        The mass that every pair may lose on each side.
+    most_splits : int
+        How many branches are divided for a line at the most.
     """
 
-    def __init__(self, laws: Sequence[PrivacyLossDistribution | GridPrivacyLoss], instances: int) -> None:
+    def __init__(
+        self,
+        laws: Sequence[PrivacyLossDistribution | Branch],
+        instances: int,
+        *,
+        cut: float = 0.0,
+        most_splits: int = MOST_SPLITS,
+    ) -> None:
         if not laws:
             raise ValueError("laws is empty, but must hold at least one distribution.")
-        self._instances = check_integer("instances", instances, low=1)
-        self._atoms = [LossAtoms.of(law.losses, law.masses) for law in laws]
-        self._moments = [LossMoments(atoms.losses, atoms.log_masses) for atoms in self._atoms]
-        self._loss_error = instances * max(law.loss_error for law in laws) * (1.0 + 4.0 * UNIT)
-        error = max(law.relative_error for law in laws) + 4.0 * UNIT
-        self._log_growth = -instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
-        self.left_out = instances * max(law.unbounded_mass for law in laws) * (1.0 + 8.0 * UNIT)
+        self._instances, self._cut, self._most_splits = check_integer("instances", instances, low=1), cut, most_splits
+        self._losses_off = self._masses_off = self._missing = 0.0
+        self._atoms: dict[Branch, LossAtoms] = {}
+        self.branches = [law if isinstance(law, Branch) else Branch(law) for law in laws]
+        """What stands for all pairs: those that were divided are not among them."""
+        self._admit(self.branches)
+        guess = [branch for branch in self.branches if branch.attained] or self.branches
+        self._moments = [LossMoments(atoms.losses, atoms.log_masses) for atoms in self._admit(guess)]
+
+    def _admit(self, branches: Sequence[Branch]) -> list[LossAtoms]:
+        """Return their atoms, and charge what these pairs are off by, from now on."""
+        for branch in branches:
+            if branch not in self._atoms:
+                pair = branch.pair.trimmed(self._cut)
+                self._atoms[branch] = LossAtoms.of(pair.losses, pair.masses)
+                self._losses_off = max(self._losses_off, pair.loss_error)
+                self._masses_off = max(self._masses_off, pair.relative_error)
+                self._missing = max(self._missing, pair.unbounded_mass)
+        return [self._atoms[branch] for branch in branches]
+
+    @property
+    def left_out(self) -> float:
+        """An upper bound on the mass of losses that are infinite, unknown, or in no atom."""
+        return self._instances * self._missing * (1.0 + 8.0 * UNIT)
 
     @cached_property
     def deviation(self) -> float:
@@ -99,9 +126,23 @@ class AnyOf:
 
     def log_integral(self, contour: Contour, share: float = 1.0) -> float:
         """Return ln J on a contour, of moduli to the power of one over the share."""
-        lines = [atoms.along(contour.nodes).log_moduli for atoms in self._atoms]
-        largest = float(contour.log_integral(self._instances / share * np.array(lines)).max())
-        charges = (self._log_growth + contour.tilt * self._loss_error) / share
+        count = self._instances / share
+
+        def above(some: Sequence[Branch]) -> list[float]:
+            return [float(high) for high in sums_above(contour, self._admit(some), count)]
+
+        def sum_of(branch: Branch) -> float:
+            return sum_of_moduli(contour, self._atoms[branch], count)
+
+        attained = [sum_of(branch) for branch in self.branches if branch.attained]
+        enough = max(attained, default=math.inf) + _SPLIT * abs(self.estimate(contour.tilt)[0]) / share
+        largest, self.branches, _ = worst_branch(
+            self.branches, above, sum_of, enough=enough, most_splits=self._most_splits
+        )
+        error = self._masses_off + 4.0 * UNIT
+        log_growth = -self._instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
+        loss_error = self._instances * self._losses_off * (1.0 + 4.0 * UNIT)
+        charges = (log_growth + contour.tilt * loss_error) / share
         return largest + charges + 8.0 * UNIT * (abs(largest) + charges)
 
 
@@ -116,14 +157,24 @@ class Together:
         Pairs that datasets attain at once, and how often each: for the lower end, which is trivial without any.
     reference_delta : float
         Where the lower end shall be sharp.
+    smoothing : float
+        The extra variance of the total loss, relatively: half of that is what it costs of epsilon. With less of it
+        cells of joint changes would be looked at far from the tilt, where they are loose.
     """
 
-    def __init__(self, parts: Sequence[Part], attained: Parts, reference_delta: float) -> None:
+    def __init__(
+        self, parts: Sequence[Part], attained: Parts, reference_delta: float, *, smoothing: float = 1e-3
+    ) -> None:
         if not parts:
             raise ValueError("parts is empty, but must hold at least one.")
         self._parts, self._attained, self._reference = parts, attained, reference_delta
-        self._infinite = sum(part.left_out for part in parts)
+        self._smoothing = smoothing
         self._known: dict[float, float] = {}
+
+    @property
+    def _infinite(self) -> float:
+        """What the parts leave out: more of it once they were divided for a line."""
+        return sum(part.left_out for part in self._parts)
 
     def _estimate(self, tilt: float) -> tuple[float, float]:
         exponents, spreads = zip(*(part.estimate(tilt) for part in self._parts), strict=True)
@@ -133,7 +184,7 @@ class Together:
         """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and the infinite mass."""
         if tilt not in self._known:
             _, deviation = self._estimate(tilt)
-            contour = Contour.at(tilt, deviation, _SMOOTHING * deviation**2, period=_PERIOD)
+            contour = Contour.at(tilt, deviation, self._smoothing * deviation**2, period=_PERIOD)
             logs = [
                 (share, part.log_integral(contour, share))
                 for part, share in zip(
@@ -155,19 +206,19 @@ class Together:
         check_real("epsilon", epsilon)
         upper = 1.0
         if self._infinite < 1.0:
-            upper = math.exp(min(self._least(log_delta_at(epsilon)), 0.0)) + self._infinite
-            upper = min(1.0, upper * (1.0 + 8.0 * UNIT) + SUBNORMAL)
+            finite = math.exp(min(self._least(log_delta_at(epsilon)), 0.0))
+            upper = min(1.0, (finite + self._infinite) * (1.0 + 8.0 * UNIT) + SUBNORMAL)
         return Interval.proved(0.0 if self._lower is None else self._lower.delta(epsilon).lower, upper)
 
     def epsilon(self, delta: float) -> Interval:
         """Return the least epsilon >= 0, in nats, at which that divergence is at most delta, as a proved interval."""
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         lower = 0.0 if self._lower is None else self._lower.epsilon(delta).lower
-        left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
-        if left <= 0.0:
-            return Interval.proved(lower, math.inf)
-        upper = self._least(epsilon_at(math.log(left)))
-        return Interval.proved(lower, max(upper * (1.0 + 4.0 * UNIT), 0.0))
+        upper = math.inf
+        for _ in range(2):  # what is left out is known once the parts were divided
+            left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
+            upper = max(self._least(epsilon_at(math.log(left))) * (1.0 + 4.0 * UNIT), 0.0) if left > 0.0 else math.inf
+        return Interval.proved(lower, upper)
 
     @cached_property
     def _lower(self) -> PrivacyCurve | None:

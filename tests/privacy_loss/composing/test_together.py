@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.changes import L2Bounded
 from dpverify.privacy_loss.composing.together import AnyOf, Together, _shares
+from dpverify.privacy_loss.datasets.covers import Branch
 from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
@@ -134,6 +135,43 @@ def test_what_is_infinite_is_counted_and_nothing_is_attained_unless_told() -> No
         Together([], (), 1e-6)
     with pytest.raises(ValueError, match="laws is empty"):
         AnyOf([], 1)
+
+
+def stands_for(*parts: PrivacyLossDistribution) -> Branch:
+    """Return what dominates these: all that they lose at most, always."""
+    largest = max(part.largest_loss for part in parts)
+    whole = PrivacyLossDistribution(np.array([-largest, largest]), np.array([1e-3, 1.0 - 1e-3]))
+    return Branch(whole, lambda: [Branch(part) for part in parts])
+
+
+@pytest.mark.parametrize("epsilon", [2.5, 3.0])
+def test_a_branch_that_is_divided_bounds_every_pair_of_its_parts(epsilon: float) -> None:
+    quarter = ([Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)])
+    uneven = ([Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 2), Fraction(1, 2)])
+    less = ([Fraction(7, 10), Fraction(3, 10)], [Fraction(3, 10), Fraction(7, 10)])
+    attained = Branch(floats(less), attained=True)
+    families = [AnyOf([attained, stands_for(floats(quarter), floats(uneven))], 2) for _ in range(2)]
+    found = Together(families, (), 1e-3).delta(epsilon).upper
+    assert found < 1.0
+    assert all(len(family.branches) == 3 for family in families)
+    whole = [AnyOf([stands_for(floats(quarter), floats(uneven))], 2, most_splits=0) for _ in range(2)]
+    assert found <= Together(whole, (), 1e-3).delta(epsilon).upper
+    choices = itertools.product([quarter, uneven, less], repeat=4)
+    assert found >= max(truth(choice, [1] * 4, epsilon).lower for choice in choices)
+
+
+@pytest.mark.parametrize(
+    ("name", "off", "charge"),
+    [("loss_error", 1e-3, 3.9e-3), ("relative_error", 1e-3, 1e-4), ("missing_mass", 1e-7, 1e-2)],
+)
+def test_what_a_part_is_off_by_is_charged_once_it_is_known(name: str, off: float, charge: float) -> None:
+    pair = mixed_reports(200, 0, 0.2)[0]
+    less = Branch(mixed_reports(300, 0, 0.2)[0], attained=True)
+    exact, charged = (
+        Together([AnyOf([less, stands_for(part)], 4)], (), 1e-6)
+        for part in (pair, dataclasses.replace(pair, **{name: off}))
+    )
+    assert exact.epsilon(1e-6).upper + charge < charged.epsilon(1e-6).upper
 
 
 def test_shares_add_up_to_one_exactly() -> None:
