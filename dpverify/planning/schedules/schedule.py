@@ -218,7 +218,7 @@ class Schedule:
             if not changes:  # in the first runs
                 return SeveralComposition(laws, above, below)
             attained += tuple(laws.attained(below))
-            parts += laws.parts(above)
+            parts += laws.divided(above)
         return Together(parts, attained, reference_delta)
 
     def _counted(self, counts: Sequence[int]) -> tuple[list[int], int]:
