@@ -125,7 +125,7 @@ def test_a_page_that_is_wrong_is_found(page: str, message: str) -> None:
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("dpverify.planning.schedules.over_days._MOST_POINTS", 3)  # each is an account
+    monkeypatch.setattr("dpverify.planning.schedules.result._MOST_POINTS", 3)  # each is an account
     names: dict[str, Any] = {"__name__": "page"}
     exec(BEFORE.get(page, ""), names)
     assert check((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"), names) > 0

@@ -186,6 +186,13 @@ class MechanismClaims(Claims[P]):
         """
         return Interval(math.inf, math.inf)
 
+    def infinite_mass(self, protocol: P, threat_model: ThreatModel) -> float:
+        """Return a lower bound on the P-mass of infinite loss that a dataset attains, from parameters alone.
+
+        It spares listing a law that gives no finite epsilon; 0 says nothing.
+        """
+        return 0.0
+
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         """Return which datasets attain the lower end of the curve, and how all others are covered."""
         return "every pair of neighbours has this curve"

@@ -16,7 +16,8 @@ from dpverify.planning.answers import (
     within_limits,
 )
 from dpverify.planning.result import AccountResult, HonestView, checked_honest
-from dpverify.planning.schedules.schedule import Schedule, account_schedule
+from dpverify.planning.schedules.result import account_schedule
+from dpverify.planning.schedules.schedule import Schedule
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 from protocols.validation import check_integer
 
@@ -44,7 +45,7 @@ def account(
         Any protocol with a twin that states its privacy curve, with its parameters, or a fitted estimator of
         `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, instances) or
         (protocol, instances, honest), for runs of different protocols, or on different numbers of users, that the same
-        user may take part in: the result is a `dpverify.planning.schedules.schedule.ScheduleResult`, with the
+        user may take part in: the result is a `dpverify.planning.schedules.result.ScheduleResult`, with the
         cumulative curve.
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.

@@ -19,7 +19,8 @@ from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget, BudgetLike, Interval, Number, ThreatModel
 from dpverify.planning.answers import within_limits
-from dpverify.planning.schedules.schedule import Day, Schedule, ScheduleResult, account_schedule, days_of
+from dpverify.planning.schedules.result import ScheduleResult, account_schedule
+from dpverify.planning.schedules.schedule import Day, Schedule, days_of
 from dpverify.search import largest_integer
 from dpverify.shown import Drawn
 from dpverify.spending import lines

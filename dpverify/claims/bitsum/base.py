@@ -115,10 +115,6 @@ class BitsumClaims(MechanismClaims[P]):
         )
 
     def infinite_mass(self, protocol: P, threat_model: ThreatModel) -> float:
-        """Return a lower bound on the P-mass of infinite loss that a dataset attains, from parameters alone.
-
-        It spares listing a law that gives no finite epsilon; 0 says nothing.
-        """
         return float(self._noiseless(protocol))
 
     def _noiseless(self, protocol: P) -> bool:

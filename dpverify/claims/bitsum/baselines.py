@@ -123,6 +123,7 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
 
     name = "central-gaussian"
     protocol = CentralGaussian
+    noise = "sigma"
     more_private_towards: ClassVar[Mapping[str, float]] = {"sigma": math.inf}
 
     def pairs(self, protocol: CentralGaussian) -> Pairs:

@@ -15,6 +15,7 @@ from dpverify.claims.base import Families, MechanismClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import ContinuousLaw
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.validation import check_real
@@ -123,7 +124,11 @@ class LocalClaims(MechanismClaims[P]):
 
     def curve(self, protocol: P, changes: Change, threat_model: ThreatModel, **accuracy: float) -> PrivacyCurve:
         """Return the privacy curve of so many independent reports on the same input."""
-        ((every, attained),) = self.families(protocol, threat_model, 0.0)
         instances = self.in_full(changes)
-        step = self.loss_step(protocol) if instances <= _MOST_ON_STEPS else None
-        return FamilyComposition(every, instances, attained=attained, step=step, **accuracy)
+
+        def composed() -> PrivacyCurve:
+            ((every, attained),) = self.families(protocol, threat_model, 0.0)
+            step = self.loss_step(protocol) if instances <= _MOST_ON_STEPS else None
+            return FamilyComposition(every, instances, attained=attained, step=step, **accuracy)
+
+        return BestCurve(LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes), composed)

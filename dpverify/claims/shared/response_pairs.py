@@ -153,7 +153,7 @@ def note(users: int, p: float, most_cells: int, tail: float) -> str:
         return "attained by all others, one at most"
     cells = 2 * sum(1 for _ in _cells((users - 1) // 2, _cells_at_most(users, p, most_cells, tail)))
     chord = " and a chord between two pairs" if _chorded(users, p, tail) else ""
-    return f"attained by all other users holding the same bit; every number of ones is covered by {cells} cells{chord}"
+    return f"from below by datasets tried, as all others holding one bit; from above by {cells} cells{chord}"
 
 
 @functools.lru_cache(maxsize=4)

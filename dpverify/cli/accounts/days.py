@@ -86,7 +86,8 @@ def _print(
     curve: bool,
     plot: Path | None,
 ) -> None:
-    from dpverify.planning.schedules.schedule import Schedule, account_schedule
+    from dpverify.planning.schedules.result import account_schedule
+    from dpverify.planning.schedules.schedule import Schedule
     from dpverify.report.plans.schedules import schedule_table
 
     if (delta is None) == (epsilon is None):

@@ -12,21 +12,26 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Interval, Number, PrivacyCurve, ThreatModel
-from dpverify.planning.answers import LEAST_GUESS, PROOF, answered, between, left_out, upper_bound, within_limits
-from dpverify.planning.result import AccountResult, HonestView
+from dpverify.guarantee import CapacityError, Interval, Number, PrivacyCurve, ThreatModel
+from dpverify.planning.answers import LEAST_GUESS, within_limits
+from dpverify.planning.result import HonestView
 from dpverify.planning.schedules.day import Day, days_of
 from dpverify.planning.schedules.joint_days import joint_days
 from dpverify.planning.schedules.levels import alike, listed_levels
-from dpverify.planning.schedules.over_days import after_days, never_falling
-from dpverify.privacy_loss.composing.bounds import BestCurve, BetweenCurves, LargestLossCurve, total
+from dpverify.privacy_loss.composing.bounds import (
+    BestCurve,
+    BetweenCurves,
+    InfiniteLossCurve,
+    LargestLossCurve,
+    total,
+)
 from dpverify.privacy_loss.composing.once import OneInstance
 from dpverify.privacy_loss.composing.several import SeveralComposition, SeveralLaws
 from dpverify.privacy_loss.composing.together import Part, Together
@@ -35,14 +40,12 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["Day", "Schedule", "ScheduleResult", "account_schedule", "days_of"]
+__all__ = ["Day", "Schedule", "days_of"]
 
 _MOST_SHARP = 24
 """Up to so many different laws each is listed as sharply as it can be."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
-_MOST_FACTORS = 300
-"""A cumulative curve with fewer laws in all points together is computed as sharply as the whole."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,18 @@ class Schedule:
             # So many runs meet no more instances than that, and so many instances are met in no more runs.
             return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most, quick=quick)
 
-        return BestCurve(LargestLossCurve(self.largest_loss(number), Full(1)), exact)
+        # Who is in a run that hides nothing is told by it, whatever the others are.
+        revealed = max(
+            (law.claims.infinite_mass(law.protocol, self.threat_model) for law in self._met_in_full(number)),
+            default=0.0,
+        )
+        largest = LargestLossCurve(self.largest_loss(number), Full(1))
+        return BestCurve(largest, lambda: InfiniteLossCurve(revealed, Full(1)), exact)
+
+    def _met_in_full(self, number: int) -> list[_Law]:
+        """Return the laws that bound some of the first runs from below, and of which one run may change fully."""
+        below = self._counts(number)[1]
+        return [law for place, law in enumerate(self._listed) if below[place] and place not in self._joint]
 
     def _together(
         self, reference_delta: float, relative_width: float, upper: Sequence[int], lower: Sequence[int]
@@ -236,13 +250,13 @@ class Schedule:
         if self._found_for > 2.0 * reference_delta:
             tail = _SHARE * reference_delta / self.runs
             loose = len(self._listed) > _MOST_SHARP
-            self._found_for, self._laws = reference_delta, None
             self._families_known = [
                 family
                 for number, law in enumerate(self._listed)
                 if number not in self._joint
                 for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
             ]
+            self._found_for, self._laws = reference_delta, None
         return self._families_known
 
     def _families(self, reference_delta: float, relative_width: float) -> SeveralLaws:
@@ -260,7 +274,7 @@ class Schedule:
     def basic_epsilon(self, delta: float) -> float:
         """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
 
-        An upper bound, of the same laws.
+        An upper bound, of the same laws; inf where one of them cannot be listed.
         """
         share = delta / self.at_most * (1.0 - 2.0 * UNIT)
         if self.uniform:
@@ -269,7 +283,10 @@ class Schedule:
                 curve = law.claims.curve(law.protocol, Full(1), self.threat_model, reference_delta=share)
                 one = curve.epsilon(share).upper
             return total([(self.at_most, Interval(one, one))]).upper
-        epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+        try:
+            epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+        except CapacityError:
+            return math.inf
         for number, (protocol, claims) in self._joint.items():
             with within_limits(claims.name):
                 curve = claims.curve(protocol, Full(1), self.threat_model, reference_delta=share)
@@ -293,107 +310,3 @@ def _met(law: int, families: Sequence[tuple[Sequence[Entry], Sequence[PrivacyLos
     copies = Counter(map(id, families))
     for family in {id(family): family for family in families}.values():
         yield _Family(law, *family, copies[id(family)])
-
-
-@dataclass(frozen=True)
-class ScheduleResult(AccountResult):
-    """What a schedule really gives: an `AccountResult` of all its days, in which a user may take part in a few only.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The days.
-    """
-
-    table_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_table"
-    rows_by: ClassVar[str] = "days"
-    figure_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_figure"
-    plain_as: ClassVar[str] = (
-        "days=_days runs=schedule.runs at_most=schedule.at_most instances change epsilon delta guarantee notes"
-    )
-
-    schedule: Schedule = field(kw_only=True, repr=False, compare=False)
-
-    @property
-    def users(self) -> int | None:
-        """Nothing: each day has its own."""
-        return None
-
-    @property
-    def _days(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "protocol": claims.name,
-                "users": getattr(day.protocol, "users", None),
-                "parameters": claims.parameters(day.protocol),
-                "instances": day.instances,
-                "honest": day.honest,
-            }
-            for day in self.schedule.days
-            for claims in [mechanism_claims_of(day.protocol)]
-        ]
-
-    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
-        """Return epsilon at other deltas, enclosed."""
-        with within_limits(self.name):
-            curve = self.schedule.curve(min(deltas), 1e-3)
-            return [curve.epsilon(delta) for delta in deltas]
-
-    def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
-        """Return epsilon after so many runs, enclosed, at the delta of the whole.
-
-        Parameters
-        ----------
-        runs : sequence of int, optional
-            After how many; when omitted see `dpverify.planning.schedules.over_days.after_days`.
-
-        Raises
-        ------
-        ValueError
-            If delta was not what was given, or is 0.
-        """
-        if self.asked != "delta" or not self.at:
-            given = f"{self.asked}={float(self.at)!r}"
-            raise ValueError(f"{given} must be a delta above 0 for a curve over the days.")
-        chosen = after_days([day.instances for day in self.schedule.days]) if runs is None else runs
-        quick = len(chosen) * len(self.schedule._listed) > _MOST_FACTORS
-        known = {self.schedule.runs: self.epsilon}
-        with within_limits(self.name):
-            for number in sorted(set(chosen) - set(known)):
-                curve = self.schedule.curve(self.delta.lower, 1e-5, number, quick=quick)
-                known[number] = between(curve.epsilon, self.delta)
-        found = never_falling(known)
-        return [(number, found[number]) for number in chosen]
-
-
-def account_schedule(
-    schedule: Schedule,
-    *,
-    delta: Number | None = None,
-    epsilon: Number | None = None,
-    relative_width: float = 1e-6,
-) -> ScheduleResult:
-    """Compute what a schedule gives, as an interval that contains the truth; see `account`."""
-    with within_limits("this schedule"):
-        asked: Literal["epsilon", "delta"]
-        asked, exact, made, point, statement = answered(
-            lambda reference: schedule.curve(reference, relative_width),
-            lambda: LargestLossCurve(schedule.largest_loss(schedule.runs), Full(1)),
-            delta,
-            epsilon,
-        )
-    names = sorted({mechanism_claims_of(day.protocol).name for day in schedule.days})
-    listed = "one law" if schedule.uniform else f"{len(schedule._listed)} laws listed"
-    notes = (f"any in each run, and any of them in different runs; {listed}", *left_out(made))
-    return ScheduleResult(
-        " and ".join(names),
-        tuple(day.protocol for day in schedule.days),
-        {},
-        Full(schedule.at_most),
-        *point,
-        upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF),
-        asked,
-        exact,
-        notes,
-        schedule=schedule,
-    )

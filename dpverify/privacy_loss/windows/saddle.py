@@ -144,7 +144,8 @@ class TotalLoss:
             log_mgf, _, variance = self.moments(tilt)
             square = (_FINE * min(1.0 / math.sqrt(max(variance, self._resolution**2)), tilt) * _PLACES) ** 2
             moduli = np.exp(-0.5 * variance * square) / np.sqrt(((1.0 + tilt) ** 2 + square) * (tilt**2 + square))
-            return log_mgf - tilt * epsilon + math.log(float(np.sum(moduli)) * math.sqrt(square[1]))
+            # Where all of it is below the floats one tilt is as good as another.
+            return log_mgf - tilt * epsilon + math.log(float(np.sum(moduli)) * math.sqrt(square[1]) or 5e-324)
 
         apart = _APART / math.sqrt(max(self.moments(tilt)[2], self._resolution**2))
         for _ in range(2 if tilt > 0.0 else 0):

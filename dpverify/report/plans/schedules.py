@@ -16,7 +16,7 @@ from dpverify.report.layout import Rows
 from dpverify.report.plots import axes_for
 
 if TYPE_CHECKING:
-    from dpverify.planning.schedules.schedule import ScheduleResult
+    from dpverify.planning.schedules.result import ScheduleResult
 
 __all__ = ["schedule_figure", "schedule_table"]
 

@@ -123,3 +123,15 @@ def test_the_matrix_of_reports_has_the_laws_of_the_labels() -> None:
     for label in CLAIMS.inputs(mechanism):
         law = CLAIMS.report_law(mechanism, label)
         np.testing.assert_array_equal(found.matrix[label], law.probabilities(found.points))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("delta", [5e-324, 2.3e-308, 1e-300, 1e-12])
+def test_a_delta_costs_no_more_than_none(classes: int, delta: float) -> None:
+    assert account(LabelRandomizedResponse(classes, 1.0), delta=delta).epsilon.upper <= 1.0
+    assert account(LabelRandomizedResponse(classes, 1.0), instances=2, delta=delta).epsilon.upper <= 2.0
+
+
+@pytest.mark.parametrize(("epsilon", "instances"), [(1e-300, 3), (1e-200, 3), (1e-160, 10**9)])
+def test_losses_next_to_the_least_float_have_an_answer(epsilon: float, instances: int) -> None:
+    assert account(LabelRandomizedResponse(3, epsilon), instances=instances, delta=1e-15).epsilon.upper <= 1e-150

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.guarantee import Interval
 from dpverify.planning.account import account
-from dpverify.planning.schedules.schedule import ScheduleResult
+from dpverify.planning.schedules.result import ScheduleResult
 from protocols.bitsum import CentralGaussian, RandomizedResponse
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LaplacianBinning, LinearMap

@@ -14,8 +14,9 @@ import pytest
 
 from dpverify.claims.shared.buckets import under_estimating
 from dpverify.planning.account import account
-from dpverify.planning.schedules import schedule
-from dpverify.planning.schedules.schedule import Day, Schedule, ScheduleResult
+from dpverify.planning.schedules import result
+from dpverify.planning.schedules.result import ScheduleResult
+from dpverify.planning.schedules.schedule import Day, Schedule
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
@@ -162,7 +163,7 @@ def test_twenty_different_days_are_as_sharp_as_one_family(users: tuple[float, fl
 def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     found = scheduled(days(200, 300, 300), delta="1e-6")
     few = found.cumulative([1, 2])
-    monkeypatch.setattr(schedule, "_MOST_FACTORS", 0)
+    monkeypatch.setattr(result, "_MOST_FACTORS", 0)
     quick = found.cumulative([1, 2])
     assert quick != few
     for runs, end in [*few, *quick]:
@@ -197,8 +198,8 @@ def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pyte
         Day(RandomizedResponse(20_000 - week, 0.2672293226797495), 120, 18_000 - week) for week in range(0, 3000, 300)
     ]
     found = scheduled(year, delta=delta)
-    monkeypatch.setattr(schedule, "never_falling", lambda known: known)
-    monkeypatch.setattr(schedule, "_MOST_FACTORS", 0)
+    monkeypatch.setattr(result, "never_falling", lambda known: known)
+    monkeypatch.setattr(result, "_MOST_FACTORS", 0)
     for runs, end in found.cumulative(range(60, 1200, 60)):
         assert end.width < 0.03 * end.upper, runs
 
@@ -309,6 +310,24 @@ def test_local_mechanisms_compose_with_each_other() -> None:
     both = account([(labels, 2), (LabelRandomizedResponse(3, 1.0), 1)], delta=0).epsilon
     assert both.lower <= 2.0 <= both.upper < 2.0000001
     assert account([(labels, 2), (labels, 1)], delta=1e-3).epsilon == account(labels, instances=3, delta=1e-3).epsilon
+
+
+@pytest.mark.parametrize(
+    "bare",
+    [RandomizedResponse(10, 0.0), Poisson(10, 0.0), ThreeNB(10, 0.0, 1.0, 0.9)],
+)
+def test_a_day_without_noise_tells_all(bare: Any) -> None:
+    found = account([(bare, 1), (RandomizedResponse(10, 0.3), 3)], at_most=2, delta=0.5)
+    assert found.epsilon.lower == math.inf
+    assert account([(CentralGaussian(3, 1.0), 1), (CentralGaussian(3, 0.0), 1)], delta=0.5).epsilon.lower == math.inf
+
+
+def test_a_law_that_cannot_be_listed_leaves_an_answer() -> None:
+    crowd = account([(RandomizedResponse(2**53, 0.4), 1), (RandomizedResponse(10, 0.3), 1)], delta=1e-6)
+    assert crowd.schedule.basic_epsilon(1e-6) == math.inf  # type: ignore[attr-defined]
+    assert "2 runs" in str(crowd)
+    (_, first), (_, both) = crowd.cumulative()  # type: ignore[attr-defined]
+    assert first.upper <= both.upper <= math.log(1.5) + math.log(0.7 / 0.3) + 1e-9
 
 
 @pytest.mark.parametrize(

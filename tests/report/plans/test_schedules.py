@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.planning.account import account
-from dpverify.planning.schedules.schedule import ScheduleResult
+from dpverify.planning.schedules.result import ScheduleResult
 from dpverify.report.plans.schedules import schedule_table
 from dpverify.report.tables import as_text
 from protocols.bitsum import RandomizedResponse

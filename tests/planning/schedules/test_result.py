@@ -8,7 +8,7 @@ import random
 import pytest
 
 from dpverify.guarantee import Interval
-from dpverify.planning.schedules.over_days import after_days, never_falling
+from dpverify.planning.schedules.result import after_days, never_falling
 
 
 def test_a_curve_is_looked_at_where_days_end() -> None:
