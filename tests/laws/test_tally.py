@@ -51,7 +51,6 @@ def test_tests_of_a_tally_are_those_of_its_samples() -> None:
     for test in (
         lambda x: g_test(x, choose_bins(FAIR, 2000), np.random.default_rng(5), simulations=99),
         lambda x: conforms("a die", FAIR, x, np.random.default_rng(5), 1e-2, 0.2),
-        lambda x: losses.test(x, np.random.default_rng(5), simulations=99),
         lambda x: losses.rows(x, 0.05),
     ):
         assert test(samples) == test(tally)
