@@ -21,7 +21,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least": (f"least users {_BUDGET} --instances 8 --error 0.005 --bitsum nb",),
     "least users": (
         f"least users {_BUDGET} --instances 8 --error 0.005 --bitsum nb",
-        f"least users {_BUDGET} --kernel inner-product --dimension 16 --error 0.02",
+        f"least users {_BUDGET} --kernel inner-product --dimension 16 --error 0.05",
     ),
     "least epsilon": ("least epsilon --delta 1e-6 --users 10000 --instances 8 --error 0.005 --bitsum nb",),
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
