@@ -110,13 +110,9 @@ def unsampled_error() -> dict[str, float]:
     return {"per_user": float(total / users)}
 
 
-def debiased_sum() -> dict[str, float]:
-    """Enumerate, in fractions, the mean of Algorithm 3 for two users of three coordinates who sample one each.
-
-    Given who samples a coordinate, a report has mean (1-gamma) x + gamma/2, as rounding is unbiased and the levels have
-    mean 1/2: the debiased sum has the mean of the x of those who sample it, all users for t = d, a t/d-th on average.
-    """
-    d, k, gamma, x = 3, 2, Fraction(1, 3), (Fraction(1, 2), Fraction(1))  # of the first coordinate, on the levels
+def _sum_of_two() -> tuple[Fraction, int, tuple[Fraction, Fraction]]:
+    """Return the mean of Algorithm 3's z in the first of three coordinates, with d and what two users hold there."""
+    d, k, gamma, x = 3, 2, Fraction(1, 3), (Fraction(1, 2), Fraction(1))  # on the levels
     mean = Fraction(0)
     for chosen in product(range(d), repeat=2):
         reporting = [value for value, coordinate in zip(x, chosen, strict=True) if coordinate == 0]
@@ -125,6 +121,16 @@ def debiased_sum() -> dict[str, float]:
             for value, report in zip(reporting, reports, strict=True):
                 mass *= (1 - gamma) * (report == value * k) + gamma / (k + 1)
             mean += mass * (Fraction(sum(reports), k) - gamma / 2 * len(reports)) / (1 - gamma)
+    return mean, d, x
+
+
+def debiased_sum() -> dict[str, float]:
+    """Enumerate, in fractions, the mean of Algorithm 3 for two users of three coordinates who sample one each.
+
+    Given who samples a coordinate, a report has mean (1-gamma) x + gamma/2, as rounding is unbiased and the levels have
+    mean 1/2: the debiased sum has the mean of the x of those who sample it, all users for t = d, a t/d-th on average.
+    """
+    mean, d, x = _sum_of_two()
     require(mean == sum(x) / d, "The mean is not t/d times the sum.")
     return {"share": float(mean / sum(x))}
 
@@ -314,15 +320,7 @@ def repeated_rows() -> dict[str, float]:
 
 def estimand() -> dict[str, float]:
     """Enumerate (d/n) z, z of Algorithm 3, for two users of three coordinates who report one each, in fractions."""
-    d, k, gamma, x = 3, 2, Fraction(1, 3), (Fraction(1, 2), Fraction(1))
-    mean = Fraction(0)
-    for chosen in product(range(d), repeat=2):
-        reporting = [value for value, coordinate in zip(x, chosen, strict=True) if coordinate == 0]
-        for reports in product(range(k + 1), repeat=len(reporting)):
-            mass = Fraction(1, d**2)
-            for value, report in zip(reporting, reports, strict=True):
-                mass *= (1 - gamma) * (report == value * k) + gamma / (k + 1)
-            mean += mass * (Fraction(sum(reports), k) - gamma / 2 * len(reports)) / (1 - gamma)
+    mean, d, x = _sum_of_two()
     estimate = mean * d / 2
     require(estimate == sum(x) / 2 != d * sum(x) / 2, "(d/n) z estimates something else than the mean.")
     return {"estimate": float(estimate), "stated": float(d * sum(x) / 2)}
