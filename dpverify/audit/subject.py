@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from dpverify.audit.running.target import Target
 from dpverify.laws.discrete import DiscreteLaw
 
-__all__ = ["Dataset", "Messages", "Neighbours", "Subject", "narrowed"]
+__all__ = ["Dataset", "Messages", "Neighbours", "Subject", "distinct", "narrowed"]
 
 Sent = Callable[[NDArray[Any], np.random.Generator], tuple[NDArray[Any], NDArray[np.int64]]]
 """Maps a dataset to the messages in the order of arrival at the shuffler, and to their senders."""
@@ -120,6 +120,14 @@ class Subject:
     diagnose: Callable[[Sequence[NDArray[np.float64]]], Iterable[str]] | None = None
     silent_on: Sequence[str] = ()
     reference: object = None
+
+
+def distinct(inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return inputs by name, each once: with few users some of them coincide, and the first name stays."""
+    names: dict[bytes, str] = {}
+    for name, values in inputs.items():
+        names.setdefault(values.tobytes(), name)
+    return {name: inputs[name] for name in names.values()}
 
 
 def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.diagnosis import likely_parameters
 from dpverify.audit.running.target import Runnable, Target
-from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject
+from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent, Subject, distinct
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
@@ -51,6 +51,15 @@ class Implementation:
     sent: Sent | None = None
     arrived: Arrived | None = None
     name: str = "target"
+
+    @classmethod
+    def given(cls, implementation: Implementation | Runnable, shape: tuple[int, ...]) -> Implementation:
+        """Return what was given, or of what returns outputs of a shape alone what can be watched of it."""
+        if isinstance(implementation, Implementation):
+            return implementation
+        name = implementation if isinstance(implementation, str) else "target"
+        target = implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
+        return cls(target, name=target.name or name)
 
     @classmethod
     def of(
@@ -186,10 +195,7 @@ def _inputs(users: int, fewer_users: bool) -> dict[str, NDArray[np.int64]]:
     }
     if fewer_users:
         inputs["half the users gone"] = mixed[: users - users // 2]
-    distinct: dict[bytes, str] = {}  # with few users some of them coincide
-    for name, bits in inputs.items():
-        distinct.setdefault(bits.tobytes(), name)
-    return {name: inputs[name] for name in distinct.values()}
+    return distinct(inputs)
 
 
 def _sorted_bits(ones: int, present: int) -> NDArray[np.int64]:

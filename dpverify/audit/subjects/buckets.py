@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Runnable, Target
-from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
+from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, distinct
 from dpverify.audit.subjects.bitsum import Implementation, Shuffler
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.histogram import HistogramClaims
@@ -115,11 +115,7 @@ def bucket_subject(reference: BucketSums, *, implementation: Implementation | Ru
     width = len(next(iter(published.values())))
     if implementation is None:
         implementation = own_buckets(reference)
-    elif not isinstance(implementation, Implementation):
-        name = implementation if isinstance(implementation, str) else "target"
-        shape = () if width == 1 else (width,)
-        target = implementation if isinstance(implementation, Target) else Target(implementation, shape=shape)
-        implementation = Implementation(target, name=target.name or name)
+    implementation = Implementation.given(implementation, () if width == 1 else (width,))
     counted = implementation.counts
     datasets = [
         _dataset(name, values, published[name], claims.count_laws(reference, held[name]) if counted else ())
@@ -155,17 +151,15 @@ def _inputs(reference: BucketSums) -> dict[str, NDArray[np.int64]]:
     one, moved = first.copy(), spread.copy()
     one[-1] = 1
     moved[np.flatnonzero(spread == 0)[0]] = 1
-    inputs = {
-        "all in the first bucket": first,
-        "one in the second bucket": one,
-        "spread evenly": spread,
-        "spread evenly, but one moved up": moved,
-        "all in the last bucket": np.full(users, last),
-    }
-    distinct: dict[bytes, str] = {}  # with few users some of them coincide
-    for name, values in inputs.items():
-        distinct.setdefault(values.tobytes(), name)
-    return {name: inputs[name] for name in distinct.values()}
+    return distinct(
+        {
+            "all in the first bucket": first,
+            "one in the second bucket": one,
+            "spread evenly": spread,
+            "spread evenly, but one moved up": moved,
+            "all in the last bucket": np.full(users, last),
+        }
+    )
 
 
 def _dataset(

@@ -109,11 +109,7 @@ def vector_sum_subject(reference: VectorSum, *, implementation: Implementation |
         raise TypeError(f"reference={reference!r} must be a VectorSum.")
     if implementation is None:
         implementation = own_vector_sum(reference)
-    elif not isinstance(implementation, Implementation):
-        name = implementation if isinstance(implementation, str) else "target"
-        made = implementation
-        target = made if isinstance(made, Target) else Target(made, shape=(reference.dimension,))
-        implementation = Implementation(target, name=target.name or name)
+    implementation = Implementation.given(implementation, (reference.dimension,))
     looked_at = list(range(reference.dimension))
     if reference.dimension > _MOST_COORDINATES:
         looked_at = [*looked_at[: _MOST_COORDINATES - 1], looked_at[-1]]
