@@ -19,6 +19,7 @@ LAYERS = (
     "dpverify.cli",
     "dpverify.serve",
     "dpverify.report",
+    "dpverify.pytest_plugin",
     "dpverify.testing",
     "dpverify.demo",
     "dpverify.reproduction",
