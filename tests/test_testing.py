@@ -110,7 +110,7 @@ def test_a_suite_tells_good_from_bad_and_its_junit_file_says_why(tmp_path: Path)
 
 def test_the_recipe_of_the_page_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "audits_in_ci.md").read_text(encoding="utf-8")
-    code, marked, how = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    code, marked, how = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
     (tmp_path / "ours.py").write_text(OURS, encoding="utf-8")
     # The page's trials are for the night.
     done, cases = suite(tmp_path, how + code.replace("trials=200_000, level=1e-4", "**HOW") + marked)
