@@ -95,6 +95,41 @@ def test_every_error_is_charged(field: str, sign: float, edges: list[int]) -> No
                 assert excess(pair, loss) <= Fraction(value) * (1 + Fraction(1, 10**14))
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("edges", EDGES)
+def test_errors_of_p0_are_charged_at_every_knot(sign: float, edges: list[int]) -> None:
+    exact, off = binned(edges), 1e-3
+    wrong = replace(exact, zero=exact.zero * (1.0 + 0.99 * sign * off), zero_error=1.001 * off * exact.zero)
+    knots = exact.ratio.shape[1]
+    found = wrong._above(exact.ratio, 0), wrong._below(exact.ratio, knots - 1)
+    for row, (zero, one) in enumerate(PAIRS):
+        for i, ratio in enumerate(exact.ratio[row]):
+            gains = [
+                sum(b - (1 + Fraction(ratio)) * a for a, b in zip(zero[j:k], one[j:k], strict=True))
+                for j, k in pairwise(edges)
+            ]
+            assert sum(gains[i:]) <= Fraction(float(found[0][row, i])) + Fraction(1, 10**15)
+            assert -sum(gains[:i]) <= Fraction(float(found[1][row, i])) + Fraction(1, 10**15)
+
+
+def test_terms_and_sums_are_rounded_up() -> None:
+    rng = np.random.default_rng(0)
+    zero, ratio = rng.uniform(0.0, 1.0, (1, 300)), rng.uniform(-0.5, 2.0, (1, 300))
+    # Nearly all of a term cancels.
+    gain = ratio * zero * (1.0 + rng.uniform(-4e-16, 4e-16, 300))
+    pairs = replace(binned([0, 5, N + 1]), zero=zero, gain=gain, zero_error=0.0 * zero, gain_error=0.0 * zero)
+    for sign in (-1, 1):
+        terms = pairs._terms(ratio, slice(None), sign)
+        exact = [
+            sign * (Fraction(g) - Fraction(r) * Fraction(z)) for g, r, z in zip(gain[0], ratio[0], zero[0], strict=True)
+        ]
+        assert all(one <= Fraction(float(term)) for one, term in zip(exact, terms[0], strict=True))
+    total = Fraction(0)
+    for term, found in zip(zero[0], pairs._sums(zero)[0, 1:], strict=True):
+        total += Fraction(float(term))
+        assert total <= Fraction(float(found))
+
+
 @pytest.mark.parametrize("name", ["masses of one", "masses of zero", "losses"])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_errors_of_listed_pairs_are_charged(name: str, sign: float) -> None:
@@ -126,8 +161,8 @@ def test_of_two_directions_the_larger_missing_mass_is_missing() -> None:
 
 @pytest.mark.parametrize("field", ["zero", "gain"])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_bins_as_outcomes_charge_every_error(field: str, sign: float) -> None:
-    edges = [0, 3, 5, 8, N + 1]
+@pytest.mark.parametrize("edges", [[0, 3, 5, 8, N + 1], [0, 5, N + 1]])
+def test_bins_as_outcomes_charge_every_error(field: str, sign: float, edges: list[int]) -> None:
     exact = binned(edges)
     moved = 1e-3 * np.abs(getattr(exact, field))
     for pattern in (1.0, np.where(np.arange(moved.shape[1]) % 2, 1.0, -1.0)):
@@ -135,10 +170,10 @@ def test_bins_as_outcomes_charge_every_error(field: str, sign: float) -> None:
         wrong = replace(exact, **off)
         for row, (zero, one) in enumerate(PAIRS):
             masses = [(sum(zero[a:b]), sum(one[a:b])) for a, b in pairwise(edges)]
-            for epsilon in (-0.4, 0.0, 0.1, 0.4):
-                odds = Fraction(math.exp(epsilon))
-                for found, pairs in zip(wrong.merged(row), ([(b, a) for a, b in masses], masses), strict=True):
-                    interval = found.delta(epsilon)
+            for found, pairs in zip(wrong.merged(row), ([(b, a) for a, b in masses], masses), strict=True):
+                # At the largest loss an error of masses takes a share of nothing.
+                for epsilon in (-0.4, 0.0, 0.1, 0.4, found.largest_loss):
+                    odds, interval = Fraction(math.exp(epsilon)), found.delta(epsilon)
                     assert interval.lower <= sum(max(a - odds * b, 0) for a, b in pairs) <= interval.upper
 
 

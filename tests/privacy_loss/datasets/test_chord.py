@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify.privacy_loss.datasets import chord as chord_module
 from dpverify.privacy_loss.datasets.chord import Members, chord
 
 HALF, STEP = 40, 0.05
 LOSSES = STEP * np.arange(-HALF, HALF + 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _two_rows_at_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chord_module, "_AT_ONCE", 2)
+        yield
 
 
 def excess(masses: np.ndarray) -> np.ndarray:
@@ -73,6 +83,20 @@ def test_both_ends_of_a_wide_cell_decide() -> None:
         member = np.maximum(-np.expm1(LOSSES), 0.0) + cell
         chords = [(member <= ((1.0 - s) * a + s * b) * (1 + 1e-12) + 1e-13).all() for s in (0.0, 0.5)]
         assert all(chords) or (member <= a * (1 + 1e-12) + 1e-13).all()
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_lift_on_one_side_is_one_on_the_other(side: int) -> None:
+    # Halfway between the ends half of a lift of each counts.
+    end = excess(balanced([1.0, 0.5], [3, 9]))
+    cell = 0.5 * (end + np.exp(LOSSES) * end[::-1])
+    cell += 0.02 * cell.max() * np.exp(-(((LOSSES - 3 * side * STEP) / 0.1) ** 2))
+    cell[[0, -1]] = 0.0
+    up, down = chord(STEP, end, np.array([end, cell]), np.array([[0.0, 0.0], [0.5, 0.5]]), 0.0)
+    a, b = (np.array([pair.delta(float(e)).upper for e in LOSSES]) for pair in (up, down))
+    member = np.maximum(-np.expm1(LOSSES), 0.0) + cell
+    assert (member > a).any()
+    assert (member <= 0.5 * (a + b) * (1 + 1e-12) + 1e-13).all()
 
 
 @settings(max_examples=100, deadline=None)

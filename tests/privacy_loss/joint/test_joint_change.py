@@ -283,7 +283,7 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
         assert shifted.epsilon_upper(delta) == pytest.approx(small().epsilon_upper(delta) + 0.1, abs=1e-6)
 
 
-def test_errors_count_where_the_largest_move_decides() -> None:
+def test_errors_count_where_the_largest_move_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of a heavy tail: what bounds changes without a large move is smaller, and what bounds all is larger.
     laws = [0.5, 0.4, 0.09, 0.009, 0.001], [0.6, 0.39, 0.0095, 0.00049, 0.00001]
 
@@ -298,6 +298,11 @@ def test_errors_count_where_the_largest_move_decides() -> None:
     # What bounds the other moves is charged for all, too.
     assert grown.delta_upper(epsilon) - exact.left_out >= listed * (1.0 - 1e-6)
     assert shifted.delta_upper(epsilon + 0.1) >= delta * (1.0 - 1e-6)
+    # What bounds the largest move by itself, too: here what bounds the others in its place is less.
+    for joint in (exact, shifted):
+        assert joint._largest_move is not None
+        monkeypatch.setattr(joint._largest_move, "divergence", lambda at, among: 0.22 * math.exp(-1.1 * (at - epsilon)))
+    assert shifted.delta_upper(epsilon + 0.1) >= exact.delta_upper(epsilon) * (1.0 - 1e-6) > 0.2199
     # A search ends within a few of ten thousandths.
     found = exact.epsilon_upper(delta)
     assert grown.epsilon_upper(listed + exact.left_out) >= found * (1.0 - 1e-3)
