@@ -300,7 +300,9 @@ def crossing(
 
     def height(epsilon: float) -> float:
         value = profile(epsilon)
-        above_delta = math.log(max(value, 5e-324)) - log_delta
+        if value <= 0.0:
+            return -math.inf
+        above_delta = math.log(value) - log_delta
         return min(above_delta, 0.0) if value <= delta else max(above_delta, 5e-324)
 
     return crossing_height(height, guess, slope=slope, above=above, scale=scale, relative=relative)
@@ -320,7 +322,7 @@ def crossing_height(
     Parameters
     ----------
     height : callable
-        At most 0 where the bound is at most delta.
+        At most 0 where the bound is at most delta; -inf where it is 0, which tells nothing of how far the crossing is.
     guess, slope, above, scale, relative
         As for `crossing`.
     """
@@ -342,13 +344,17 @@ def crossing_height(
             return safe
         if not above and unsafe == 0.0:
             return 0.0
-        if safe is None or unsafe is None:
+        bracketed = safe is not None and unsafe is not None
+        if high == -math.inf:
+            # No slope says how far: on by growing steps, and then to the middle.
+            step, boldness = -math.inf if bracketed else -boldness * scale, 8.0 * boldness
+        elif not bracketed:
             # One-sided so far: step further each time, so that the crossing is soon bracketed.
             step, boldness = boldness * high / slope(point), 2.0 * boldness
         else:
             fallen = 0.0 if last is None or last[0] == point else (last[1] - high) / (point - last[0])
             step = high / (fallen if fallen > 0.0 else slope(point))
-        last = point, high
+        last = None if high == -math.inf else (point, high)
         # To the other side of the crossing than this point's, so that a step that hits it leaves a narrow bracket.
         point = max(point + step + (0.5 if above != reached else -0.5) * width, 0.0)
         if point == math.inf:

@@ -208,6 +208,24 @@ def test_a_crossing_that_is_never_reached_is_infinite() -> None:
     assert crossing(lambda _: 0.05, 0.1, 1.0, slope=lambda _: 1.0, above=False, scale=0.01) == 0.0
 
 
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("guess", [1.0, 7.0])
+def test_no_slope_is_asked_for_where_nothing_is_left(above: bool, guess: float) -> None:
+    asked: list[float] = []
+
+    def ends(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 0.5 if epsilon < 3.0 else 0.0
+
+    def slope(epsilon: float) -> float:
+        assert epsilon < 3.0
+        return 1e-3
+
+    found = crossing(ends, 1e-200, guess, slope=slope, above=above, scale=1e-2)
+    assert abs(found - 3.0) < 1e-8
+    assert len(asked) <= 60
+
+
 def test_golden_sections_find_the_valley() -> None:
     assert least_argument(lambda x: (x - 0.3) ** 2, -5.0, 5.0) == pytest.approx(0.3, abs=1e-3)
 

@@ -141,7 +141,7 @@ class _SparseCurve:
 
     def epsilon(self, delta: float) -> Interval:
         upper = min(self._upper.epsilon_upper(delta), self._full.epsilon(delta).upper)
-        return Interval.proved(max((c.epsilon(delta).lower for c in self._lower), default=0.0), upper)
+        return Interval.proved(max((c.epsilon_lower(delta) for c in self._lower), default=0.0), upper)
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def attained_epsilon(choices: Sequence[Choice], delta: float, near: float) -> fl
         return 0.0
     best = 0.0
     for _ in range(_MOST_CLIMBS):
-        found = composed_mix(_climbed(choices, max(near, best), delta), delta).epsilon(delta).lower
+        found = composed_mix(_climbed(choices, max(near, best), delta), delta).epsilon_lower(delta)
         if found <= max(near, best) * (1.0 + _WORTH) or found == math.inf:
             return max(found, best)
         best = found

@@ -230,6 +230,13 @@ class FamilyComposition:
             *(functools.partial(each.epsilon, delta) for each in self._where_wide if each.quick or not quick),
         )
 
+    def epsilon_lower(self, delta: float) -> float:
+        """Return only a lower bound of `epsilon`, that of one attained pair in all instances."""
+        if self.instances == 1:
+            return self._once.epsilon(delta).lower
+        known = self._moments.epsilon(delta).lower
+        return known if known == math.inf or self._hopeless else max(known, self._grids.lower_epsilon(delta)[0])
+
     def delta(self, epsilon: float) -> Interval:
         """Return the largest hockey-stick divergence over every mix of the pairs, as a proved interval."""
         if self.instances == 1:

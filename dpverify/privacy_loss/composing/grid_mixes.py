@@ -153,7 +153,7 @@ class GridMixes:
     def lower_epsilon(self, delta: float) -> tuple[float, PrivacyLossDistribution]:
         """Return the largest epsilon that an attained pair has in all instances, from below, and which one has it."""
         found, place = self._answer(
-            delta, lambda grids: max((each.epsilon(delta).lower, i) for i, each in enumerate(grids.attained))
+            delta, lambda grids: max((each.epsilon_lower(delta), i) for i, each in enumerate(grids.attained))
         )
         return found, self._laws[1][place]
 

@@ -293,7 +293,7 @@ class SeveralComposition:
         """Return the smallest epsilon >= 0 at which that divergence is at most delta, as a proved interval."""
         found = self._ask(
             lambda upper, lower: Interval.proved(
-                max((each.epsilon(delta).lower for each in lower), default=0.0),
+                max((each.epsilon_lower(delta) for each in lower), default=0.0),
                 min(each.epsilon_upper(delta) for each in upper),
             )
         )

@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
-from dpverify.guarantee import CapacityError, Interval, PrivacyCurve
+from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.composing.rare_losses import sum_of_moduli, sums_above
 from dpverify.privacy_loss.datasets.covers import Branch
 from dpverify.privacy_loss.datasets.worst_branch import MOST_SPLITS, worst_branch
-from dpverify.privacy_loss.joint.attained_change import Parts, composed
+from dpverify.privacy_loss.joint.attained_change import Composed, Parts, composed
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
@@ -213,7 +213,7 @@ class Together:
     def epsilon(self, delta: float) -> Interval:
         """Return the least epsilon >= 0, in nats, at which that divergence is at most delta, as a proved interval."""
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        lower = 0.0 if self._lower is None else self._lower.epsilon(delta).lower
+        lower = 0.0 if self._lower is None else self._lower.epsilon_lower(delta)
         upper = math.inf
         for _ in range(2):  # what is left out is known once the parts were divided
             left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
@@ -221,7 +221,7 @@ class Together:
         return Interval.proved(lower, upper)
 
     @cached_property
-    def _lower(self) -> PrivacyCurve | None:
+    def _lower(self) -> Composed | None:
         if not self._attained:
             return None
         try:

@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from dpverify.changes import L2Ball, L2Bounded
-from dpverify.guarantee import CapacityError, PrivacyCurve
+from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.composing.attained_mix import Parts, composed_mix
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import bit_probability_change
 from dpverify.privacy_loss.windows.saddle import total_loss
+from dpverify.privacy_loss.windows.transform import Composition
 
-__all__ = ["AttainedChange", "Parts", "composed"]
+__all__ = ["AttainedChange", "Composed", "Parts", "composed"]
 
+Composed = FamilyComposition | Composition
 _Tried = tuple[float, Parts]
 
 _WIDTH = 1e-4
@@ -88,7 +90,7 @@ class AttainedChange:
         return total_loss(parts).saddle_point(self._reference)[0], parts
 
     @functools.cached_property
-    def _compositions(self) -> list[PrivacyCurve]:
+    def _compositions(self) -> list[Composed]:
         made = {
             id(entry): composed(entry[1], self._reference)
             for entry in self._made
@@ -96,7 +98,7 @@ class AttainedChange:
         }
         return [*made.values(), *self._climbed(made)]
 
-    def _climbed(self, made: dict[int, PrivacyCurve]) -> list[PrivacyCurve]:
+    def _climbed(self, made: dict[int, Composed]) -> list[Composed]:
         """Return what one kind of move leads to, from the best that was composed on to more and to fewer of them.
 
         Estimates choose badly under heavy tails.
@@ -106,7 +108,7 @@ class AttainedChange:
             return []
         kind, number, direction = max(known, key=lambda key: known[key])
         numbers = [tried for other, tried, way in self._tried if (other, way) == (kind, direction)]
-        climbed = list[PrivacyCurve]()
+        climbed = list[Composed]()
         for side in ([n for n in numbers[::-1] if n < number], [n for n in numbers if n > number]):
             best = known[kind, number, direction]
             for tried in side:
@@ -116,9 +118,9 @@ class AttainedChange:
                     break
         return climbed
 
-    def _epsilon(self, curve: PrivacyCurve) -> float:
+    def _epsilon(self, curve: Composed) -> float:
         with suppress(CapacityError):
-            return curve.epsilon(self._reference).lower
+            return curve.epsilon_lower(self._reference)
         return 0.0
 
     def _numbers(self) -> list[int]:
@@ -149,7 +151,7 @@ class AttainedChange:
             yield bit_probability_change(full, size, 0.0)
             yield bit_probability_change(full, 1.0, 1.0 - size)
 
-    def _largest(self, question: Callable[[PrivacyCurve], float]) -> float:
+    def _largest(self, question: Callable[[Composed], float]) -> float:
         found = 0.0
         for composition in self._compositions:
             # One that takes a larger grid than fits is one fewer.
@@ -163,14 +165,14 @@ class AttainedChange:
 
     def epsilon_lower(self, delta: float) -> float:
         """Return a lower bound on the least epsilon >= 0 at which that divergence is at most delta."""
-        return self._largest(lambda composition: composition.epsilon(delta).lower)
+        return self._largest(lambda composition: composition.epsilon_lower(delta))
 
 
 def _estimate(entry: _Tried) -> float:
     return entry[0]
 
 
-def composed(parts: Parts, reference_delta: float) -> PrivacyCurve:
+def composed(parts: Parts, reference_delta: float) -> Composed:
     """Return the privacy curve of bitsums of which so many meet each pair."""
     if len(parts) == 1:
         ((pair, number),) = parts

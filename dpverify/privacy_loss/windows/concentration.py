@@ -124,8 +124,9 @@ class Concentration:
 
     def _cantelli(self, pair: PrivacyLossDistribution, delta: float) -> float:
         relative = pair.relative_error + summation_error(pair.losses.size)
-        listed = min(float(np.sum(pair.masses)) * (1.0 - 2.0 * relative), 1.0)
-        all_listed = math.exp(self._instances * math.log(listed) * (1.0 + 8.0 * UNIT)) if listed > 0.0 else 0.0
+        # What is not listed is known to far more digits than what is.
+        lost = min(max(1.0 - float(np.sum(pair.masses)) * (1.0 - 2.0 * relative), 0.0), pair.unbounded_mass)
+        all_listed = math.exp(self._instances * math.log1p(-lost) * (1.0 + 8.0 * UNIT)) if lost < 1.0 else 0.0
         share = 2.0 * delta * (1.0 + 1e-9) / all_listed if all_listed > 0.0 else 1.0
         if share >= 1.0 or relative > 0.1 or pair.losses.size == 0:
             return 0.0

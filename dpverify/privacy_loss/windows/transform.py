@@ -274,10 +274,14 @@ class Composition:
             query = epsilon - sign * slack
             cell = math.floor(query / self.step) - law.first
             if cell < 0:
-                # Below the window: by convexity in e^eps, between its left end and the total mass at e^eps = 0.
+                # Below the window, by convexity in e^eps: at most the chord from the mass at e^eps = 0 to the left
+                # end, and at least the line through the first two points.
                 share = math.exp(query - law.first * self.step)
-                total = math.exp(min(self._log_total, 0.0)) if sign > 0 else 0.0
-                value = self._at(law, 0, sign) * (share if sign > 0 else 1.0) + total * (1.0 - share)
+                value = self._at(law, 0, sign)
+                if sign > 0:
+                    value = value * share + math.exp(min(self._log_total, 0.0)) * (1.0 - share)
+                else:
+                    value += max(value - self._at(law, 1, 1.0), 0.0) * (1.0 - share) / math.expm1(self.step)
             else:
                 # Between grid points the profile is linear in e^eps.
                 cell = min(cell, law.scaled.size - 2)
@@ -354,16 +358,16 @@ class Composition:
             `upper` is inf if the infinite and missing mass exceed delta, or some factor proves no upper bound; `lower`
             is 0 if some factor proves no lower one.
         """
-        upper = self.epsilon_upper(delta)
-        if Bounds.LOWER not in self._bounds:
-            return Interval(0.0, upper)
-        if -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT) > delta:
-            return Interval(math.inf, math.inf)
-        if self._singular:
-            return Interval(0.0, upper)
-        guess = min(upper, self.saddle_point(delta)[0])
-        lower = self._crossing(delta, guess, self._delta_lower, above=False)
-        return Interval.proved(lower, upper)
+        return Interval.proved(self.epsilon_lower(delta), self.epsilon_upper(delta))
+
+    def epsilon_lower(self, delta: float) -> float:
+        """Return only the lower bound of `epsilon`, at half the cost."""
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+        if -math.expm1(self._log_survival_known) * (1.0 - 8.0 * UNIT) > delta and Bounds.LOWER in self._bounds:
+            return math.inf
+        if self._singular or Bounds.LOWER not in self._bounds:
+            return 0.0
+        return self._crossing(delta, self.saddle_point(delta)[0], self._delta_lower, above=False)
 
     def epsilon_upper(self, delta: float) -> float:
         """Return only the upper bound of `epsilon`, at half the cost."""

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -49,3 +50,16 @@ def test_infinite_mass_of_all_instances() -> None:
     assert bounds.infinite <= 0.875 <= bounds.unbounded
     assert bounds.unbounded - bounds.infinite < 1e-12
     assert bounds.epsilon(0.5).upper == math.inf
+
+
+@pytest.mark.parametrize("instances", [10**15, 10**18])
+def test_very_many_instances_have_a_lower_end(instances: int) -> None:
+    # All of two listed masses is known, whatever their rounding: (1 - 1e-16)^instances once left nothing.
+    loss = 1e-3
+    masses = np.array([1.0, math.exp(loss)]) / (1.0 + math.exp(loss))
+    pair = PrivacyLossDistribution.from_atoms(np.array([-loss, loss]), masses, relative_error=1e-15)
+    found = Concentration([pair], [pair], instances).epsilon(1e-6)
+    mean = instances * loss * math.tanh(loss / 2.0)
+    # No epsilon at 1e-6 is ten deviations above the mean: Hoeffding's inequality.
+    assert mean * (1.0 - 1e-3) < found.lower <= mean + 10.0 * math.sqrt(instances) * loss
+    assert found.upper >= mean

@@ -16,7 +16,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import approximate_dp, discrete_laplace, poisson
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import CentralDiscreteGaussian, RandomizedResponse
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 STEPS = st.sampled_from([1e-3, 0.02, 0.3])
@@ -140,8 +140,9 @@ def test_memory_is_refused_before_it_is_taken_and_a_step_that_fits_is_named() ->
     assert 0 < Composition([(connect_the_dots(distribution, fitting), 10_000)], **small).delta(1.0).upper <= 1
 
 
-def test_a_tilt_that_reaches_no_further_is_transformed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Next to the largest total loss each of 362 queries once made the same transform again: 17 s.
+@pytest.fixture
+def transforms(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The tilts at which a transform was made."""
     made, transform = list[float](), Composition._transform
 
     def counted(self: Composition, tilt: float) -> object:
@@ -149,9 +150,68 @@ def test_a_tilt_that_reaches_no_further_is_transformed_once(monkeypatch: pytest.
         return transform(self, tilt)
 
     monkeypatch.setattr(Composition, "_transform", counted)
+    return made
+
+
+def test_a_tilt_that_reaches_no_further_is_transformed_once(transforms: list[float]) -> None:
+    # Next to the largest total loss each of 362 queries once made the same transform again: 17 s.
     found = account(RandomizedResponse(556, 0.00168), instances=48, delta=1e-30).epsilon
     assert found.lower <= found.upper <= found.lower * (1.0 + 1e-5)
-    assert len(made) < 100
+    assert len(transforms) < 100
+
+
+def reports(users: int, flip: float, ones: int) -> list[RationalPair]:
+    """Return both directions of the number of reported ones when so many of the other users hold 1."""
+    p = Fraction(flip)
+    laws = [[Fraction(1)], [Fraction(1)]]
+    for mine, chance in [(bit, p) for bit in (0,) * (users - 1 - ones) + (1,) * ones]:
+        for i, law in enumerate(laws):
+            one = 1 - chance if mine else chance
+            laws[i] = [(1 - one) * a + one * b for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    for i, one in enumerate((p, 1 - p)):
+        laws[i] = [
+            (1 - one) * a + one * b for a, b in zip([*laws[i], Fraction(0)], [Fraction(0), *laws[i]], strict=True)
+        ]
+    return [(laws[1], laws[0]), (laws[0], laws[1])]
+
+
+@pytest.mark.parametrize(
+    ("users", "flip", "instances", "delta", "relative_width"),
+    [(2, 6.9e-5, 3, 3.9e-275, 1e-9), (10, 1e-12, 6, 0.9, 1e-6)],
+    ids=["next to the largest total", "below the window"],
+)
+def test_losses_of_a_few_values_are_soon_enclosed(
+    users: int, flip: float, instances: int, delta: float, relative_width: float, transforms: list[float]
+) -> None:
+    # Once 120 transforms, as slopes were sought where nothing is left; and [0, 163.48].
+    protocol = RandomizedResponse(users, flip)
+    found = account(protocol, instances=instances, delta=delta, relative_width=relative_width).epsilon
+    assert found.upper <= found.lower * (1.0 + 1e-5)
+    assert len(transforms) <= 40
+    exact = [
+        [truth([pair], [instances], end) for pair in reports(users, flip, 0)] for end in (found.lower, found.upper)
+    ]
+    assert max(each.upper for each in exact[0]) > Fraction(delta)
+    assert max(each.lower for each in exact[1]) <= Fraction(delta)
+
+
+def test_a_gap_between_losses_is_stepped_over_from_the_end() -> None:
+    # The loss of two instances is a multiple of 83.46: the lower end was that of the multiple before, 166.23.
+    found = account(CentralDiscreteGaussian(1, 0.0774), instances=2, delta=3.9e-118).epsilon
+    with mp.workdps(400):
+        sigma, places = mp.mpf(0.0774), range(-8, 9)
+        mass = {z: mp.exp(-(z**2) / (2 * sigma**2)) for z in places}
+        total = sum(mass.values())
+        exact = [
+            sum(
+                max(mass[a] * mass[b] - mp.exp(end) * mass.get(a + 1, 0) * mass.get(b + 1, 0), 0) / total**2
+                for a in places
+                for b in places
+            )
+            for end in (found.lower, found.upper)
+        ]
+    assert exact[1] <= 3.9e-118 < exact[0]
+    assert found.upper <= found.lower * (1.0 + 1e-5)
 
 
 def test_masses_that_may_be_larger_are_so_below_all_losses() -> None:
