@@ -14,7 +14,6 @@ from dpverify.audit.limits import Look
 from dpverify.audit.options import AuditOptions
 from dpverify.audit.running.runner import asked
 from dpverify.audit.running.target import Target
-from dpverify.guarantee import Budget
 from dpverify.statistics.family import AuditResult
 
 __all__ = ["LEVEL_SHARE", "Inspected"]
@@ -48,7 +47,7 @@ class Inspected:
         claimed: Claimed,
         how: AuditOptions,
     ) -> Inspected:
-        """Look inside, where the audit's runs are; only epsilon and delta are refuted by it, no other claim.
+        """Look inside, where the audit's runs are.
 
         Raises
         ------
@@ -56,8 +55,7 @@ class Inspected:
             If the target fails.
         """
         seconds = _SECONDS if how.timeout is None else min(_SECONDS, how.timeout / 2.0)
-        claim = (claimed.epsilon, claimed.delta) if isinstance(claimed, Budget) else None
-        arguments = list(datasets), list(places), claim, LEVEL_SHARE * how.level, how.seed, seconds
+        arguments = list(datasets), list(places), claimed, LEVEL_SHARE * how.level, how.seed, seconds
         rows, recorded = asked(target, findings, *arguments, executor=how.executor, timeout=how.timeout)
         return cls(tuple(Finding(*row) for row in rows), recorded)
 

@@ -19,8 +19,10 @@ from dpverify.audit.inside.recording import FRESH, GIVEN, GLOBAL, SYSTEM, Draw, 
 from dpverify.audit.inside.replay import shift_of
 from dpverify.audit.running.target import Target, TargetError
 from dpverify.digits import rounded_down
+from dpverify.guarantee import Budget
 from dpverify.shown import Plain
-from dpverify.statistics.bounds.claim_test import claim_p_value
+from dpverify.statistics.bounds.claim_test import curve_p_value
+from dpverify.statistics.bounds.claims import CurveClaim
 
 __all__ = ["Finding", "findings"]
 
@@ -78,7 +80,7 @@ def findings(
     target: Target,
     datasets: Sequence[NDArray[Any]],
     pairs: Sequence[tuple[int, int]],
-    claim: tuple[float, float] | None,
+    claim: Budget | CurveClaim | None,
     level: float,
     seed: int = 0,
     seconds: float = 10.0,
@@ -91,8 +93,7 @@ def findings(
         Run in this process.
     datasets, pairs
         Inputs, and the places of neighbours among them.
-    claim : (float, float), optional
-        Epsilon and delta.
+    claim : Budget or CurveClaim, optional
     level : float
         A bare part of a correct target is called one with at most this probability.
     seed : int
@@ -117,7 +118,7 @@ class _Look:
     target: Target
     datasets: Sequence[NDArray[Any]]
     pairs: Sequence[tuple[int, int]]
-    claim: tuple[float, float] | None
+    claim: Budget | CurveClaim | None
     level: float
     seed: int
     end: float
@@ -158,32 +159,39 @@ class _Look:
         self.replay(inputs, tape, place * _WATCHED + at)
         return tape.draws
 
+    @property
+    def _points(self) -> tuple[tuple[float, float], ...]:
+        if isinstance(self.claim, CurveClaim):
+            return self.claim.points
+        return ((0.0, 0.0),) if self.claim is None else ((self.claim.epsilon, self.claim.delta),)
+
     def _bare(self) -> Iterator[Finding]:
-        epsilon, delta = self.claim or (0.0, 0.0)
+        epsilon = min(each for each, _ in self._points)
         runs = int(min(max(_FEWEST, 40.0 * math.exp(min(epsilon, 10.0))), _MOST))
         place = _defined(self.target)
-        firsts = dict.fromkeys(first for first, _ in self.pairs)
-        held = {first: self._constant(self.datasets[first], runs) for first in firsts}
-        parts = max(size for _, size in held.values())
-        tried = 2 * max(1, parts) * (len(self.pairs) + _CHANGED)
+        pairs = [*self.pairs, *((second, first) for first, second in self.pairs)]
+        held = {at: self._constant(self.datasets[at], runs) for at in dict.fromkeys(first for first, _ in pairs)}
+        tried = 2 * max(1, *(size for _, size in held.values())) * (len(pairs) + _CHANGED)
         told = set[str]()
 
         def compared(one: Parts, inputs: NDArray[Any], who: str, given: bool) -> Iterator[Finding]:
-            two, _ = self._constant(inputs, runs, unlike=one)
-            bare = [name for name in two if name not in told]
-            p_value = min(1.0, tried * float(claim_p_value(runs - 1, 0, runs - 1, epsilon, delta)))
+            others = self._never(inputs, runs, one)
+            bare = [name for name in others if name not in told]
+            p_value = min(1.0, tried * float(curve_p_value([runs - 1], [0], runs - 1, self._points)[0]))
             if bare and p_value <= self.level:
                 told.update(bare)
                 rare = (self.level / tried / 2.0) ** (1.0 / (runs - 1))
+                _, delta = max(self._points, key=lambda point: rare - point[1] - math.exp(point[0]) * (1.0 - rare))
                 lower = math.log(max(1.0, (rare - delta) / (1.0 - rare)))
                 more = f" (and {len(bare) - 1} other parts)" if len(bare) > 1 else ""
                 sentence = (
                     f"{bare[0]}{more} never varies, and tells {who}: {one[bare[0]]!r} in each of {runs:,} runs on one, "
-                    f"{two[bare[0]]!r} on the other; epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}"
+                    f"on the other never, but {others[bare[0]]!r} first; epsilon >= {rounded_down(lower, 4)} at delta "
+                    f"{delta:.3g}"
                 )
                 yield Finding("bare", sentence, place, p_value if given and self.claim else 1.0)
 
-        for first, second in self.pairs:
+        for first, second in pairs:
             yield from compared(held[first][0], self.datasets[second], "the two inputs", True)
         first, second = self.pairs[0]
         for name, changed in _changed(self.datasets[first], self.datasets[second]):
@@ -192,25 +200,33 @@ class _Look:
             with suppress(TargetError):  # it may be outside of what the target takes
                 yield from compared(held[first][0], changed, f"an input from one with {name}", False)
 
-    def _constant(self, inputs: NDArray[Any], runs: int, unlike: Parts | None = None) -> tuple[dict[str, Any], int]:
-        """Return the parts of the output that are the same in all runs, and how many parts there are.
-
-        Of an input that is compared, those alone which are `unlike` the other's: mostly none after the first run.
-        """
-        rng = np.random.Generator(np.random.PCG64([self.seed, _STREAM]))
-        held: dict[str, Any] = {}
+    def _constant(self, inputs: NDArray[Any], runs: int) -> tuple[dict[str, Any], int]:
+        """Return the parts of the output that are the same in all runs, and how many parts there are."""
+        held: dict[str, Any] | None = None
         parts = 0
-        for run in range(runs):
-            bits = bits_of(parts_of(self.target.raw(inputs, rng, 1, _WHERE)[0]))
-            if run == 0:
+        for bits in self._runs(inputs, runs):
+            if held is None:
                 parts, held = len(bits), dict(bits)
-                if unlike is not None:
-                    held = {name: part for name, part in bits.items() if unlike.get(name, part) != part}
-            else:
-                held = {name: part for name, part in held.items() if name in bits and bits[name] == part}
+            held = {name: part for name, part in held.items() if name in bits and bits[name] == part}
             if not held or time.monotonic() > self.end:
                 return {}, parts
-        return held, parts
+        return held or {}, parts
+
+    def _never(self, inputs: NDArray[Any], runs: int, held: Parts) -> dict[str, Any]:
+        """Return, of parts that are held on another input, those that no run has so, as they are in the first run."""
+        others: dict[str, Any] | None = None
+        for bits in self._runs(inputs, runs) if held else ():
+            if others is None:
+                others = {name: bits.get(name, "nothing") for name in held}
+            others = {name: part for name, part in others.items() if name not in bits or bits[name] != held[name]}
+            if not others or time.monotonic() > self.end:
+                return {}
+        return others or {}
+
+    def _runs(self, inputs: NDArray[Any], runs: int) -> Iterator[dict[str, Any]]:
+        rng = np.random.Generator(np.random.PCG64([self.seed, _STREAM]))
+        for _ in range(runs):
+            yield bits_of(parts_of(self.target.raw(inputs, rng, 1, _WHERE)[0]))
 
     def _unused(self, places: Sequence[str], every: Sequence[Draw]) -> Iterator[Finding]:
         inputs = self.datasets[0]
@@ -233,17 +249,16 @@ class _Look:
             shift = shift_of(self.replay, self.datasets[first], self.datasets[second], keys)
             if shift is None:
                 continue
-            self.recorded += f"; with the same draws the inputs differ by {shift}"
-            floats = shift.places
-            if self.claim is None:
+            if shift.uneven:
+                sentence = f"{shift.uneven} moves by another multiple of the same noise on the other input"
+                yield Finding("dependence", sentence, ", ".join(shift.places))
                 continue
-            epsilon, delta = self.claim
-            pure = shift.bare or shift.mu > 0.0 or shift.epsilon > epsilon * (1.0 + 1e-6)
-            if pure if delta == 0.0 else shift.delta(epsilon) > delta * (1.0 + 1e-6):
-                kind = "bare" if shift.bare else "scale"
-                shown = "" if delta == 0.0 else f", delta >= {rounded_down(shift.delta(epsilon), 4)} at that epsilon"
-                sentence = f"with the same draws the inputs differ by {shift}{shown}; claimed ({epsilon:g}, {delta:g})"
-                yield Finding(kind, sentence, ", ".join(shift.places), 0.0)
+            self.recorded += f"; with the same draws the inputs differ by {shift}"
+            floats = floats if shift.integers else shift.places
+            against = shift.against(self.claim) if self.claim else ""
+            if against:
+                sentence = f"with the same draws the inputs differ by {shift}; {against}"
+                yield Finding("bare" if shift.bare else "scale", sentence, ", ".join(shift.places), 0.0)
         if floats:
             sentence = "noise is drawn and added in floating point, whose lowest bits show the input (mironov2012)"
             yield Finding("floats", sentence, ", ".join(floats))

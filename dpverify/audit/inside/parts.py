@@ -36,7 +36,7 @@ def bits_of(parts: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(part, int) and not isinstance(part, bool):
             found.update({f"bit {k} of {name}": part >> k & 1 for k in range(_BITS)})
         else:
-            found[name] = part
+            found[name] = part if part == part else "nan"  # which is equal to itself
     return found
 
 

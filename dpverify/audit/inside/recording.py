@@ -26,15 +26,18 @@ GIVEN, FRESH, SYSTEM = "the given generator", "a fresh generator of its own", "o
 GLOBAL = ("the global generator of numpy.random", "the global generator of random")
 _SEEDED = "a generator that it seeds"
 _NO_DRAWS = {"bit_generator", "get_state", "getstate", "seed", "set_state", "setstate", "spawn"}
-_SCALES = {
-    "laplace": ("Laplace", 1, "scale"),
-    "normal": ("Gaussian", 1, "scale"),
-    "gauss": ("Gaussian", 1, "sigma"),
-    "normalvariate": ("Gaussian", 1, "sigma"),
-    "standard_normal": ("Gaussian", None, ""),
-    "gumbel": (None, 1, "scale"),
-    "logistic": (None, 1, "scale"),
-    "geometric": (None, 0, "p"),
+_SCALES: dict[str, tuple[str, tuple[tuple[int, str], ...]]] = {
+    "laplace": ("Laplace", ((1, "scale"),)),
+    "normal": ("Gaussian", ((1, "scale"),)),
+    "gauss": ("Gaussian", ((1, "sigma"),)),
+    "normalvariate": ("Gaussian", ((1, "sigma"),)),
+    "standard_normal": ("Gaussian", ()),
+    "gumbel": ("", ((1, "scale"),)),
+    "logistic": ("", ((1, "scale"),)),
+    "geometric": ("geometric", ((0, "p"),)),
+    "poisson": ("Poisson", ((0, "lam"),)),
+    "binomial": ("binomial", ((0, "n"), (1, "p"))),
+    "negative_binomial": ("negative binomial", ((0, "n"), (1, "p"))),
 }
 """The law where it is one whose shifts are understood, and where the scale stands among the arguments."""
 _OWN = {"numpy", "random", "secrets", "os", "dpverify"}
@@ -52,7 +55,7 @@ class Draw:
     source, name : str
         Which generator, and its method.
     scale : tuple of float, optional
-        Of noise; None for what has none.
+        Of noise: one parameter after the other, of each number; None for what has none.
     value : object
         What came of it.
     place : str
@@ -69,9 +72,9 @@ class Draw:
     turn: int
 
     @property
-    def law(self) -> str | None:
-        """`Laplace` or `Gaussian`, if it is one of the two."""
-        return _SCALES.get(self.name, (None,))[0]
+    def law(self) -> str:
+        """What it is called if its shifts are understood; else empty."""
+        return _SCALES.get(self.name, ("",))[0]
 
 
 class Tape:
@@ -123,9 +126,10 @@ class Tape:
 def _scale(name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[float, ...] | None:
     if name not in _SCALES:
         return None
-    _, at, called = _SCALES[name]
-    given = arguments[at] if at is not None and len(arguments) > at else named.get(called, 1.0)
-    return tuple(np.ravel(np.asarray(given, dtype=np.float64)).tolist())
+    given = [arguments[at] if len(arguments) > at else named.get(called, 1.0) for at, called in _SCALES[name][1]] or [
+        1.0
+    ]
+    return tuple(np.ravel(np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in given))).tolist())
 
 
 def _place() -> str:

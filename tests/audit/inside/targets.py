@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 
 P = -math.expm1(-1)
+PIECES = 1 - math.exp(-0.5)
 
 
 def laplace(x: Any, rng: Any) -> Any:
@@ -85,8 +86,46 @@ def last_left_out(x: Any, rng: Any) -> Any:
     return bytes(int(v) ^ int(flip) for v, flip in zip(x, [*flips, False], strict=True))
 
 
+def half_geometric(x: Any, rng: Any) -> Any:
+    return 2 * int(x.sum()) + rng.geometric(P) - rng.geometric(P)
+
+
+def in_wrong_pieces(x: Any, rng: Any) -> Any:
+    """Pieces of geometric noise of epsilon 0.5, each of which is sent; and the sum is of two values."""
+    noise = rng.negative_binomial(0.2, PIECES, 5) - rng.negative_binomial(0.2, PIECES, 5)
+    return 3 * x.sum() + noise.sum()
+
+
+def one_sided(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.poisson(5.0)
+
+
+def integers_on_a_mean(x: Any, rng: Any) -> Any:
+    return x.mean() + rng.geometric(P) - rng.geometric(P)
+
+
+def of_two_counts(x: Any, rng: Any) -> Any:
+    """Replacing a record changes two counts: each is noised as if it changed one."""
+    return np.bincount(x.astype(int), minlength=2) + rng.geometric(P, 2) - rng.geometric(P, 2)
+
+
 def geometric(x: Any, rng: Any) -> Any:
     return x.sum() + rng.geometric(P) - rng.geometric(P)
+
+
+def in_pieces(x: Any, rng: Any) -> Any:
+    noise = rng.negative_binomial(0.2, P, 5) - rng.negative_binomial(0.2, P, 5)
+    return x.sum() + noise.sum()
+
+
+def coin_by_binomial(x: Any, rng: Any) -> Any:
+    """Randomized response: a draw that adds, on one value, what it takes on the other."""
+    return int(x[0]) if rng.binomial(1, 0.75) else 1 - int(x[0])
+
+
+def number_of_coins(x: Any, rng: Any) -> Any:
+    """A draw of integers that is compared, and never added."""
+    return int(x[0]) if rng.binomial(10, 0.5) > 4 else 1 - int(x[0])
 
 
 def rounded(x: Any, rng: Any) -> Any:
@@ -163,7 +202,68 @@ FAULTS = {
     two_sources: ("source", False),
     last_left_out: ("bare", False),
     laplace: ("floats", False),
+    half_geometric: ("scale", True),
+    in_wrong_pieces: ("scale", True),
+    one_sided: ("scale", True),
+    integers_on_a_mean: ("bare", True),
+    of_two_counts: ("scale", True),
 }
 """What must be found, and whether it refutes the claim on the given inputs."""
-CORRECT = geometric, rounded, responses, chosen, noisy_max, until_above, by_bernoulli, fitted_scale
+CORRECT = (
+    geometric,
+    in_pieces,
+    coin_by_binomial,
+    number_of_coins,
+    rounded,
+    responses,
+    chosen,
+    noisy_max,
+    until_above,
+    by_bernoulli,
+    fitted_scale,
+)
 BRING_THEIR_OWN = of_the_system, fresh_generators, of_a_class
+
+
+def divided_by_the_count(x: Any, rng: Any) -> Any:
+    return (np.clip(x, 0, 1).sum() + rng.laplace()) / len(x)
+
+
+def classes_of_the_data(x: Any, rng: Any) -> Any:
+    return {label: (x == label).sum() + rng.laplace() for label in np.unique(x)}
+
+
+def domain_of_the_data(x: Any, rng: Any) -> Any:
+    counts = np.bincount(x.astype(int))
+    return counts + rng.laplace(size=counts.size)
+
+
+def clipped_and_not_used(x: Any, rng: Any) -> Any:
+    clipped = np.clip(x, 0, 1)
+    return x.sum() + rng.laplace(scale=1.0 + 0.0 * clipped[0])
+
+
+def sensitivity_of_zero(x: Any, rng: Any) -> Any:
+    features, parents = 4, 4
+    return x.sum() + rng.laplace(scale=(features - parents) / 1.0)
+
+
+def nan_is_not_clipped(x: Any, rng: Any) -> Any:
+    return np.clip(x, 0, 1).sum() + rng.laplace()
+
+
+def spent_twice(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace(), len(x[x > 0]) + rng.laplace()
+
+
+ZEROS = (0.0,) * 5
+RECORDED = {
+    divided_by_the_count: (ZEROS, (*ZEROS, 0.0), "dependence", False),
+    classes_of_the_data: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
+    domain_of_the_data: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
+    clipped_and_not_used: (ZEROS, (30.0, *ZEROS[1:]), "scale", True),
+    sensitivity_of_zero: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
+    nan_is_not_clipped: (ZEROS, (math.nan, *ZEROS[1:]), "bare", True),
+    spent_twice: (ZEROS, (1.0, *ZEROS[1:]), "scale", True),
+}
+"""The kinds of faults that cebere2026 found in libraries, in code of our own: neighbours, and what must be found."""

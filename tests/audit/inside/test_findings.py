@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpverify.audit.inside.findings import Finding, findings
 from dpverify.audit.running.target import Target, target_of
 from dpverify.audit.subjects.libraries import library_target
+from dpverify.guarantee import Budget
+from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP
+from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
 from tests.audit.inside import targets
 
 INPUTS = [np.zeros(5), np.eye(5)[0]]
 
 
-def looked(target: Any, claim: tuple[float, float] | None = (1.1, 0.0), seed: int = 0) -> tuple[list[Finding], str]:
-    rows, recorded = findings(target_of(target), INPUTS, [(0, 1)], claim, 1e-4, seed)
+def looked(
+    target: Any, claim: Any = (1.1, 0.0), seed: int = 0, inputs: Sequence[NDArray[Any]] = INPUTS
+) -> tuple[list[Finding], str]:
+    claimed = claim if claim is None or isinstance(claim, CurveClaim) else Budget.of(claim, "claim")
+    rows, recorded = findings(target_of(target), inputs, [(0, 1)], claimed, 1e-4, seed)
     return [Finding(*row) for row in rows], recorded
 
 
@@ -35,6 +44,15 @@ def test_a_fault_is_found_with_its_line(target: Callable[..., Any]) -> None:
     assert file.endswith("targets.py")
     assert first <= int(line) < first + len(source)
     assert {one.kind for one in found} <= {kind, "floats"} | ({"source"} if target is targets.seed_of_all else set())
+
+
+@pytest.mark.parametrize("target", targets.RECORDED, ids=lambda target: target.__name__)
+def test_a_fault_of_a_kind_that_recording_found_in_libraries_is_found(target: Callable[..., Any]) -> None:
+    first, second, kind, refutes = targets.RECORDED[target]
+    found, _ = looked(target, inputs=[np.array(first), np.array(second)])
+    assert [one.refutes for one in found if one.kind == kind] == [refutes], found
+    back, _ = looked(target, inputs=[np.array(second), np.array(first)])
+    assert [one.refutes for one in back if one.kind == kind] == [refutes], back
 
 
 @pytest.mark.parametrize("target", targets.CORRECT, ids=lambda target: target.__name__)
@@ -61,6 +79,26 @@ def test_gaussian_noise_is_held_to_its_exact_delta() -> None:
     assert "mu 0.2681 of Gaussian noise" in recorded
 
 
+def test_claims_in_other_terms_are_refuted_a_thousandth_beyond_what_is_true() -> None:
+    def normal(x: Any, rng: Any) -> Any:
+        return x.sum() + rng.normal(scale=2.0)
+
+    def both(x: Any, rng: Any) -> Any:
+        return x.sum() + rng.laplace(scale=2.0), x.sum() + rng.normal(scale=2.0)
+
+    divergence = (math.log(2 / 3) + np.logaddexp(0.5, -1.0 - math.log(2))) + 0.25  # of order 2
+    for target, claim, true in (
+        (normal, GaussianDP, 0.5),
+        (normal, ConcentratedDP, 0.125),
+        (normal, partial(RenyiDP, 3.0), 0.375),
+        (both, partial(RenyiDP, 2.0), divergence),
+    ):
+        assert [one.kind for one in looked(target, claim(1.001 * true))[0]] == ["floats"]
+        found = looked(target, claim(true / 1.001))[0]
+        assert [(one.kind, one.refutes) for one in found] == [("scale", True), ("floats", False)]
+    assert [one.kind for one in looked(lambda x, rng: x.sum(), GaussianDP(1.0))[0] if one.refutes] == ["bare"]
+
+
 def test_native_code_is_said_to_hide_its_draws_and_its_unvarying_bits_are_found() -> None:
     # As native code does: bytes of the system that nothing in Python sees.
     descriptor = os.open("/dev/urandom", os.O_RDONLY)
@@ -73,7 +111,7 @@ def test_native_code_is_said_to_hide_its_draws_and_its_unvarying_bits_are_found(
 
     inputs = [np.array([0, 0], np.uint8), np.array([1, 0], np.uint8)]
     try:
-        rows, recorded = findings(library_target(bits), inputs, [(0, 1)], (2.2, 0.0), 1e-4)
+        rows, recorded = findings(library_target(bits), inputs, [(0, 1)], Budget.of((2.2, 0.0), "claim"), 1e-4)
     finally:
         os.close(descriptor)
     assert recorded == "nothing was recorded: draws, if any, are outside Python"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -48,6 +49,43 @@ def test_two_laplace_draws_in_one_number_say_nothing() -> None:
     shift = shifted(lambda x, rng: x.sum() + rng.laplace() + rng.laplace())
     assert shift is not None
     assert (shift.laplace, shift.epsilon, shift.delta(0.1)) == (None, 0.0, 0.0)
+
+
+def test_integer_noise_is_held_to_the_delta_of_its_exact_law() -> None:
+    shift = shifted(lambda x, rng: int(x[0]) + rng.geometric(0.5) - rng.geometric(0.5))
+    assert shift is not None
+    # Two-sided geometric noise of epsilon ln 2: the loss is ln 2 wherever an output is at most the input, 2/3.
+    for epsilon in (0.0, 0.3, 0.69):
+        assert shift.delta(epsilon) == pytest.approx(2 / 3 * (1 - math.exp(epsilon) / 2), abs=1e-11)
+    assert shift.delta(math.log(2)) == 0.0
+    assert shift.renyi(2.0) == pytest.approx(math.log(2 / 3 * 2 + 1 / 3 / 2), rel=1e-6)
+
+
+def test_integer_noise_of_several_numbers_is_enumerated() -> None:
+    def noisy(x: Any, rng: Any) -> Any:
+        noise = rng.binomial(3, 0.25, size=3)
+        return [5 - 2 * (noise[0] - x[0]), noise[1] + noise[2] - x[1], noise[0] - x[0], x[2]]  # one up, one down
+
+    shift = shifted(noisy)
+    assert shift is not None
+    coins = [math.comb(3, k) * 3 ** (3 - k) / 64 for k in range(4)]
+    laws: list[dict[tuple[int, int], float]] = [{}, {}]
+    for law, (one, two) in zip(laws, ((0, 0), (1, 2)), strict=True):
+        for (i, a), (j, b), (k, c) in itertools.product(enumerate(coins), repeat=3):
+            at = i - one, j + k - two
+            law[at] = law.get(at, 0.0) + a * b * c
+    for epsilon in (0.0, 0.5, 2.0):
+        sums = [
+            sum(max(0.0, p.get(at, 0.0) - math.exp(epsilon) * q.get(at, 0.0)) for at in p)
+            for p, q in (laws, laws[::-1])
+        ]
+        assert shift.delta(epsilon) == pytest.approx(max(sums), abs=1e-10)
+
+
+def test_noise_that_cannot_fill_the_gap_is_bare() -> None:
+    shift = shifted(lambda x, rng: x.sum() / 2 + 4 * rng.poisson(3.0))
+    assert shift is not None
+    assert shift.bare == "output, modulo 4,"
 
 
 def test_a_combination_without_noise_is_bare() -> None:
