@@ -47,7 +47,7 @@ from dpverify.privacy_loss.losses import pairs
 from dpverify.privacy_loss.losses.pairs import two_valued
 from dpverify.privacy_loss.losses.renyi import ConcentratedCurve
 from dpverify.privacy_loss.losses.two_valued import TwoValuedCurve
-from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss, NormalNoiseCurve
+from dpverify.privacy_loss.windows.gaussian import DiscreteNoiseCurve, GaussianPrivacyLoss, NormalNoiseCurve
 from dpverify.search import before_first, smallest, smallest_at_level
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.baselines import (
@@ -74,6 +74,8 @@ _INVERTED_AGAIN = 1e-11
 """What inverting the curve may round, relatively: `least_sigma` is on the safe side, and needs it next to never."""
 _LEAST_SIGMA, _MOST_ENDS = 2.0**-26, 64
 """No law of discrete Gaussian noise is computed below the one; so many ends before a private sigma are tried."""
+_NORMAL_SIGMA = 8.0
+"""From here on the variance is sigma^2 as a float: it is off by a share of `8 (pi sigma)^2 e^(-2 (pi sigma)^2)`."""
 _SYMMETRIC = "the noise is symmetric and does not depend on the data: one law for every dataset and both directions"
 
 
@@ -87,7 +89,9 @@ class _Baseline(OneMessageClaims[P]):
         return ()
 
     def _cannot(self, target: float) -> InfeasibleBudgetError:
-        return InfeasibleBudgetError(f"epsilon={target!r} cannot be met by {self.name} with any finite noise.")
+        return InfeasibleBudgetError(
+            f"epsilon={target!r} cannot be met by {self.name} with any noise that is computed with."
+        )
 
 
 def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
@@ -187,6 +191,12 @@ class CentralGaussianClaims(_Baseline[CentralGaussian]):
         return CentralGaussian(users, sigma)
 
 
+def _closed_form(sigma: float, change: Change) -> DiscreteNoiseCurve | None:
+    """Return the curve of full changes of wide discrete Gaussian noise, or None."""
+    full = isinstance(change, Full) and DiscreteNoiseCurve.holds(sigma, change.instances)
+    return DiscreteNoiseCurve(sigma, change.instances) if full else None
+
+
 class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     """The twin of `CentralDiscreteGaussian`."""
 
@@ -205,12 +215,26 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
     ) -> BestCurve:
         listed = super().curve(protocol, changes, threat_model, **accuracy)
         # See `CentralGaussianClaims.curve`.
-        return listed.or_else(lambda: ConcentratedCurve(protocol.sigma, changes.instances))
+        listed = listed.or_else(lambda: ConcentratedCurve(protocol.sigma, changes.instances))
+        closed = _closed_form(protocol.sigma, changes)
+        if closed is None:
+            return listed
+        width = accuracy.get("relative_width", 1e-6)
+        largest = LargestLossCurve(self.pure_epsilon(protocol, threat_model), changes)
+        return BestCurve(largest, lambda: closed, lambda: listed, relative_width=width)
+
+    def guaranteed_epsilon(self, protocol: CentralDiscreteGaussian, composed_epsilon: ComposedEpsilon) -> float:
+        closed = _closed_form(protocol.sigma, composed_epsilon.change)
+        if closed is None:
+            return super().guaranteed_epsilon(protocol, composed_epsilon)
+        return closed.epsilon(composed_epsilon.delta).upper
 
     def note(self, protocol: CentralDiscreteGaussian, threat_model: ThreatModel) -> str:
         return _SYMMETRIC
 
     def rmse(self, protocol: CentralDiscreteGaussian) -> float:
+        if protocol.sigma >= _NORMAL_SIGMA:
+            return protocol.sigma
         law = laws.discrete_gaussian(protocol.sigma)
         return math.sqrt(float(law.pmf @ law.support.astype(float) ** 2))
 
@@ -228,6 +252,8 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         tail = tail_for(composed_epsilon)
 
         def epsilon(sigma: float, decide: bool = False) -> float:
+            if closed := _closed_form(sigma, change):
+                return closed.epsilon(composed_epsilon.delta).upper
             return composed_epsilon([pairs.discrete_gaussian(sigma, tail).up], decide=decide)
 
         change = composed_epsilon.change
@@ -236,7 +262,7 @@ class CentralDiscreteGaussianClaims(_Baseline[CentralDiscreteGaussian]):
         except InfeasibleBudgetError as error:
             raise self._cannot(target) from error
         start = max(normal, _LEAST_SIGMA)
-        sigma = smallest_at_level(epsilon, target, start, 2.0**20, 1e-4)
+        sigma = smallest_at_level(epsilon, target, start, 2.0**26 if isinstance(change, Full) else 2.0**20, 1e-4)
         if sigma is None:
             raise self._cannot(target)
         if isinstance(change, Full) and target > 0.5 * change.instances:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import arb
@@ -17,7 +19,7 @@ from dpverify.rounding import UNIT
 from dpverify.search import bisected, galloped
 from protocols.validation import check_integer, check_real
 
-__all__ = ["GaussianPrivacyLoss", "NormalNoiseCurve"]
+__all__ = ["DiscreteNoiseCurve", "GaussianPrivacyLoss", "NormalNoiseCurve"]
 
 _NODES = 10
 _PANEL = 0.04
@@ -187,22 +189,27 @@ class _ComposedGaussian:
 
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which the divergence is at most delta, as adjacent evaluated floats."""
-        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-        if self.delta(0.0).upper <= delta:
-            return Interval(0.0, 0.0)
+        return _inverted(self.delta, delta)
 
-        def met(epsilon: float) -> bool:
-            return self.delta(epsilon).upper <= delta
 
-        bracket = galloped(met, 0.0, 1.0)
-        if bracket is None:
-            return Interval(0.0, math.inf)
-        low, high = bisected(met, *bracket)
-        lower, shrink = low, 1e-12
-        # Twice as far each time: below 1e-300 the divergence has no tight lower bound.
-        while lower > 0.0 and self.delta(lower).lower <= delta:
-            lower, shrink = lower * (1.0 - shrink), min(2.0 * shrink, 0.5)
-        return Interval(lower, high)
+def _inverted(curve: Callable[[float], Interval], delta: float) -> Interval:
+    """Return the smallest epsilon >= 0 at which a divergence is at most delta, as evaluated floats."""
+    check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+    if curve(0.0).upper <= delta:
+        return Interval(0.0, 0.0)
+
+    def met(epsilon: float) -> bool:
+        return curve(epsilon).upper <= delta
+
+    bracket = galloped(met, 0.0, 1.0)
+    if bracket is None:
+        return Interval(0.0, math.inf)
+    low, high = bisected(met, *bracket)
+    lower, shrink = low, 1e-12
+    # Twice as far each time: below 1e-300 the divergence has no tight lower bound.
+    while lower > 0.0 and curve(lower).lower <= delta:
+        lower, shrink = lower * (1.0 - shrink), min(2.0 * shrink, 0.5)
+    return Interval(lower, high)
 
 
 class NormalNoiseCurve:
@@ -235,3 +242,58 @@ class NormalNoiseCurve:
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 at which the divergence is at most delta."""
         return Interval(self._least.epsilon(delta).lower, self._most.epsilon(delta).upper)
+
+
+@dataclass(frozen=True)
+class DiscreteNoiseCurve:
+    """The curve of discrete Gaussian noise of sigma, composed k times, where the noises' sum S has the law of one.
+
+    Whatever the directions, the loss is a function of D, which is S under one law and S + k under the other: `H_eps =
+    Pr[S >= m - k] - e^eps Pr[S >= m]`, m the least integer above `eps sigma^2 + k/2`.
+
+    With rho_s(x) = e^(-x^2/(2 s^2)), the sum over z of `rho_(sigma sqrt j)(y - z) rho_sigma(z)` is `rho_(sigma sqrt(j +
+    1))(y)` times that of `rho_t(z - y/(j + 1))`, t^2 = sigma^2 j/(j + 1) >= sigma^2/2; by Poisson's formula the latter
+    is `t sqrt(2 pi)` within a share theta = 2.01 e^(-(pi sigma)^2) for sigma >= 1. So the law of S is that of one noise
+    of s = sigma sqrt k but for a factor between e^(-3 k theta) and its inverse, its normalisation included.
+
+    A sum over integers from a on is the integral of rho_s from b = a - 1/2 on, off by at most an eighth of that of
+    |rho_s''| (Peano's kernel of the midpoint rule, (1/2 - |t|)^2 / 2): of b/s^2 rho_s(b) for b >= s, else 4 e^(-1/2)/s.
+
+    Parameters
+    ----------
+    sigma : float
+        Of each noise, at least 3.
+    instances : int
+        k, with `sigma sqrt k` at least 10^4: see `holds`.
+    """
+
+    sigma: float
+    instances: int
+
+    @staticmethod
+    def holds(sigma: float, instances: int) -> bool:
+        """Return whether this says about as much as can be said."""
+        return sigma >= 3.0 and sigma * math.sqrt(instances) >= 1e4 and instances <= 10**30
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the divergence at one real epsilon, in nats."""
+        check_real("epsilon", epsilon)
+        k = self.instances
+        least = math.floor(Fraction(epsilon) * Fraction(self.sigma) ** 2 + Fraction(k, 2)) + 1
+        with arb_context(512):
+            spread = arb(self.sigma) * arb(k).sqrt()
+            factor = arb(1, 8.0 * k * math.exp(-min((math.pi * self.sigma) ** 2 * (1.0 - 1e-9), 700.0)))
+
+            def tail(start: int) -> arb:
+                u = (arb(start) - arb(0.5)) / spread
+                slope = u * (-u * u / 2).exp() if u >= 1 else arb(2.43)
+                error = slope / (8 * spread * spread * (2 * arb.pi()).sqrt())
+                return ((u / arb(2).sqrt()).erfc() / 2 + arb(0, error.upper())) * factor
+
+            first = tail(least - k)
+            ball = first - arb(epsilon).exp() * tail(least)
+            return Interval.proved(max(lower_float(ball), 0.0), min(upper_float(ball), upper_float(first), 1.0))
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which the divergence is at most delta."""
+        return _inverted(self.delta, delta)

@@ -221,3 +221,12 @@ def test_the_divergence_of_discrete_gaussian_noise_rises_and_the_least_epsilon_k
     allowed = [sigma for sigma in np.geomspace(0.05, 0.47, 200) if rmse(CentralDiscreteGaussian(10, sigma)) <= 0.4]
     for epsilon in np.linspace(1.0, found.least - 0.005, 20):
         assert min(_composed(sigma, 1, epsilon) for sigma in allowed) > 0.08
+
+
+@pytest.mark.parametrize("instances", [10**10, 10**13])
+def test_discrete_gaussian_noise_of_very_many_instances_is_next_to_normal(instances: int) -> None:
+    # Some 10^7 atoms each time, 24 CPU seconds; and a lower end of 0 from 10^13 instances on.
+    row = plan("central-discrete-gaussian", (1, "1e-6"), users=10, instances=instances)
+    assert row.bitsum_rmse == pytest.approx(least_sigma(1.0, 1e-6, instances), rel=1e-6)
+    found = account(row.protocol, instances=instances, delta=1e-6).epsilon
+    assert 1.0 - 1e-6 < found.lower <= found.upper <= 1.0

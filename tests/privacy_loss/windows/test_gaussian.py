@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import GaussianPair
 from dpverify.privacy_loss.losses.pairs import discrete_gaussian
-from dpverify.privacy_loss.windows.gaussian import GaussianPrivacyLoss
+from dpverify.privacy_loss.windows.gaussian import DiscreteNoiseCurve, GaussianPrivacyLoss
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
 
@@ -135,3 +135,34 @@ def test_listed_pairs_are_below_and_above_the_law(mu: float) -> None:
 
 def test_noise_far_below_one_is_not_binned() -> None:
     assert GaussianPrivacyLoss(100.0).binned() is None
+
+
+@pytest.mark.parametrize(("sigma", "instances"), [(3.0, 1), (3.7, 2), (3.0, 4), (5.2, 3)])
+def test_sums_of_discrete_normal_noise_have_the_law_of_one(sigma: float, instances: int) -> None:
+    with mp.workdps(60):
+        places = range(-int(18 * sigma), int(18 * sigma) + 1)
+        one = [mp.exp(-(mp.mpf(z) ** 2) / (2 * mp.mpf(sigma) ** 2)) for z in places]
+        law = one = [mass / sum(one) for mass in one]
+        for _ in range(instances - 1):
+            total = [mp.mpf(0)] * (len(law) + len(one) - 1)
+            for i, mass in enumerate(law):
+                for j, other in enumerate(one):
+                    total[i + j] += mass * other
+            law = total
+        first, second = [mp.mpf(0)] * instances + law, law + [mp.mpf(0)] * instances
+        for epsilon in (-0.3, 0.0, 0.01, 0.3, 1.3, 3.5):
+            pairs = zip(first, second, strict=True)
+            exact = sum(max(mine - mp.exp(epsilon) * other, 0) for mine, other in pairs)
+            found = DiscreteNoiseCurve(sigma, instances).delta(epsilon)
+            # What lies beyond 18 sigma is left out of the reference.
+            assert found.lower - 1e-60 <= exact <= found.upper + 1e-60
+            assert found.lower > 0.5 * exact or exact < 1e-3
+
+
+def test_wide_discrete_noise_agrees_with_the_engine() -> None:
+    closed = DiscreteNoiseCurve(2000.0, 100).epsilon(1e-6)
+    grid = connect_the_dots(discrete_gaussian(2000.0).up, 1e-7)
+    listed = Composition([(grid, 100)]).epsilon(1e-6)
+    assert closed.lower <= listed.upper
+    assert listed.lower <= closed.upper
+    assert closed.width <= 1e-5 * closed.upper
