@@ -11,7 +11,7 @@ from typing import Unpack
 
 import numpy as np
 
-from dpverify.audit.limits import scope
+from dpverify.audit.limits import Look, scope
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport, stated
 from dpverify.audit.results import (
@@ -98,7 +98,7 @@ def audit(
         + (1 + _LIGHT * Calls.TESTS) * len(subject.datasets)
         + sum(dataset.view is not None for dataset in subject.datasets)
         + 2 * sum(dataset.independent is not None for dataset in subject.datasets)
-        + 4 * len(subject.neighbours)
+        + 4 * sum(len(compared) for _, compared in seen.pairs)
         + len(further) * len(subject.datasets)
     )
     each = level / tests
@@ -116,7 +116,8 @@ def audit(
     if claim is not None:
         for pair, compared in seen.pairs:
             where = f"{subject.datasets[pair.first].name} against {subject.datasets[pair.second].name}"
-            results += _privacy(where, compared, claim, generators, each, detect)
+            losses = pair.columns is None  # else they are a column, whose own law is tested
+            results += _privacy(where, compared, claim, generators, each, detect, losses)
     if subject.messages is not None:
         results += watched(subject.messages, next(generators), how.trials, each)
     results += further_results(subject.datasets, seen.kept, slice(None), generators, each, detect)
@@ -130,7 +131,7 @@ def audit(
         how.trials,
         seed,
         tuple(_loss_rows(seen, level)),
-        limits=scope(subject, decided, how.trials),
+        limits=scope(subject, decided, how.trials, list(_guesses(seen))),
         diagnosis=(
             *(sentence for result in decided if (sentence := result.details.get("diagnosis"))),
             *(subject.diagnose(seen.kept) if violated and subject.diagnose is not None else ()),
@@ -205,13 +206,20 @@ def _dependence(
 
 
 def _privacy(
-    where: str, compared: Sequence[CountedPair], claim: Budget, generators: Generators, level: float, detect: float
+    where: str,
+    compared: Sequence[CountedPair],
+    claim: Budget,
+    generators: Generators,
+    level: float,
+    detect: float,
+    losses: bool,
 ) -> Iterator[AuditResult]:
     for one in compared:
         if one.counts is None:
             continue
-        loss = f"privacy loss of {one.name}, {where}"
-        yield _loss_conforms(loss, LossLaw(*one.laws), one.losses, next(generators), level, detect)
+        if losses:
+            loss = f"privacy loss of {one.name}, {where}"
+            yield _loss_conforms(loss, LossLaw(*one.laws), one.tallies[0], next(generators), level, detect)
         yield from claimed(f"privacy of {one.name}, {where}", one.counts, claim, level)
 
 
@@ -237,8 +245,20 @@ def _loss_conforms(
     return with_fault(result, f"loss with {other[1]}", power)
 
 
+def _guesses(seen: CountedOutputs) -> Iterator[Look]:
+    for pair, compared in seen.pairs:
+        for one in compared:
+            exact, here = (100.0 * share for share in one.guessed)
+            where = f"{seen.datasets[pair.first].dataset.name} against {seen.datasets[pair.second].dataset.name}"
+            yield Look(
+                "membership",
+                f"by the likelihood ratio of {one.name}, {where}: right in {here:.1f} % of the runs, {exact:.1f} % by "
+                "the laws",
+            )
+
+
 def _loss_rows(seen: CountedOutputs, level: float) -> Iterator[Mapping[str, float]]:
     for _, compared in seen.pairs[:1]:
         for one in compared[:1]:
-            rows = LossLaw(*one.laws).rows(one.losses, level)
+            rows = LossLaw(*one.laws).rows(one.tallies[0], level)
             yield from (row for row in rows if math.isfinite(row["loss"]))

@@ -82,8 +82,8 @@ class Limits(Plain):
     not_tested: Sequence[str] = field(default=())
 
 
-def scope(subject: Subject, results: Sequence[AuditResult], trials: int) -> Limits:
-    """Return the limits of an audit with known laws, from its tests and its runs per dataset."""
+def scope(subject: Subject, results: Sequence[AuditResult], trials: int, guesses: Sequence[Look] = ()) -> Limits:
+    """Return the limits of an audit with known laws, from its tests, its runs per dataset and guesses of the input."""
     looks: dict[tuple[str, str], list[str]] = {}
     for result in results:
         name = max((begin for begin in _ASPECTS if result.check.startswith(begin)), key=len, default="")
@@ -95,6 +95,7 @@ def scope(subject: Subject, results: Sequence[AuditResult], trials: int) -> Limi
     names = ", ".join(dataset.name for dataset in subject.datasets)
     tested = [Look(aspect, where, "; ".join(faults)) for (aspect, where), faults in looks.items()]
     tested.insert(0, Look("datasets", names))
+    tested += guesses
     if any(dataset.laws for dataset in subject.datasets):
         tested.append(
             Look("tails", f"down to probabilities of {_LEAST_EXPECTED / trials:.2g}; what is rarer is pooled")

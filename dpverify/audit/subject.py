@@ -51,10 +51,14 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two datasets that the claim compares, by their places in `Subject.datasets`."""
+    """Two datasets that the claim compares, by their places in `Subject.datasets`.
+
+    Each of the `columns` is looked at by itself; the view if there is one, else every column, where they are omitted.
+    """
 
     first: int
     second: int
+    columns: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,19 +69,31 @@ class CountedPair:
         What is looked at.
     where : int or slice
         Its columns.
-    laws : (DiscreteLaw, DiscreteLaw)
-        On the two datasets.
-    losses : Tally
-        Of what is looked at on the first dataset, by its law.
+    tallies : (Tally, Tally)
+        Of what is looked at on the two datasets, by its laws.
     counts : EventCounts, optional
         Of the events that would show most against the claim; None where nothing is claimed, or the laws are the same.
     """
 
     name: str
     where: int | slice
-    laws: tuple[DiscreteLaw, DiscreteLaw]
-    losses: Tally
+    tallies: tuple[Tally, Tally]
     counts: EventCounts | None
+
+    @property
+    def laws(self) -> tuple[DiscreteLaw, DiscreteLaw]:
+        """Of what is looked at, on the two datasets."""
+        return self.tallies[0].law, self.tallies[1].law
+
+    @property
+    def guessed(self) -> tuple[float, float]:
+        """How often the likelier dataset is the right one, if either has half of the runs: by the laws, and here."""
+        (first, second), right = self.laws, [0.0, 0.0]
+        for tally, own, other in zip(self.tallies, (first, second), (second, first), strict=True):
+            likelier = 0.5 + 0.5 * np.sign(own.pmf - other.probabilities(own.points))
+            right[0] += 0.5 * float(own.pmf @ likelier)
+            right[1] += 0.5 * float(tally.counts[:-1] @ likelier) / max(1, tally.trials)
+        return right[0], right[1]
 
 
 class CountedOutputs:
@@ -105,12 +117,12 @@ class CountedOutputs:
 
     def _compared(self, pair: Neighbours, epsilon: float | None, trials: int) -> Iterator[CountedPair]:
         first, second = (self.datasets[place] for place in (pair.first, pair.second))
-        for name, where, tally, other in _observed(first, second):
+        for name, where, *tallies in _observed(first, second, pair.columns):
             counts = None
             if epsilon is not None:
                 with suppress(ValueError):  # the same law for both: nothing to tell them apart by
-                    counts = EventCounts(likelihood_ratio_events(tally.law, other, epsilon, trials))
-            yield CountedPair(name, where, (tally.law, other), tally, counts)
+                    counts = EventCounts(likelihood_ratio_events(tallies[0].law, tallies[1].law, epsilon, trials))
+            yield CountedPair(name, where, (tallies[0], tallies[1]), counts)
 
     def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
         """Count more outputs, as many on every dataset: shape (runs, columns), or (runs,) of numbers."""
@@ -124,10 +136,12 @@ class CountedOutputs:
                     one.counts.update(rows[pair.first][:, one.where], rows[pair.second][:, one.where])
 
 
-def _observed(first: CountedDataset, second: CountedDataset) -> Iterator[tuple[str, int | slice, Tally, DiscreteLaw]]:
-    """Yield what a claim is tested on: its name, its columns, the first dataset's tally and the second's law."""
-    if first.view is not None and second.view is not None and first.dataset.view is not None:
-        yield "the view", first.dataset.view[0], first.view, second.view.law
+def _observed(
+    first: CountedDataset, second: CountedDataset, columns: Sequence[int] | None
+) -> Iterator[tuple[str, int | slice, Tally, Tally]]:
+    """Yield what a claim is tested on: its name, its columns, and both datasets' tallies."""
+    if columns is None and first.view is not None and second.view is not None and first.dataset.view is not None:
+        yield "the view", first.dataset.view[0], first.view, second.view
         return
-    for column in [column for column in first.columns if column in second.columns]:
-        yield first.dataset.laws[column][0], column, first.columns[column], second.columns[column].law
+    for column in [column for column in first.columns if column in second.columns] if columns is None else columns:
+        yield first.dataset.laws[column][0], column, first.columns[column], second.columns[column]

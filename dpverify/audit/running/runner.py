@@ -278,7 +278,7 @@ def _check_stored(pool: Executor, trials: Trials, keep: Checkpoint, finished: Ma
     if not set(finished) <= set(trials.blocks):
         raise keep.refused("holds blocks that this audit does not have")
     for block, packed in finished.items():
-        if packed.shape != (trials.size(block), *trials.target.shape) or not np.isfinite(packed.array()).all():
+        if packed.shape != (trials.size(block), *trials.target.seen) or not np.isfinite(packed.array()).all():
             raise keep.refused(f"holds other things than outputs for {trials.where(block)}")
     # A file that the target reads may change what it does with one of the datasets alone.
     last = dict(sorted(finished))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +57,11 @@ class Target:
                 raise ValueError(f"target={self.function!r} {wanted}.")
         elif not callable(self.function):
             raise TypeError(f"target={self.function!r} {wanted}.")
+
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """The shape of one output as an audit sees it."""
+        return self.shape
 
     @property
     def shown(self) -> str:
@@ -137,14 +143,14 @@ class Target:
         return raw
 
     def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
-        """Return outputs as floats, shape (trials, *shape).
+        """Return outputs as floats, shape (trials, *seen).
 
         Raises
         ------
         TargetError
             For another shape, a nan, an infinity or no real numbers.
         """
-        wanted = (trials, *self.shape)
+        wanted = (trials, *self.seen)
         try:
             outputs = np.asarray(raw)
         except Exception as error:
@@ -199,6 +205,10 @@ def _one_line(error: BaseException) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def _in_turn(first: Callable[..., Any], second: Callable[..., Any], outputs: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(second(first(outputs)))
+
+
 Runnable = Target | Callable[..., Any] | str
 """What can run: see `Target`."""
 
@@ -218,16 +228,26 @@ class ReadTarget(Target):
         As of the target itself; see `ReadTarget.of`.
     read : callable, optional
         Takes the outputs of a block, and returns as many.
+    added : int
+        How many columns these have more.
     """
 
     read: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    added: int = 0
 
     @classmethod
-    def of(cls, target: Target, read: Callable[[NDArray[Any]], NDArray[Any]]) -> ReadTarget:
-        """Return a target, read through a function."""
-        return cls(target.function, target.batch, target.shape, target.name, read)
+    def of(cls, target: Target, read: Callable[[NDArray[Any]], NDArray[Any]], added: int = 0) -> ReadTarget:
+        """Return a target, read through a function, and before that as it is already."""
+        if isinstance(target, ReadTarget) and target.read is not None:
+            read, added = functools.partial(_in_turn, target.read, read), target.added + added
+        return cls(target.function, target.batch, target.shape, target.name, read, added)
+
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """The shape of one output with the columns that are added."""
+        return (*self.shape[:-1], self.shape[-1] + self.added) if self.shape else ()
 
     def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return what is read of the outputs; see `Target`."""
-        outputs = super().__call__(inputs, rng, trials, where)
+        outputs = Target(self.function, self.batch, self.shape, self.name)(inputs, rng, trials, where)
         return outputs if self.read is None else np.asarray(self.read(outputs), dtype=np.float64)

@@ -18,7 +18,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
 from protocols.shuffler import UserMessages, shuffle
 
-__all__ = ["Implementation", "bitsum_subject"]
+__all__ = ["Implementation", "bitsum_subject", "message_by_message"]
 
 _WATCHED_USERS = 200
 """Up to so many users our own protocols run message by message, beyond that by the sampler of their views."""
@@ -87,11 +87,34 @@ class Implementation:
         if aggregated or not protocol.alphabet:
             target = Target(functools.partial(_aggregated, protocol), True, shape)
         else:
-            target = Target(functools.partial(_message_by_message, protocol, shuffler), False, shape)
+            target = message_by_message(protocol, shuffler, _seen, shape[0])
         if not protocol.alphabet or not (not aggregated if watched is None else watched):
             return cls(target, True, name=repr(protocol))
-        sent, arrived = functools.partial(_sent, protocol), functools.partial(_arrived, protocol, shuffler)
-        return cls(target, True, sent, arrived, repr(protocol))
+        return cls.watching(protocol, target, shuffler)
+
+    @classmethod
+    def watching(
+        cls,
+        protocol: Any,
+        target: Target,
+        shuffler: Shuffler,
+        numbered: Callable[[NDArray[np.int64]], NDArray[np.int64]] = np.asarray,
+    ) -> Implementation:
+        """Return what can be watched of a protocol of ours: a target that counts, its messages and their order.
+
+        Parameters
+        ----------
+        protocol : object
+            With `randomize(inputs, rng)`, which returns `UserMessages`.
+        target : Target
+            What it publishes and the counts behind that.
+        shuffler : callable
+            See `of`.
+        numbered : callable
+            Maps the symbols of messages, which may be rows, to one number each.
+        """
+        sent = functools.partial(_sent, protocol, numbered)
+        return cls(target, True, sent, functools.partial(_arrived, protocol, numbered, shuffler), repr(protocol))
 
 
 def _rows(protocol: BitsumProtocol, views: NDArray[Any]) -> NDArray[np.float64]:
@@ -105,23 +128,45 @@ def _aggregated(
     return _rows(protocol, protocol.sample_view(ones, rng, participants=bits.size))
 
 
-def _message_by_message(
-    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+def _seen(protocol: BitsumProtocol, shuffled: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _rows(protocol, protocol.view(shuffled))
+
+
+def message_by_message(
+    protocol: Any, shuffler: Shuffler, seen: Callable[[Any, NDArray[np.int64]], NDArray[np.float64]], width: int
+) -> Target:
+    """Return a run of a protocol of ours as a target: `seen(protocol, shuffled)` returns a row of so many numbers."""
+    return Target(functools.partial(_shuffled, protocol, shuffler, seen), False, (width,))
+
+
+def _shuffled(
+    protocol: Any,
+    shuffler: Shuffler,
+    seen: Callable[[Any, NDArray[np.int64]], NDArray[np.float64]],
+    inputs: NDArray[Any],
+    rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    return _rows(protocol, protocol.view(_arrived(protocol, shuffler, bits, rng)))
+    return seen(protocol, shuffler(protocol.randomize(inputs, rng), rng))
 
 
 def _sent(
-    protocol: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator
+    protocol: Any,
+    numbered: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    inputs: NDArray[Any],
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    messages = protocol.randomize(bits, rng)
-    return messages.symbols, messages.senders
+    messages = protocol.randomize(inputs, rng)
+    return numbered(messages.symbols), messages.senders
 
 
 def _arrived(
-    protocol: BitsumProtocol, shuffler: Shuffler, bits: NDArray[Any], rng: np.random.Generator
+    protocol: Any,
+    numbered: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    shuffler: Shuffler,
+    inputs: NDArray[Any],
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    return shuffler(protocol.randomize(bits, rng), rng)
+    return numbered(shuffler(protocol.randomize(inputs, rng), rng))
 
 
 def bitsum_subject(
@@ -143,11 +188,7 @@ def bitsum_subject(
     """
     if implementation is None:
         implementation = Implementation.of(reference, aggregated=reference.users > _WATCHED_USERS, watched=True)
-    elif isinstance(implementation, Target):
-        implementation = Implementation(implementation)
-    elif not isinstance(implementation, Implementation):
-        name = implementation if isinstance(implementation, str) else "target"
-        implementation = Implementation(Target(implementation), name=name)
+    implementation = Implementation.given(implementation, ())
     inputs = _inputs(reference.users, fewer_users)
     datasets = [
         Dataset(name, bits, *_laws(reference, int(bits.sum()), bits.size, implementation.counts))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Runnable, Target
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, distinct
-from dpverify.audit.subjects.bitsum import Implementation, Shuffler
+from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.registry import mechanism_claims_of
@@ -49,14 +49,11 @@ def own_buckets(
     if aggregated is None:
         aggregated = protocol.users * protocol.buckets > _WATCHED_MESSAGES
     width = int(np.size(protocol.analyze(np.zeros(protocol.buckets, dtype=np.int64)))) + protocol.buckets
-    how = _aggregated if aggregated else functools.partial(_message_by_message, shuffler=shuffler)
-    return Implementation(
-        Target(functools.partial(how, protocol), aggregated, (width,)),
-        True,
-        functools.partial(_sent, protocol),
-        functools.partial(_arrived, protocol, shuffler),
-        repr(protocol),
-    )
+    if aggregated:
+        target = Target(functools.partial(_aggregated, protocol), True, (width,))
+    else:
+        target = message_by_message(protocol, shuffler, _seen, width)
+    return Implementation.watching(protocol, target, shuffler, _bucket)
 
 
 def _rows(protocol: BucketSums, views: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -72,23 +69,12 @@ def _aggregated(
     return _rows(protocol, protocol.sample_view(np.tile(held, (trials, 1)), rng))
 
 
-def _message_by_message(
-    protocol: BucketSums, values: NDArray[Any], rng: np.random.Generator, *, shuffler: Shuffler
-) -> NDArray[np.float64]:
-    return _rows(protocol, protocol.view(shuffler(protocol.randomize(values, rng), rng)))
+def _seen(protocol: BucketSums, shuffled: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _rows(protocol, protocol.view(shuffled))
 
 
-def _sent(
-    protocol: BucketSums, values: NDArray[Any], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    messages = protocol.randomize(values, rng)
-    return messages.symbols[:, 1], messages.senders
-
-
-def _arrived(
-    protocol: BucketSums, shuffler: Shuffler, values: NDArray[Any], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    return shuffler(protocol.randomize(values, rng), rng)[:, 1]
+def _bucket(symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+    return symbols[:, 1]
 
 
 def bucket_subject(reference: BucketSums, *, implementation: Implementation | Runnable | None = None) -> Subject:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.audit.running.target import Runnable, Target, target_of
-from dpverify.audit.subjects.joint import Whole
+from dpverify.audit.subject import Subject
+from dpverify.audit.subjects.joint import whole_subject
 from dpverify.audit.subjects.rappor import count_law
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
@@ -33,7 +34,7 @@ def bitsum_calls(
     calls: int,
     *,
     implementation: Runnable | None = None,
-) -> Whole:
+) -> Subject:
     """Return several calls of a binary sum, with the bits of half of the users set.
 
     The neighbours change the last user's bit in all calls: up, or in every second call up and in the others down.
@@ -69,7 +70,7 @@ def bitsum_calls(
     neighbours = {"a user who changes every call": (mixed, laws(mixed))}
     if calls > 1:
         neighbours["a user who changes every second call"] = (up, laws(up))
-    return Whole(target.name or "target", target, bits, laws(bits), neighbours)
+    return whole_subject(target.name or "target", target, bits, laws(bits), neighbours)
 
 
 def _own_calls(reference: BitsumProtocol, bits: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -83,7 +84,7 @@ def density_instances(
     candidates: ArrayLike,
     *,
     implementation: Runnable | None = None,
-) -> Whole:
+) -> Subject:
     """Return all bitsums of a density estimator, or of all classes of a classifier, with the public features fixed.
 
     The neighbour moves the first user to the candidate whose outputs differ most.
@@ -136,7 +137,7 @@ def density_instances(
     ours = Target(functools.partial(_own_densities, protocols), False, (len(here),), name)
     target = target_of(implementation or ours, (len(here),))
     neighbours = {f"the first user at {moves[worst].tolist()}": (moved(moves[worst]), [*there[worst], *rest])}
-    return Whole(target.name or "target", target, x, here, neighbours)
+    return whole_subject(target.name or "target", target, x, here, neighbours)
 
 
 def _own_densities(
@@ -173,7 +174,7 @@ def rappor_client(
     candidates: Sequence[str],
     *,
     implementation: Runnable | None = None,
-) -> Whole:
+) -> Subject:
     """Return all reports of one user of cohort 0: how often each bit is 1 over her reports on one value.
 
     The neighbour has the candidate whose reports differ most.
@@ -204,7 +205,7 @@ def rappor_client(
     ours = Target(functools.partial(_own_reports, reference), False, (reference.bits,), name)
     target = target_of(implementation or ours, (reference.bits,))
     neighbours = {f"{candidates[worst]!r}": (np.array([candidates[worst]]), there[worst])}
-    return Whole(target.name or "target", target, np.array([value]), here, neighbours)
+    return whole_subject(target.name or "target", target, np.array([value]), here, neighbours)
 
 
 def _own_reports(reference: PermanentResponse, values: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:

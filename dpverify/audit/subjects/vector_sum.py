@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import ReadTarget, Runnable, Target
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
-from dpverify.audit.subjects.bitsum import Implementation, Shuffler
+from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.vector_sum.law import nearest
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
@@ -43,15 +43,12 @@ def own_vector_sum(
     """
     if aggregated is None:
         aggregated = protocol.users > _WATCHED_USERS
-    how = _aggregated if aggregated else functools.partial(_message_by_message, shuffler=shuffler)
     width = protocol.dimension * (protocol.levels + 2)
-    return Implementation(
-        Target(functools.partial(how, protocol), False, (width,)),
-        True,
-        functools.partial(_sent, protocol),
-        functools.partial(_arrived, protocol, shuffler),
-        repr(protocol),
-    )
+    if aggregated:
+        target = Target(functools.partial(_aggregated, protocol), False, (width,))
+    else:
+        target = message_by_message(protocol, shuffler, _seen, width)
+    return Implementation.watching(protocol, target, shuffler, functools.partial(_numbered, protocol))
 
 
 def _row(protocol: VectorSum, view: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -62,28 +59,13 @@ def _aggregated(protocol: VectorSum, vectors: NDArray[Any], rng: np.random.Gener
     return _row(protocol, protocol.sample_view(vectors, rng))
 
 
-def _message_by_message(
-    protocol: VectorSum, vectors: NDArray[Any], rng: np.random.Generator, *, shuffler: Shuffler
-) -> NDArray[np.float64]:
-    return _row(protocol, protocol.view(shuffler(protocol.randomize(vectors, rng), rng)))
+def _seen(protocol: VectorSum, shuffled: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _row(protocol, protocol.view(shuffled))
 
 
 def _numbered(protocol: VectorSum, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return one number for each message (coordinate, value)."""
     return np.asarray(symbols[:, 0] * (protocol.levels + 1) + symbols[:, 1])
-
-
-def _sent(
-    protocol: VectorSum, vectors: NDArray[Any], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    messages = protocol.randomize(vectors, rng)
-    return _numbered(protocol, messages.symbols), messages.senders
-
-
-def _arrived(
-    protocol: VectorSum, shuffler: Shuffler, vectors: NDArray[Any], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    return _numbered(protocol, shuffler(protocol.randomize(vectors, rng), rng))
 
 
 def vector_sum_subject(reference: VectorSum, *, implementation: Implementation | Runnable | None = None) -> Subject:

@@ -24,7 +24,7 @@ def density() -> KernelDensityProtocol:
 
 def test_a_density_is_consistent_and_the_farthest_move_is_taken() -> None:
     whole = density_instances(density(), POINTS, [[-1.0], [-0.9], [2.0]])
-    assert list(whole.neighbours) == ["the first user at [2.0]"]
+    assert [dataset.name for dataset in whole.datasets[1:]] == ["the first user at [2.0]"]
     assert audit_protocol(whole, trials=1500, detect=0.2).verdict is Verdict.CONSISTENT
 
 
@@ -54,9 +54,9 @@ def test_a_classifier_is_its_classes_together() -> None:
     protocols = model.class_protocols()
     ordered = np.concatenate([POINTS[labels == 0], POINTS[labels == 1]])
     whole = density_instances(protocols, ordered, [[2.0]])
-    (there,) = (laws for _, laws in whole.neighbours.values())
-    assert len(whole.laws) == sum(protocol.features.coordinates for protocol in protocols)
-    assert there[-1] is whole.laws[-1]  # the other class does not see the move
+    here, there = (laws for _, laws in (dataset.independent or (slice(0), ()) for dataset in whole.datasets))
+    assert len(here) == sum(protocol.features.coordinates for protocol in protocols)
+    assert there[-1] is here[-1]  # the other class does not see the move
     assert audit_protocol(whole, trials=1000, detect=0.2).verdict is not Verdict.VIOLATES
 
     def leaky(points: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
@@ -71,9 +71,10 @@ def test_a_classifier_is_its_classes_together() -> None:
 
 def test_calls_differ_in_one_user() -> None:
     whole = bitsum_calls(RandomizedResponse(9, 0.2), 4)
-    for bits, laws in whole.neighbours.values():
-        assert (np.abs(bits - whole.inputs).sum(axis=0) <= 1).all()
-        assert (bits != whole.inputs).any(axis=1).sum() == 1
+    for dataset in whole.datasets:
+        bits, (_, laws) = dataset.inputs, dataset.independent or (slice(0), ())
+        assert (np.abs(bits - whole.datasets[0].inputs).sum(axis=0) <= 1).all()
+        assert (bits != whole.datasets[0].inputs).any(axis=1).sum() == (dataset is not whole.datasets[0])
         assert [law.mean for law in laws] == pytest.approx(bits.sum(axis=0))
 
 
