@@ -131,7 +131,7 @@ def audit(
         how.trials,
         seed,
         tuple(_loss_rows(seen, level)),
-        limits=scope(subject, decided, how.trials, list(_guesses(seen))),
+        limits=scope(subject, decided, how.trials, [*_guesses(seen), *_errors(seen)]),
         diagnosis=(
             *(sentence for result in decided if (sentence := result.details.get("diagnosis"))),
             *(subject.diagnose(seen.kept) if violated and subject.diagnose is not None else ()),
@@ -255,6 +255,16 @@ def _guesses(seen: CountedOutputs) -> Iterator[Look]:
                 f"by the likelihood ratio of {one.name}, {where}: right in {here:.1f} % of the runs, {exact:.1f} % by "
                 "the laws",
             )
+
+
+def _errors(seen: CountedOutputs) -> Iterator[Look]:
+    for counted in seen.datasets:
+        estimated = [(counted.columns[column], truth) for column, truth in counted.dataset.truths.items()]
+        if estimated:
+            here = max(math.hypot(tally.deviation, tally.mean - truth) for tally, truth in estimated)
+            exact = max(math.hypot(tally.law.variance**0.5, tally.law.mean - truth) for tally, truth in estimated)
+            found = f"supRMSE {here:.4g} over {len(estimated)} queries, {exact:.4g} by the laws"
+            yield Look("errors", f"{counted.dataset.name}: {found}")
 
 
 def _loss_rows(seen: CountedOutputs, level: float) -> Iterator[Mapping[str, float]]:

@@ -45,4 +45,4 @@ def _exact_epsilon(reference: Any, claim: Budget) -> Interval:
     if delta > 0:
         return account(reference, instances=1, delta=delta).epsilon
     claims = mechanism_claims_of(reference)
-    return claims.pure_epsilon(reference, claims.threat_models[0])
+    return claims.pure_epsilon(reference, claims.adversaries(reference)[0])

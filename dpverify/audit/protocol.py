@@ -111,6 +111,7 @@ def audit_protocol(
     'privacy of the parameters'
     """
     budget = None if claim is None else Budget.of(claim, "claim")
+    reference = getattr(reference, "protocol_", reference)  # a fitted estimator says so what it has run
     subject: Subject | Audited = reference
     if not isinstance(reference, Subject | Audited):
         kind: Mapping[str, Any] = {"fewer_users": True} if fewer_users else {}

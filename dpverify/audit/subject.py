@@ -40,6 +40,8 @@ class Dataset:
     independent : (slice, sequence of DiscreteLaw), optional
         Columns that are independent of each other, such as the bits of a report, and the law of each: too many to test
         one by one.
+    truths : mapping of int to float
+        What some of the columns with laws estimate: the report has the largest of their errors.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Dataset:
     laws: Mapping[int, tuple[str, DiscreteLaw]] = field(default_factory=dict)
     view: tuple[slice, DiscreteLaw] | None = None
     independent: tuple[slice, Sequence[DiscreteLaw]] | None = None
+    truths: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,19 @@
-"""The exact law of a sum of independent rows of integers: what many users' reports add up to."""
+"""Exact laws of what many users' reports add up to: sums of rows of integers, how many hold a one, and mixtures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.rounding import UNIT
 
-__all__ = ["summed"]
+__all__ = ["Mixture", "numbers_of_ones", "summed"]
 
 _MOST_CELLS, _MOST_STEPS = 2**20, 2**29
 
@@ -52,3 +55,58 @@ def summed(parts: Sequence[tuple[DiscreteLaw, int]]) -> DiscreteLaw:
     points = np.stack(np.unravel_index(found, tuple(sides)), axis=1) + low
     left_out = sum(copies * law.outside for law, copies in parts)
     return DiscreteLaw(points, table[found], min(1.0, left_out * (1.0 + 8.0 * UNIT)))
+
+
+def numbers_of_ones(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the laws of how many of independent users hold a one, shape (columns, users + 1).
+
+    Parameters
+    ----------
+    chances : ndarray of float64, shape (users, columns)
+        The probability of a one, by user, in each of several columns.
+    """
+    users, columns = chances.shape
+    laws = np.zeros((columns, users + 1))
+    laws[:, 0] = 1.0
+    for chance in np.clip(chances, 0.0, 1.0)[:, :, np.newaxis]:
+        shifted = laws[:, :-1] * chance
+        laws *= 1.0 - chance
+        laws[:, 1:] += shifted
+    return laws
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Laws on common outcomes, of which one at random is drawn from.
+
+    Parameters
+    ----------
+    points : ndarray, shape (atoms,) or (atoms, coordinates)
+        The outcomes of any of them.
+    table : ndarray of float64, shape (laws, atoms)
+        Their probabilities under each.
+    outside : ndarray of float64, shape (laws,)
+        What each has left out.
+    """
+
+    points: NDArray[Any]
+    table: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, laws: Sequence[DiscreteLaw]) -> Mixture:
+        """Return some laws, at least one, on the outcomes of any of them."""
+        points = np.unique(np.concatenate([law.points for law in laws]), axis=0)
+        every = DiscreteLaw(points, np.full(len(points), 1.0 / len(points)))
+        table = np.zeros((len(laws), len(points)))
+        for row, law in zip(table, laws, strict=True):
+            row[every.index(law.points)] = law.pmf
+        return cls(points, table, np.array([law.outside for law in laws]))
+
+    def image(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
+        """Return the laws of `function(outcome)`, for a function that maps no two outcomes to the same."""
+        return Mixture(function(self.points), self.table, self.outside)
+
+    def law(self, weights: NDArray[np.float64]) -> DiscreteLaw:
+        """Return the law where each is drawn from with this probability, shape (laws,)."""
+        return DiscreteLaw.of(self.points, weights @ self.table, min(1.0, float(weights @ self.outside)))

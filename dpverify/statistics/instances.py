@@ -6,6 +6,7 @@ of them are on the same side of their medians.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 
-__all__ = ["Sides", "SummedLoss"]
+__all__ = ["Sides", "SummedLoss", "SummedValues"]
 
 _FINENESS = 200
 """Steps of the lattice in a standard deviation of the sum."""
@@ -31,8 +32,83 @@ UNLISTED = 2.0**50
 """The score of a run in which some instance's outcome is impossible: no sum is so large."""
 
 
+Tables = list[tuple[DiscreteLaw, NDArray[np.int64]]]
+
+
+class _Summed(ABC):
+    """Whole-numbered scores of independent outcomes, summed; the law of the sum is a convolution."""
+
+    @property
+    @abstractmethod
+    def _tables(self) -> Tables:
+        """Return, per instance, all outcomes and their scores."""
+
+    @property
+    def informative(self) -> int:
+        """How many instances have scores other than 0."""
+        return sum(bool(scores.any()) for _, scores in self._tables)
+
+    def scores(self, outputs: ArrayLike) -> NDArray[np.float64]:
+        """Return the sum of each run's scores, whole numbers, shape (runs,); 2^50 where an outcome is not listed.
+
+        Parameters
+        ----------
+        outputs : array_like, shape (runs, instances)
+        """
+        rows = np.asarray(outputs)
+        if rows.ndim != 2 or rows.shape[1] != len(self._tables):
+            raise ValueError(f"outputs has shape {rows.shape}, but must have shape (runs, {len(self._tables)}).")
+        total, unlisted = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+        for (both, scores), column in zip(self._tables, rows.T, strict=True):
+            at = both.index(column)
+            total += scores[at]
+            unlisted |= at < 0
+        return np.where(unlisted, UNLISTED, total)
+
+    def law(self, laws: Sequence[DiscreteLaw]) -> DiscreteLaw:
+        """Return the exact law of the scores' sum if the instances are independent and have these laws."""
+        low, pmf, outside = 0, np.ones(1), 0.0
+        for (both, scores), law in zip(self._tables, laws, strict=True):
+            start = int(scores.min())
+            pmf = np.convolve(pmf, np.bincount(scores - start, weights=law.probabilities(both.points)))
+            kept = np.flatnonzero(pmf > _CUT)
+            first, last = int(kept[0]), int(kept[-1]) + 1
+            outside += law.outside + float(pmf[:first].sum() + pmf[last:].sum())
+            low, pmf = low + start + first, pmf[first:last]
+        return DiscreteLaw.of(low + np.arange(pmf.size), pmf, min(1.0, outside))
+
+
 @dataclass(frozen=True, eq=False)
-class SummedLoss:
+class SummedValues(_Summed):
+    """Any number per outcome of independent instances, summed and rounded per instance to a lattice.
+
+    Parameters
+    ----------
+    laws : sequence of DiscreteLaw
+        The outcomes of all instances.
+    values : sequence of ndarray, shape (atoms,)
+        The numbers of these outcomes.
+    deviation : float
+        Of the sum, or thereabouts, positive: it sets the lattice.
+    """
+
+    laws: Sequence[DiscreteLaw]
+    values: Sequence[NDArray[np.float64]]
+    deviation: float
+
+    @property
+    def step(self) -> float:
+        """What one of the scores is worth."""
+        return self.deviation / _FINENESS
+
+    @cached_property
+    def _tables(self) -> Tables:
+        scores = (np.rint(values / self.step).astype(np.int64) for values in self.values)
+        return list(zip(self.laws, scores, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class SummedLoss(_Summed):
     """The privacy loss of a row of independent outcomes, rounded per instance to a lattice; the law is exact.
 
     Rounding costs a little power and nothing else: whatever scores are summed, their law is a convolution.
@@ -54,7 +130,7 @@ class SummedLoss:
             )
 
     @cached_property
-    def _tables(self) -> list[tuple[DiscreteLaw, NDArray[np.int64]]]:
+    def _tables(self) -> Tables:
         """Return, per instance, all outcomes of either law and their scores."""
         listed, losses = [], []
         for p, q in zip(self.first, self.second, strict=True):
@@ -65,40 +141,6 @@ class SummedLoss:
         step = max(variance**0.5 / _FINENESS, 1e-9)
         scores = [np.rint(np.clip(loss / step, -_REACH, _REACH)).astype(np.int64) for loss in losses]
         return list(zip(listed, scores, strict=True))
-
-    @property
-    def informative(self) -> int:
-        """How many instances have different laws on the two datasets."""
-        return sum(bool(scores.any()) for _, scores in self._tables)
-
-    def scores(self, outputs: ArrayLike) -> NDArray[np.float64]:
-        """Return the sum of each run's scores, whole numbers, shape (runs,); 2^50 where an outcome is not listed.
-
-        Parameters
-        ----------
-        outputs : array_like, shape (runs, instances)
-        """
-        rows = np.asarray(outputs)
-        if rows.ndim != 2 or rows.shape[1] != len(self.first):
-            raise ValueError(f"outputs has shape {rows.shape}, but must have shape (runs, {len(self.first)}).")
-        total, unlisted = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
-        for (both, scores), column in zip(self._tables, rows.T, strict=True):
-            at = both.index(column)
-            total += scores[at]
-            unlisted |= at < 0
-        return np.where(unlisted, UNLISTED, total)
-
-    def law(self, laws: Sequence[DiscreteLaw]) -> DiscreteLaw:
-        """Return the exact law of the scores' sum if the instances are independent and have these laws."""
-        low, pmf, outside = 0, np.ones(1), 0.0
-        for (both, scores), law in zip(self._tables, laws, strict=True):
-            start = int(scores.min())
-            pmf = np.convolve(pmf, np.bincount(scores - start, weights=law.probabilities(both.points)))
-            kept = np.flatnonzero(pmf > _CUT)
-            first, last = int(kept[0]), int(kept[-1]) + 1
-            outside += law.outside + float(pmf[:first].sum() + pmf[last:].sum())
-            low, pmf = low + start + first, pmf[first:last]
-        return DiscreteLaw.of(low + np.arange(pmf.size), pmf, min(1.0, outside))
 
 
 def _variance(weights: NDArray[np.float64], losses: NDArray[np.float64]) -> float:

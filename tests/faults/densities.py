@@ -5,20 +5,21 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
+from dpverify.audit.subjects.bitsum import Implementation
+from dpverify.audit.subjects.kde import density_subject as whole_density
+from dpverify.audit.subjects.kde import own_density
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.bitsum import RandomizedResponse
+from protocols.kde import KernelDensityProtocol
 from protocols.lsq import ExponentialTessellation, GaussianFeatures, LaplacianBinning, LSQFamily, RandomSigns
 from tests.faults.fault import Fault
-from tests.faults.making import (
-    Array,
-    Run,
-    bernoulli_sum,
-    faults_of,
-    subject_of,
-)
+from tests.faults.making import Array, M, Run, bernoulli_sum, faults_of, subject_of
 
 __all__ = ["CORRECT_DENSITIES", "DENSITY_FAULTS"]
 
@@ -45,6 +46,42 @@ def densities(bits: Callable[..., Array], scale: float = math.sqrt(2.0), users: 
 
 def correct_bits(f: Array, rng: np.random.Generator, trials: int) -> Array:
     return np.asarray(rng.random((trials, f.size)) < 0.5 + f / (2.0 * math.sqrt(2.0)))
+
+
+ESTIMATOR = KernelDensityProtocol(RandomizedResponse(6, 0.2), FEATURES.family.sample(4, np.random.default_rng(1)))
+
+
+def estimator_subject(implementation: Run | Implementation) -> Subject:
+    """Return a whole estimator on two datasets, by what it publishes or with its messages."""
+    given = implementation if isinstance(implementation, Implementation) else Target(implementation, True, (4,))
+    subject = whole_density(ESTIMATOR, implementation=given)
+    return replace(subject, datasets=subject.datasets[:2], neighbours=subject.neighbours[:1])
+
+
+Uniform = Callable[[np.random.Generator, int], Array]
+
+
+def _uniform(rng: np.random.Generator, trials: int) -> Array:
+    return rng.random((trials, 6, 4))
+
+
+def _common(rng: np.random.Generator, trials: int) -> Array:
+    return np.repeat(rng.random((trials, 6, 1)), 4, axis=2)
+
+
+def _last_is_quiet(rng: np.random.Generator, trials: int) -> Array:
+    return np.where(np.arange(4) == 3, 1.0, _uniform(rng, trials))
+
+
+def estimators(rounding: Uniform = _uniform, flips: Uniform = _uniform, *, slope: float = 0.6, users: int = 6) -> Run:
+    """Return Algorithm 1 in a few lines that share no code with `protocols`, but for the public features."""
+
+    def run(points: Array, rng: np.random.Generator, trials: int) -> Array:
+        chances = 0.5 + ESTIMATOR.features.f(points)[:, :, 0] / (2.0 * math.sqrt(2.0))
+        sent = (rounding(rng, trials) < chances) ^ (flips(rng, trials) < 0.2)
+        return np.asarray((2.0 * (sent.sum(axis=1) - 6 * 0.2) / slope - users) * math.sqrt(2.0))
+
+    return run
 
 
 PAIR = np.array([[0.3, 0.1], [-0.2, 0.4]])
@@ -120,6 +157,7 @@ EXPONENTIAL = ExponentialTessellation(2, buckets=1, signed=True)
 SIGNS = RandomSigns(2)
 CORRECT_DENSITIES: dict[str, Callable[[], Subject]] = {
     "kernel density": lambda: density_subject(densities(correct_bits)),
+    "whole density": lambda: estimator_subject(estimators()),
     **{
         type(family).__name__: functools.partial(_feature_subject, family, _signs(_of_family(family)))
         for family in (GAUSSIAN_FAMILY, LAPLACIAN, EXPONENTIAL, SIGNS)
@@ -151,6 +189,25 @@ DENSITY_FAULTS: tuple[Fault, ...] = (
          densities(_bits_of_neighbours)),
         ("kde-features-clipped", "features are clipped to [-1, 1]", "a safe range", densities(_clipped_features)),
     ),
+    *faults_of(
+        "density", estimator_subject,
+        ("density-flips-for-all", "one flip for all bits of a user", "a mask drawn once per user",
+         estimators(flips=_common)),
+        ("density-rounds-for-all", "one uniform number for all features of a user",
+         "every feature has its law, and all of them together say where in it", estimators(_common)), by="pairs",
+    ),
+    *faults_of(
+        "density", estimator_subject,
+        ("density-last-without-noise", "the last feature is not randomized", "off by one",
+         estimators(flips=_last_is_quiet)),
+        ("density-one-user-less", "2 B - (n - 1)", "the analyst is not a user", estimators(users=5)),
+        ("density-by-threshold", "bits are 1 where the feature is positive", "rounded to the nearest",
+         estimators(lambda rng, trials: np.full((trials, 6, 4), 0.5))),
+        ("density-slope", "divided by 1 - p for 1 - 2 p", "a dropped bit and a flipped one confused",
+         estimators(slope=0.8)),
+    ),
+    Fault("density-unshuffled", "density", "messages stay in the order of users", "no shuffler between tests", M,
+          lambda: estimator_subject(own_density(ESTIMATOR, shuffler=lambda messages, rng: messages.symbols))),
     *faults_of(
         "lsq-gaussian", functools.partial(_feature_subject, GAUSSIAN_FAMILY),
         ("lsq-gaussian-bandwidth", "frequencies without the factor sqrt 2",

@@ -1,29 +1,41 @@
-"""Pipelines as wholes of independent instances: calls of a binary sum, densities and classifiers, a RAPPOR client.
+"""Pipelines of independent instances: calls of a binary sum, densities and classifiers, a RAPPOR client.
 
-The neighbour is the worst of the candidates: the one whose outputs differ most, by the expected summed privacy loss.
+The instances are independent given the data, so that the privacy loss of all of them is the sum of theirs, whose law is
+exact. Noise that instances share is seen in it, and in their pairs, though each by itself has its law. The neighbour is
+the worst of the candidates: the one whose outputs differ most, by the expected summed privacy loss.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.audit.running.target import Runnable, Target, target_of
-from dpverify.audit.subject import Subject
-from dpverify.audit.subjects.joint import whole_subject
+from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
+from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.audit.subjects.rappor import count_law
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.sums import Mixture, numbers_of_ones
+from dpverify.statistics.instances import SummedLoss
 from protocols.bitsum import BitsumProtocol
 from protocols.kde import KernelDensityProtocol
 from protocols.rappor.response import PermanentResponse, Rappor
 from protocols.validation import check_integer, check_vectors
 
-__all__ = ["bitsum_calls", "density_instances", "rappor_client"]
+__all__ = [
+    "bitsum_calls",
+    "density_instances",
+    "one_chances",
+    "published_laws",
+    "rappor_client",
+    "whole_subject",
+    "with_summed_losses",
+]
 
 _NEVER = 1e3
 """What an outcome that the neighbour does not have counts as in an expected loss."""
@@ -111,15 +123,11 @@ def density_instances(
             f"points and candidates hold {len(x)} and {len(moves)} rows, but must hold {ends[-1]}, one per user, and "
             "at least 1."
         )
-    listed = [
-        [claims_of(protocol.bitsum).estimate_law(protocol.bitsum, ones) for ones in range(protocol.users + 1)]
-        for protocol in protocols
-    ]
+    listed = [published_laws(protocol) for protocol in protocols]
 
     def laws(which: int, rows: NDArray[np.float64]) -> list[DiscreteLaw]:
-        features = protocols[which].features
-        chances = 0.5 + features.f(rows).reshape(len(rows), -1) / (2.0 * features.family.R)
-        return [_published(listed[which], column, len(rows), features.family.R) for column in chances.T]
+        chances = one_chances(protocols[which], rows)
+        return [listed[which].law(ones) for ones in numbers_of_ones(chances)]
 
     parts = np.split(x, ends[:-1])
     own, *others = (laws(which, rows) for which, rows in enumerate(parts))
@@ -148,14 +156,17 @@ def _own_densities(
     return np.concatenate([np.asarray(vector, dtype=np.float64).reshape(-1) for vector in published])
 
 
-def _published(listed: Sequence[DiscreteLaw], chances: NDArray[np.float64], users: int, reach: float) -> DiscreteLaw:
-    """Return the law of a published number: of the estimate, mixed over the number of ones, on the kernel's scale."""
-    ones = functools.reduce(lambda pmf, chance: np.convolve(pmf, [1.0 - chance, chance]), chances, np.ones(1))
-    points = np.concatenate([law.points for law in listed])
-    masses = np.concatenate([chance * law.pmf for chance, law in zip(ones, listed, strict=True)])
-    outside = float(sum(chance * law.outside for chance, law in zip(ones, listed, strict=True)))
-    mixed = DiscreteLaw.of(points, np.maximum(masses, 0.0), min(1.0, outside))
-    return mixed.image(lambda estimate: (2.0 * estimate - users) * reach)
+def published_laws(protocol: KernelDensityProtocol) -> Mixture:
+    """Return the laws of a published number by the number of ones among its bits."""
+    bitsum, reach = protocol.bitsum, protocol.features.family.R
+    listed = [claims_of(bitsum).estimate_law(bitsum, ones) for ones in range(protocol.users + 1)]
+    return Mixture.of(listed).image(lambda estimate: (2.0 * estimate - protocol.users) * reach)
+
+
+def one_chances(protocol: KernelDensityProtocol, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return with which probability each user's bit is 1, shape (users, features)."""
+    features = protocol.features
+    return np.asarray(0.5 + features.f(points).reshape(len(points), -1) / (2.0 * features.family.R))
 
 
 def _divergence(first: Sequence[DiscreteLaw], second: Sequence[DiscreteLaw]) -> float:
@@ -212,3 +223,86 @@ def _own_reports(reference: PermanentResponse, values: NDArray[Any], rng: np.ran
     reports = reference.reports if isinstance(reference, Rappor) else 1
     bits = reference.randomize([str(values[0])], rng, cohorts=np.zeros(1, dtype=np.int64)).bits
     return np.asarray(bits.reshape(reports, reference.bits).sum(axis=0), dtype=np.float64)
+
+
+_SILENT = "what three or more instances tell together, other than by the sum of their losses"
+
+
+def whole_subject(
+    name: str,
+    target: Target,
+    inputs: NDArray[Any],
+    laws: Sequence[DiscreteLaw],
+    neighbours: Mapping[str, tuple[NDArray[Any], Sequence[DiscreteLaw]]],
+) -> Subject:
+    """Return all instances of a pipeline on a dataset, and on neighbours of it, as a subject.
+
+    Parameters
+    ----------
+    name : str
+        As in a report.
+    target : Target
+        `function(inputs, rng)` returns the outcomes of all instances, shape (instances,).
+    inputs : ndarray
+        The dataset.
+    laws : sequence of DiscreteLaw
+        The exact laws of the instances on it, which are independent.
+    neighbours : mapping of str to (ndarray, sequence of DiscreteLaw)
+        By name: a dataset that differs in one user, and the laws there. At least one.
+
+    Examples
+    --------
+    Two calls of a binary sum that use the same noise:
+
+    >>> from dpverify.audit.protocol import audit_protocol
+    >>> from dpverify.audit.subjects.pipelines import bitsum_calls
+    >>> from protocols.bitsum import CentralDiscreteLaplace
+    >>> promised = CentralDiscreteLaplace(20, 0.5)
+    >>> def twice(bits, rng):
+    ...     noise = rng.geometric(0.5) - rng.geometric(0.5)
+    ...     return bits.sum(axis=0) + noise
+    >>> report = audit_protocol(bitsum_calls(promised, 2, implementation=twice), trials=500)
+    >>> [result.check for result in report.violations][:1]
+    ['pairs of instances, the dataset']
+    """
+    if not neighbours:
+        raise ValueError("neighbours is empty, but must hold at least one dataset.")
+    cases = {"the dataset": (inputs, laws), **neighbours}
+    datasets = [Dataset(at, values, independent=(slice(0, len(here)), here)) for at, (values, here) in cases.items()]
+    pairs = [Neighbours(0, place) for place in range(1, len(datasets))]
+    return with_summed_losses(Subject(name, target, datasets, pairs, silent_on=(_SILENT,)))
+
+
+def with_summed_losses(subject: Subject) -> Subject:
+    """Return a subject with one more column for each pair of neighbours, which its claim is tested on.
+
+    It holds the privacy loss of all `independent` columns of the pair's first dataset against the second's, summed:
+    what tells the two apart best. Nothing is added for a pair with the same laws.
+    """
+    width, losses = subject.target.seen[0], list[tuple[slice, SummedLoss]]()
+    columns = [dict(dataset.laws) for dataset in subject.datasets]
+    pairs = []
+    for pair in subject.neighbours:
+        both = [subject.datasets[place].independent for place in (pair.first, pair.second)]
+        if both[0] is None or both[1] is None:
+            raise ValueError(f"{subject.name} must have independent columns on neighbours, whose losses are added.")
+        loss = SummedLoss(both[0][1], both[1][1])
+        if not loss.informative:
+            continue
+        added = width + len(losses)
+        losses.append((both[0][0], loss))
+        name = "summed privacy loss" if len(subject.neighbours) == 1 else f"summed privacy loss {len(losses)}"
+        for place, laws in ((pair.first, loss.first), (pair.second, loss.second)):
+            columns[place][added] = (name, loss.law(laws))
+        pairs.append(replace(pair, columns=(added,)))
+    return replace(
+        subject,
+        target=ReadTarget.of(subject.target, functools.partial(_scored, losses), len(losses)),
+        datasets=[replace(dataset, laws=laws) for dataset, laws in zip(subject.datasets, columns, strict=True)],
+        neighbours=pairs,
+    )
+
+
+def _scored(losses: Sequence[tuple[slice, SummedLoss]], outputs: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the outputs with the sum of each pair's losses behind them."""
+    return np.column_stack([outputs, *(loss.scores(outputs[:, where]) for where, loss in losses)])

@@ -166,6 +166,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
     name = "kde"
     protocol = KernelDensityProtocol
     theorems = PRIVACY
+    audited_as = "dpverify.audit.subjects.kde:density_subject"
     pure = True
 
     def adversaries(self, protocol: KernelDensityProtocol) -> tuple[ThreatModel, ...]:

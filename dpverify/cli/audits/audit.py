@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.accounts.account import BucketP, Buckets, BucketShape
+from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.audits.black_box import audit_black_box
 from dpverify.cli.audits.trials import (
     ClaimDelta,
@@ -102,6 +103,8 @@ def audit_any(
 def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
     return made_by(protocol, fitting(audit_any, {"fewer_users": None}))
 
+
+audit.command("kde")(_command(kernel_density))
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, in {}.")]
 
