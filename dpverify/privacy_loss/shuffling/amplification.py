@@ -132,6 +132,14 @@ def merged_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
     return matrix
 
 
+def _as_three_see(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return k-ary randomized response as `merged_response` does, as its pairs are all alike; others as they are."""
+    own, other = matrix[0, 0], matrix[0, -1]
+    if len(matrix) < 4 or own < other or (matrix != np.where(np.eye(*matrix.shape) > 0.0, own, other)).any():
+        return matrix
+    return np.column_stack([matrix[:3, :3], np.full(3, (matrix.shape[1] - 3) * other)])
+
+
 def _merged(
     users: int,
     others: NDArray[np.float64],
@@ -194,6 +202,7 @@ def reports(
     check_real("outside", outside, low=0.0, high=0.5)
     if float(np.abs(matrix.sum(axis=1) - 1.0).max()) > 1e-9 + outside:
         raise ValueError(f"matrix has a row that adds up to {float(matrix.sum(axis=1).min())!r}, but each must to 1.")
+    matrix = _as_three_see(matrix)
     blanket = matrix.min(axis=0)
     if not blanket.any():
         raise ValueError("matrix has no report that all inputs make: nothing hides a report of the others.")

@@ -205,3 +205,16 @@ def test_what_is_not_listed_and_what_delta0_allows_count_as_seen() -> None:
     listed = np.array([[0.59, 0.4], [0.4, 0.59]])
     assert reports(listed, 1, outside=0.01).delta(3.0).upper >= 0.01
     assert approximate(1.0, 0.01, 1).delta(2.0).upper >= 0.01
+
+
+@pytest.mark.parametrize("own", [0.3, 0.05])
+def test_labels_are_seen_as_three_of_them(own: float) -> None:
+    # A thousand labels have a million pairs, all alike: seven rounds took minutes.
+    matrix = np.full((6, 6), (1.0 - own) / 5.0)
+    np.fill_diagonal(matrix, own)
+    quick, whole = reports(matrix, 30), reports(matrix[:, ::-1].copy(), 30)
+    assert max(pair.others.size for cover in quick.covers for pair in cover) <= 4
+    assert quick.largest == pytest.approx(whole.largest, rel=1e-14)
+    for epsilon in (0.0, 0.1, 0.4):
+        found, wanted = quick.delta(epsilon), whole.delta(epsilon)
+        assert (found.lower, found.upper) == pytest.approx((wanted.lower, wanted.upper), rel=1e-9)
