@@ -57,22 +57,28 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
     sizes = [np.bincount(times[lots], minlength=cells) for _, times, cells in partitions]
     chosen: list[_Odd] = []
     waves: list[_Odd] = []
+    drawn, outcomes = int(lots.sum()), list[tuple[str, NDArray[np.bool_], NDArray[np.intp]]]()
     for what, happened in _outcomes(rows, codes, lots):
         (hits,) = np.nonzero(happened & lots)
-        share = hits.size / max(1, int(lots.sum()))
-        if not _LEAST <= hits.size <= int(lots.sum()) - _LEAST:
-            continue
-        for (when, times, cells), size in zip(partitions, sizes, strict=True):
-            seen = np.bincount(times[hits], minlength=cells)
-            for period in _divisors(cells, len(rows)) if when.startswith("number") else (cells,):
-                within, counted = (x.reshape(-1, period).sum(axis=0) for x in (size, seen))
-                off, cell, long = _oddest(within, counted, share, arcs=period < cells or when.startswith("number"))
-                if len(chosen) < _TESTED or off > chosen[-1].off:
-                    at = np.arange(cell, cell + long) % period
-                    named = when.format(cell if long == 1 else f"{cell} to {at[-1]}", period)
-                    one = _Odd(off, named, functools.partial(_within, times, period, at), what, happened)
-                    chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
-        waves = sorted([*waves, *_waves(happened, lots, share, what)], key=lambda one: -one.off)[:_WAVES]
+        if _LEAST <= hits.size <= drawn - _LEAST:
+            outcomes.append((what, happened, hits))
+    shares = np.array([hits.size / max(1, drawn) for _, _, hits in outcomes])
+    found = []  # for each period of each partition: how much the oddest cells are off, one row for each outcome
+    for (when, times, cells), size in zip(partitions, sizes, strict=True):
+        seen = np.array([np.bincount(times[hits], minlength=cells) for _, _, hits in outcomes]).reshape(-1, cells)
+        for period in _divisors(cells, len(rows)) if when.startswith("number") else (cells,):
+            within, counted = (x.reshape(len(x), cells // period, period).sum(axis=1) for x in (size[np.newaxis], seen))
+            oddest = _oddest(within, counted, shares, arcs=period < cells or when.startswith("number"))
+            found.append((when, times, period, oddest))
+    for row, (what, happened, _) in enumerate(outcomes):
+        for when, times, period, oddest in found:
+            off, cell, long = oddest[row]
+            if len(chosen) < _TESTED or off > chosen[-1].off:
+                at = np.arange(cell, cell + long) % period
+                named = when.format(cell if long == 1 else f"{cell} to {at[-1]}", period)
+                one = _Odd(off, named, functools.partial(_within, times, period, at), what, happened)
+                chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
+        waves = sorted([*waves, *_waves(happened, lots, shares[row], what)], key=lambda one: -one.off)[:_WAVES]
     chosen += waves
     tested = ~lots
     runs = int(np.count_nonzero(tested))
@@ -101,24 +107,31 @@ class _Odd:
 
 
 def _oddest(
-    within: NDArray[np.int64], counted: NDArray[np.int64], share: float, *, arcs: bool
-) -> tuple[float, int, int]:
-    """Return by how much the oddest cell is off, or the oddest stretch around a cycle, its start and its length."""
+    within: NDArray[np.int64], counted: NDArray[np.int64], shares: NDArray[np.float64], *, arcs: bool
+) -> list[tuple[float, int, int]]:
+    """Return by how much the oddest cell is off, or the oddest stretch around a cycle, its start and its length.
+
+    One for each outcome: a row of `counted`, and its share.
+    """
     found = []
-    period = len(within)
+    period, share = within.shape[1], shares[:, np.newaxis]
     for parts in (1, *(_ARCS if arcs else ())):
         long = 1 if parts == 1 else period // parts
         if parts > 1 and long < 2:
             continue
         runs, hits = within, counted
         if long > 1:
-            runs, hits = (np.cumsum(np.concatenate([[0], x, x[: long - 1]])) for x in (within, counted))
-            runs, hits = runs[long:] - runs[:-long], hits[long:] - hits[:-long]
+            runs, hits = (
+                np.cumsum(np.concatenate([np.zeros_like(x[:, :1]), x, x[:, : long - 1]], axis=1), axis=1)
+                for x in (within, counted)
+            )
+            runs, hits = runs[:, long:] - runs[:, :-long], hits[:, long:] - hits[:, :-long]
         # As if one more were expected: a single run is no evidence.
         off = np.abs(hits - runs * share) / np.sqrt(runs * share * (1.0 - share) + 1.0)
-        cell = int(np.argmax(off))
-        found.append((float(off[cell]), cell, long))
-    return max(found)
+        cells = np.argmax(off, axis=1)
+        most = np.take_along_axis(off, cells[:, np.newaxis], axis=1)[:, 0]
+        found.append(list(zip(most.tolist(), cells.tolist(), [long] * len(cells), strict=True)))
+    return [max(each) for each in zip(*found, strict=True)]
 
 
 def _waves(happened: NDArray[np.bool_], lots: NDArray[np.bool_], share: float, what: str) -> Iterator[_Odd]:
