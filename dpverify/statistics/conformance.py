@@ -14,6 +14,7 @@ from scipy import special
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.family import AuditResult
+from dpverify.statistics.order.structure import ENOUGH
 from protocols.validation import check_generator, check_integer
 
 __all__ = ["Bins", "choose_bins", "g_statistic", "g_test", "with_unlisted"]
@@ -102,7 +103,8 @@ def g_test(
     """Test whether independent samples follow the bins' law, by G against its simulated null law.
 
     The p-value is (1 + simulations as large) / (1 + simulations): its level is exact, and it is at least
-    1 / (1 + simulations). An outcome that the law does not list refutes it at once.
+    1 / (1 + simulations). Simulating stops once the statistic was reached often (besag1991): no evidence, and no time
+    lost. An outcome that the law does not list refutes it at once.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def g_test(
     rng : numpy.random.Generator
         For the null law.
     simulations : int
-        How many null samples to simulate.
+        How many null samples to simulate at most.
     check : str
         The name of the result.
     """
@@ -124,17 +126,31 @@ def g_test(
     statistic, p_value = 0.0, 1.0
     if counts.size > 1 and counts.sum() > 0:
         statistic = float(g_statistic(counts, bins.probabilities))
-        null = g_statistic(rng.multinomial(int(counts.sum()), bins.probabilities, simulations), bins.probabilities)
-        p_value = float(1 + np.count_nonzero(null >= statistic * (1.0 - 1e-12))) / (1 + simulations)
+        p_value = _simulated(statistic, int(counts.sum()), bins.probabilities, rng, simulations)
     return AuditResult(
         check,
         with_unlisted(p_value, unlisted, trials, bins.law.outside),
         trials,
-        f"G-test on {counts.size} cells, exact level by {simulations} simulations",
+        f"G-test on {counts.size} cells, exact level by at most {simulations} simulations",
         f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom"
         + (f"; {unlisted} outcomes that the exact law does not have" if unlisted else ""),
         details={"statistic": statistic, "cells": int(counts.size), "unlisted": unlisted},
     )
+
+
+def _simulated(
+    statistic: float, trials: int, probabilities: NDArray[np.float64], rng: np.random.Generator, simulations: int
+) -> float:
+    """Return the p-value of G: as soon as it was reached `ENOUGH` times, else of all simulations."""
+    drawn, reached = 0, 0
+    while drawn < simulations and reached < ENOUGH:
+        null = g_statistic(
+            rng.multinomial(trials, probabilities, min(max(drawn, 4 * ENOUGH), simulations - drawn)), probabilities
+        )
+        as_large = np.flatnonzero(null >= statistic * (1.0 - 1e-12))[: ENOUGH - reached]
+        reached += as_large.size
+        drawn += len(null) if reached < ENOUGH else int(as_large[-1]) + 1
+    return (1 + reached) / (1 + drawn)
 
 
 def with_unlisted(p_value: float, unlisted: int, trials: int, outside: float) -> float:

@@ -100,7 +100,7 @@ def forgetful_users(pieces: ArrayLike) -> StructureCheck:
             size = first.shape[0] * first.shape[1]
             comparisons += users
             user = int(np.argmax(np.abs(alike / max(1, size) - alike_far / max(1, pairs))))
-            p_value = fisher(int(alike[user]), size, int(alike[user] + alike_far[user]), size + pairs)
+            p_value = float(fisher(alike[user], size, alike[user] + alike_far[user], size + pairs))
             who = "the next user" if shift else "she"
             shown = f"of {size} pairs of runs {lag} apart user {user} sends what {who} sends later in {alike[user]}"
             least.see(p_value, f"{shown}, of {pairs} far apart in {alike_far[user]}")

@@ -34,11 +34,12 @@ def test_bins_can_follow_another_order() -> None:
 
 
 def test_the_level_of_the_g_test_is_exact() -> None:
-    # With 19 simulations and no ties, P(p <= k / 20) = k / 20 for every k, however few the trials.
+    # With 99 simulations and no ties, P(p <= k / 100) = k / 100 for every k up to 20, however few the trials; beyond,
+    # simulating stops early, and P(p <= 1 / 2) = P(the first 40 have 19 at most) = 20 / 41.
     bins, audits = choose_bins(noise(0.3), 40, most=8), 3000
     rng = np.random.default_rng(21)
     samples = noise(0.3).sample(40 * audits, rng).reshape(audits, 40)
-    p_values = np.array([g_test(sample, bins, rng, simulations=19).p_value for sample in samples])
+    p_values = np.array([g_test(sample, bins, rng, simulations=99).p_value for sample in samples])
     for level in (0.05, 0.1, 0.5):
         low, high = stats.binom.ppf(FALSE_ALARM / 6, audits, level), stats.binom.isf(FALSE_ALARM / 6, audits, level)
         # Ties of the discrete statistic only make p larger.

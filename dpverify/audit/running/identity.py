@@ -20,6 +20,8 @@ import numpy as np
 
 __all__ = ["code_identity", "described"]
 
+_IMPORTS: dict[tuple[str, str, bool], tuple[str, ...]] = {}
+"""What a source imports, by its digest, in which module, and whether that is a package."""
 _PLAIN = (str, bytes, int, float, complex, type(None), np.ndarray, np.generic)
 
 
@@ -72,9 +74,12 @@ def code_identity(function: Callable[..., Any], *modules: str) -> dict[str, str]
             found[f"version of {distribution}"] = _version(distribution)
             continue
         content = file.read_bytes()
-        found[f"source of {name}"] = hashlib.sha256(content).hexdigest()
+        digest = found[f"source of {name}"] = hashlib.sha256(content).hexdigest()
         if file.suffix == ".py":
-            pending += _imports(content, name, is_package=file.stem == "__init__")
+            known = digest, name, file.stem == "__init__"
+            if known not in _IMPORTS:  # to parse a few hundred modules takes a second
+                _IMPORTS[known] = tuple(_imports(content, name, is_package=known[2]))
+            pending += _IMPORTS[known]
     _located.cache_clear()
     return found
 

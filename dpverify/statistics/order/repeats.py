@@ -54,7 +54,7 @@ def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
         ]
         comparisons += len(near)  # every lag that the gaps might have named, with both offsets
         for equal, size, lag in _furthest(compared, equal_far, pairs, more=True):
-            p_value = fisher(equal, size, equal + equal_far, size + pairs, more=True)
+            p_value = float(fisher(equal, size, equal + equal_far, size + pairs, more=True))
             found = f"of {size} pairs of runs {lag} apart {equal} are equal, of {pairs} far apart {equal_far}"
             least.see(p_value, found)
     return least.of(comparisons)
@@ -98,6 +98,7 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
     pairs = far.shape[1] // 2
     stretches = list(_stretches(half))
     least, comparisons = Least("dependence of near runs", "near runs are alike as often as others"), 0
+    tested = []
     for i, j in _compared(names):
         alike_far = int(np.count_nonzero(far[i, :pairs] == far[j, pairs : 2 * pairs]))
         compared = [
@@ -108,12 +109,12 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
         ]
         comparisons += len(compared)
         for alike, size, lag in _furthest(compared, alike_far, pairs, more=False):
-            p_value = fisher(alike, size, alike + alike_far, size + pairs)
             other = names[i] if i == j else f"{names[i]}, and {names[j]}"
             found = (
                 f"of {size} pairs of runs {lag} apart {alike} are alike in {other}, of {pairs} far apart {alike_far}"
             )
-            least.see(p_value, found)
+            tested.append((alike, size, alike + alike_far, size + pairs, found))
+    least.see_hits(tested)
     return least.of(comparisons)
 
 

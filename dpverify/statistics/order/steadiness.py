@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.statistics.order.structure import Least, StructureCheck, fisher, grid_exponents
+from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
 
 __all__ = ["smallest_unsteadiness", "steady_runs"]
 
@@ -80,14 +80,15 @@ def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) 
                 chosen = sorted([*chosen, one], key=lambda one: -one.off)[:_TESTED]
         waves = sorted([*waves, *_waves(happened, lots, shares[row], what)], key=lambda one: -one.off)[:_WAVES]
     chosen += waves
-    tested = ~lots
-    runs = int(np.count_nonzero(tested))
+    others, tested = ~lots, []
+    runs = int(np.count_nonzero(others))
     for odd in chosen:
-        then, having = odd.at() & tested, odd.happened & tested
+        then, having = odd.at() & others, odd.happened & others
         inside, all_hits, both = (int(np.count_nonzero(x)) for x in (then, having, then & having))
-        p_value = fisher(both, inside, all_hits, runs)
         expected = inside * all_hits / max(1, runs)
-        least.see(p_value, f"of {inside} runs {odd.when} {both} have {odd.what}; {expected:.4g} expected")
+        shown = f"of {inside} runs {odd.when} {both} have {odd.what}; {expected:.4g} expected"
+        tested.append((both, inside, all_hits, runs, shown))
+    least.see_hits(tested)
     return least.of(len(chosen))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.statistics.order.structure import Least, StructureCheck, fisher
+from dpverify.statistics.order.structure import Least, StructureCheck
 from dpverify.statistics.outputs.aspects import Aspect
 from dpverify.statistics.outputs.learned import table_score
 
@@ -66,6 +66,7 @@ def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
         The p-value is the least one, times the number of codes.
     """
     least, looked_at = Least("dependence of runs in a row", "runs in a row are like runs far apart"), 0
+    tested = []
 
     @functools.lru_cache(maxsize=len(_LENGTHS) + 1)  # sights of one column come one after another
     def windows_of(columns: tuple[int, ...], length: int) -> tuple[Windows, Windows]:
@@ -83,9 +84,9 @@ def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
             continue
         hits, others = (int(np.count_nonzero(table(windows[half:]) > 0)) for windows in (near, far))
         size = len(near) - half
-        p_value = fisher(hits, size, hits + others, 2 * size)
         shown = f"{sight.name} is of a kind that {hits} of {size} times {sight.length} runs in a row have"
-        least.see(p_value, f"{shown}, and {others} of as many far apart")
+        tested.append((hits, size, hits + others, 2 * size, f"{shown}, and {others} of as many far apart"))
+    least.see_hits(tested)
     return least.of(looked_at)
 
 

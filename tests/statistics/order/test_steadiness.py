@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.statistics.order import steadiness
+from dpverify.statistics.order import structure
 from dpverify.statistics.order.steadiness import smallest_unsteadiness, steady_runs
 
 N = 20_000
@@ -69,12 +69,12 @@ def test_waves_of_any_length_are_found(period: float) -> None:
 
 
 def test_all_that_was_chosen_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = list[float]()
+    tried = list[int]()
 
-    def least(*counts: int) -> float:
-        tried.append(1e-6)
-        return 1e-6
+    def least(hits: np.ndarray, *counts: np.ndarray, more: bool) -> np.ndarray:
+        tried.extend(hits)
+        return np.full(hits.shape, 1e-6)
 
-    monkeypatch.setattr(steadiness, "fisher", least)
+    monkeypatch.setattr(structure, "fisher", least)
     assert p_value(noise()) == pytest.approx(1e-6 * len(tried))
     assert len(tried) > 1

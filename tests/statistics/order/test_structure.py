@@ -139,7 +139,7 @@ def test_bad_input() -> None:
 def test_fishers_level_is_exact_over_all_arrangements(more: bool) -> None:
     runs, all_hits, size = 9, 4, 3
     arrangements = list(itertools.combinations(range(runs), all_hits))
-    p_values = [fisher(sum(place < size for place in hit), size, all_hits, runs, more=more) for hit in arrangements]
+    p_values = fisher([sum(place < size for place in hit) for hit in arrangements], size, all_hits, runs, more=more)
     for level in sorted(set(p_values)):
         assert sum(p <= level for p in p_values) / len(p_values) <= level * (1 + 1e-12)
     assert min(p_values) < 0.1
