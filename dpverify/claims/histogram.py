@@ -17,22 +17,18 @@ from numpy.typing import ArrayLike
 
 from dpverify.changes import Change
 from dpverify.claims.base import Families, MechanismClaims
+from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims
 from dpverify.claims.registry import claims_of
-from dpverify.claims.shared.buckets import (
-    bucket_curve,
-    bucket_families,
-    least_shape,
-    noise_of,
-    noise_tail,
-    under_estimating,
-)
+from dpverify.claims.shared.bitsum_pairs import noise_tail as cut_for
+from dpverify.claims.shared.buckets import bucket_curve, least_shape, noise_of, noise_tail, under_estimating
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import histogram as formulas
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
-from dpverify.laws.noise import negative_binomial
+from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.papers.ghazi2021.histogram import HISTOGRAM
+from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
 from protocols.validation import check_real
@@ -70,33 +66,43 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         self, protocol: BucketSums, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of many runs, which every dataset and every neighbour has."""
-        return bucket_curve(noise_of(protocol), self.in_full(changes), **accuracy)
+        return bucket_curve(self._directions(protocol), self.in_full(changes), **accuracy)
+
+    @staticmethod
+    def _noise(protocol: BucketSums) -> SingleNoiseClaims[Any]:
+        """Return the twin of every bucket's bitsum."""
+        claims = claims_of(protocol.bitsum)
+        if not isinstance(claims, SingleNoiseClaims):
+            raise TypeError(f"bitsum={protocol.bitsum!r} must have a twin that states the law of its noise.")
+        return claims
+
+    def _directions(self, protocol: BucketSums, tail: float = DEFAULT_TAIL) -> Directions:
+        return self._noise(protocol).directions(protocol.bitsum, tail)
 
     def families(
         self, protocol: BucketSums, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Families:
-        return bucket_families(noise_of(protocol), tail)
+        up, down = self._directions(protocol, cut_for(tail))
+        return ((up,), (up,)), ((down,), (down,))
 
     def parameters(self, protocol: BucketSums) -> dict[str, Any]:
         """Return the noise of every bucket, and their number."""
-        noise = noise_of(protocol)
-        return {"shape": noise.shape, "p": noise.p, "buckets": protocol.buckets}
+        found = self._noise(protocol).parameters(protocol.bitsum)
+        del found["estimate"]
+        return {**found, "buckets": protocol.buckets}
 
     def messages_per_user(self, protocol: BucketSums) -> float:
         """Return the expected number of messages per user: one per bucket that she is not in, and her noise."""
-        noise = noise_of(protocol)
-        return protocol.buckets - 1 + protocol.buckets * noise.noise_mean / noise.users
+        return protocol.buckets - 1 + protocol.buckets * protocol.bitsum.noise_mean / protocol.users
 
     def messages_law(self, protocol: BucketSums) -> MessagesLaw:
         """Return the exact law of how many messages one user sends, whatever her value."""
-        noise = noise_of(protocol)
-        own = negative_binomial(protocol.buckets * noise.shape / noise.users, noise.p, TAIL)
+        own = self._noise(protocol).noise_law(protocol.bitsum, protocol.buckets / protocol.users, TAIL)
         return MessagesLaw((counted_bits(protocol.buckets - 1, 1.0), (1, own)))
 
     def rmse(self, protocol: BucketSums) -> float:
         """Return the root mean squared error of an unclipped estimate, `sqrt(E Y^2)`: bias included."""
-        noise = noise_of(protocol)
-        return math.sqrt(noise.noise_mean / (1.0 - noise.p) + noise.noise_mean**2)
+        return self._noise(protocol).rmse(protocol.bitsum)
 
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound, attained by some dataset, on the probability that some count is off by more.

@@ -108,7 +108,23 @@ def test_formulas_refuse_what_they_do_not_cover() -> None:
     with refused("epsilon0=1.0", FormulaRangeError):
         CLAIMS.published(100, 5, 2.0, 1e-6, 0.05)
     with pytest.raises(TypeError, match=r"must be NegativeBinomial"):
-        account(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), epsilon=1)
+        CLAIMS.failure_probability(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), 3)
+
+
+def test_any_single_noise_is_accounted() -> None:
+    # Refused, though it runs: two counts, one up and one down, with exact sums of Poisson masses.
+    protocol, mean, epsilon = Histogram(Poisson(5, 12.0, estimate=Estimate.UNDER), 3), 12.0, 0.7
+    masses = [math.exp(-mean) * mean**z / math.factorial(z) for z in range(80)]
+    moved = [0.0, *masses[:-1]]
+    either = [(moved[i] * masses[j], masses[i] * moved[j]) for i in range(80) for j in range(80)]
+    exact = sum(max(first - math.exp(epsilon) * second, 0.0) for first, second in either)
+    found = account(protocol, epsilon=epsilon).delta
+    assert found.lower == pytest.approx(exact, rel=1e-9)
+    assert found.upper == pytest.approx(exact, rel=1e-9)
+    twice = account(protocol, instances=2, delta=1e-3).epsilon
+    assert account(protocol, delta=1e-3).epsilon.upper < twice.lower <= twice.upper < twice.lower * (1.0 + 1e-4)
+    assert CLAIMS.parameters(protocol) == {"mean": mean, "buckets": 3}
+    assert CLAIMS.rmse(protocol) == pytest.approx(math.sqrt(mean + mean**2))
 
 
 # ---------------------------------------------------------------------- the steps of Corollary 40

@@ -1,4 +1,4 @@
-"""The privacy of bucket-by-bucket bitsums with negative binomial noise, for histogram and selection alike.
+"""The privacy of bucket-by-bucket bitsums with noise that hides each count, for histogram and selection alike.
 
 Every pair of neighbours has the same pair of views, the product of `Z + 1 against Z` and `Z against Z + 1` (see
 docs/buckets.md). ghazi2021 charges two buckets at (eps/2, delta/2) each instead. Many runs on the same users compose as
@@ -8,15 +8,12 @@ many of either.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import arb, ctx
 
-from dpverify.claims.shared.bitsum_pairs import noise_tail as cut_for
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Interval, PrivacyCurve
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions, negative_binomial
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.product import delta_of_two
@@ -29,8 +26,8 @@ from protocols.validation import check_integer, check_real
 
 __all__ = [
     "BucketAccount",
+    "TwoBuckets",
     "bucket_curve",
-    "bucket_families",
     "least_shape",
     "noise_of",
     "noise_tail",
@@ -38,7 +35,6 @@ __all__ = [
 ]
 
 _BITS = 128
-BucketFamily = tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]
 _MOST_SHAPE = 2.0**20
 
 
@@ -48,9 +44,9 @@ def under_estimating(users: int, shape: float, p: float) -> NegativeBinomial:
 
 
 def noise_of(protocol: BucketSums) -> NegativeBinomial:
-    """Return the bitsum of every bucket, which must be negative binomial: the law that is known here."""
+    """Return the bitsum of every bucket, which must be negative binomial: the noise of which errors are worked out."""
     if not isinstance(protocol.bitsum, NegativeBinomial):
-        raise TypeError(f"bitsum={protocol.bitsum!r} must be NegativeBinomial: its law is the one that is known here.")
+        raise TypeError(f"bitsum={protocol.bitsum!r} must be NegativeBinomial: only its errors are worked out.")
     return protocol.bitsum
 
 
@@ -70,22 +66,16 @@ def noise_tail(shape: float, p: float, above: int) -> float:
 
 
 @dataclass(frozen=True)
-class BucketAccount:
+class TwoBuckets:
     """The privacy curve of two buckets, one count up and one down: the same for every dataset and every neighbour.
 
     Parameters
     ----------
-    shape, p : float
-        The noise of one bucket.
+    directions : Directions
+        The pairs of one bucket.
     """
 
-    shape: float
-    p: float
-
-    @property
-    def directions(self) -> Directions:
-        """The pairs of one bucket."""
-        return negative_binomial(self.shape, self.p)
+    directions: Directions
 
     def delta(self, epsilon: float) -> Interval:
         """Return the exact delta at epsilon, as a proved interval."""
@@ -119,24 +109,30 @@ class BucketAccount:
         return 2.0 * max(pair.delta(epsilon / 2.0).upper for pair in self.directions)
 
 
+class BucketAccount(TwoBuckets):
+    """That of negative binomial noise.
+
+    Parameters
+    ----------
+    shape, p : float
+        The noise of one bucket.
+    """
+
+    def __init__(self, shape: float, p: float) -> None:
+        super().__init__(negative_binomial(shape, p))
+
+
 def bucket_curve(
-    noise: NegativeBinomial, instances: int, *, relative_width: float = 1e-6, reference_delta: float = 1e-6
+    directions: Directions, instances: int, *, relative_width: float = 1e-6, reference_delta: float = 1e-6
 ) -> PrivacyCurve:
     """Return the privacy curve of many instances: in each, one bucket's count goes up and another's down."""
     if instances == 1:
-        return BucketAccount(noise.shape, noise.p)
-    directions = negative_binomial(noise.shape, noise.p)
+        return TwoBuckets(directions)
     step = min(
         choose_step(pair, 2 * instances, relative_width=relative_width, reference_delta=reference_delta)
         for pair in directions
     )
     return Composition([(connect_the_dots(pair, step), instances) for pair in directions])
-
-
-def bucket_families(noise: NegativeBinomial, tail: float) -> tuple[BucketFamily, BucketFamily]:
-    """Return what one run meets, one after the other: one bucket's count goes up and another's down."""
-    up, down = negative_binomial(noise.shape, noise.p, cut_for(tail))
-    return ((up,), (up,)), ((down,), (down,))
 
 
 def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:
