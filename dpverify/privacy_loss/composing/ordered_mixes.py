@@ -108,15 +108,15 @@ class OrderedMixes:
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the divergence of every mix at a real epsilon."""
-        off = 8.0 * UNIT * (abs(epsilon) / self.step + 1.0)
+        off = 8.0 * UNIT * (abs(epsilon) / self.step + abs(self.first) + 1.0)
         at = (epsilon - self.loss_error) / self.step - self.first - off
         place = math.floor(at)
         if place < 0:
             return 1.0
         low, high = self._deltas(place), self._deltas(place + 1)
         if high < low:
-            # The chord in e^eps; its share of the way is rounded down.
-            low -= max(math.expm1((at - place) * self.step) / math.expm1(self.step) - off, 0.0) * (low - high)
+            # The chord in e^eps; its share of the way is less by `off` than it is by more than it is rounded.
+            low -= math.expm1((at - place) * self.step) / math.expm1(self.step) * (low - high)
         return min((low + self.unbounded) * (1.0 + 64.0 * UNIT) + SUBNORMAL, 1.0)
 
     def _deltas(self, place: int) -> float:
@@ -163,9 +163,9 @@ class _Lattice:
 
     @property
     def payoff(self) -> Floats:
-        """W for V = (1 - e^x)+, rounded up."""
+        """W for V = (1 - e^x)+, rounded up: V = 1 is, by more than a product costs."""
         losses = np.minimum(self.step * np.arange(self.first, self.first + self.points, dtype=np.float64), 0.0)
-        return self.ones(self.first, self.points, 0.0) * -np.expm1(losses) * (1.0 + 16.0 * UNIT)
+        return self.ones(self.first, self.points, 0.0) * -np.expm1(losses)
 
     @property
     def largest(self) -> float:

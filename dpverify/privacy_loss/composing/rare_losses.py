@@ -106,9 +106,8 @@ def backwards(atoms: LossAtoms) -> LossAtoms:
 
 def sums_above(contour: Contour, every: Sequence[LossAtoms], count: float) -> Floats:
     """Return a coarse upper bound on each sum of moduli, as a logarithm: no modulus exceeds the first."""
-    whole = float(contour.log_integral(np.zeros(contour.count)))
-    highest = count * log_moments(every, contour.tilt)
-    return np.asarray(whole + highest + 8.0 * UNIT * (abs(whole) + np.abs(highest)))
+    # Either is rounded up by more units of its size than a product and a sum cost.
+    return np.asarray(contour.log_integral(np.zeros(contour.count)) + count * log_moments(every, contour.tilt))
 
 
 def sum_of_moduli(contour: Contour, atoms: LossAtoms, count: float) -> float:
@@ -175,10 +174,9 @@ class OneRare:
     def at(self, x: float) -> Floats:
         """Return an upper bound on G of each pair, shape (pairs,)."""
         y = x - self.losses
-        off = 8.0 * UNIT * (abs(x) + np.abs(self.losses))
-        logs = [log_sum - t * y + t * off + 8.0 * UNIT * (abs(log_sum) + np.abs(t * y)) for t, log_sum in self.lines]
+        logs = [log_sum - t * y + 8.0 * UNIT * (abs(log_sum) + np.abs(t * y)) for t, log_sum in self.lines]
         along = np.exp(np.min(logs, axis=0).clip(max=0.0))
-        shares = np.minimum(self.others.shares(y - off), along)
+        shares = np.minimum(self.others.shares(y), along)
         return np.asarray(self.masses @ shares * (1.0 + UNIT * (shares.size + 64.0)))
 
 
@@ -228,8 +226,7 @@ class Others:
         return cls(largest, log_mass, count * float((other - errors).min()), tuple(powers))
 
     def shares(self, y: Floats) -> Floats:
-        """Return upper bounds on the divergence at y, without `largest`, or 1 if that is less."""
-        y = y - 8.0 * UNIT * np.abs(y)
+        """Return upper bounds on the divergence at y, a rounded difference, without `largest`, or 1 if that is less."""
         below = np.minimum(y, 0.0)
         # No more than 1, as E[e^-L] is a mass under the other law.
         lines = [log_factor + s * below + 8.0 * UNIT * (abs(log_factor) - s * below) for s, log_factor in self.powers]
@@ -241,8 +238,7 @@ class Others:
 
     def log_share(self, x: float) -> float:
         """Return an upper bound on the logarithm of the divergence at `y = x - largest`, or 0 if that is less."""
-        y = x - self.largest - 8.0 * UNIT * (abs(x) + abs(self.largest))
-        share = float(self.shares(np.array([y]))[0])
+        share = float(self.shares(np.array([x - self.largest]))[0])
         return math.log(share) if share < 1.0 else 0.0
 
 
@@ -263,7 +259,8 @@ class Sums:
         """Return what bounds the divergence of the common losses beside so many rare ones; see `Others.of`."""
         every = [self.classes.of(branch.pair) for branch in branches]
         largest = [max(float(atoms[1 + place].losses.max()) for atoms in every) for place in range(len(rare))]
-        total = math.fsum(count * loss for count, loss in zip(rare, largest, strict=True))
+        parts = [count * loss for count, loss in zip(rare, largest, strict=True)]
+        total = math.fsum(parts) + 4.0 * UNIT * math.fsum(map(abs, parts))
         return Others.of([atoms[0] for atoms in every], self.count, total, back)
 
     def of(self, pair: PrivacyLossDistribution) -> float:

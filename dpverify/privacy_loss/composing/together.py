@@ -217,7 +217,7 @@ class Together:
         upper = math.inf
         for _ in range(2):  # what is left out is known once the parts were divided
             left = (delta - self._infinite) * (1.0 - 8.0 * UNIT)
-            upper = max(self._least(epsilon_at(math.log(left))) * (1.0 + 4.0 * UNIT), 0.0) if left > 0.0 else math.inf
+            upper = max(self._least(epsilon_at(math.log(left))), 0.0) if left > 0.0 else math.inf
         return Interval.proved(lower, upper)
 
     @cached_property

@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from dpverify import account
-from dpverify.privacy_loss.composing.ordered_mixes import OrderedMixes, _Family, _Lattice, on_lattice, ordered_mixes
+from dpverify.privacy_loss.composing.ordered_mixes import (
+    OrderedMixes,
+    _Bounds,
+    _Family,
+    _Lattice,
+    on_lattice,
+    ordered_mixes,
+)
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.rounding import UNIT
@@ -297,17 +304,19 @@ def test_no_step_is_asked_for_that_floats_do_not_tell_from_0() -> None:
     assert ordered_mixes([([PrivacyLossDistribution.from_pmfs(*law)], 2)], 0.0, 1e-80, quick=True) is None
 
 
-@pytest.mark.parametrize("step", [0.1, 0.3])
-def test_between_nodes_and_next_to_them_it_is_no_less_than_the_chord(step: float) -> None:
-    # So steep that the last digit of epsilon shows.
-    bound = OrderedMixes(step, -7, -30.0 * np.arange(20.0), 0.0, 0.0)
+@pytest.mark.parametrize(("step", "first"), [(0.1, -7), (0.3, -7), (1e-3, -60000)])
+def test_between_nodes_and_next_to_them_it_is_no_less_than_the_chord(step: float, first: int) -> None:
+    # So steep that the last digit of epsilon shows, and of how far it is from the first node.
+    log_deltas = np.zeros(12 - first)
+    log_deltas[-19:] = -30.0 * np.arange(1, 20)
+    bound = OrderedMixes(step, first, log_deltas, 0.0, 0.0)
     for place in range(-7, 12):
         for epsilon in (place * step, math.nextafter(place * step, -9.0), (place + 0.3) * step):
             with mpmath.workdps(60):
                 exact = mpmath.mpf(epsilon) / mpmath.mpf(step)
                 below = int(mpmath.floor(exact))
                 share = mpmath.expm1((exact - below) * mpmath.mpf(step)) / mpmath.expm1(mpmath.mpf(step))
-                low, high = (mpmath.exp(-30 * (each + 7)) for each in (below, below + 1))
+                low, high = (mpmath.exp(min(-30 * (each + 8), 0)) for each in (below, below + 1))
                 assert mpmath.mpf(bound.delta(epsilon)) >= min(low - share * (low - high), 1)
 
 
@@ -316,6 +325,27 @@ def test_a_divergence_is_rounded_up_from_its_logarithm() -> None:
         with mpmath.workdps(60):
             exact = mpmath.exp(mpmath.mpf(float(log_delta)))
             assert mpmath.mpf(OrderedMixes(0.1, 0, np.full(4, log_delta), 0.0, 0.0).delta(0.1)) >= exact
+
+
+def test_what_little_is_finite_hides_no_infinite_mass() -> None:
+    # The moment generating function of 100 instances is 1e-400.
+    grid = GridPrivacyLoss(0.1, np.array([1]), np.array([1e-4]), 1.0 - 1e-4, 0.0, 0.0, 0.0, 0.0)
+    found = on_lattice([([grid], 100)], 1.0, -1.0, 2.0, apart=False)
+    assert found.delta(1.0) >= 1.0 - 1e-12
+
+
+@pytest.mark.parametrize("log_scale", [-1e5 / 3.0, 1e7 / 3.0])
+def test_logarithms_are_rounded_up(log_scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, scaled = connect_the_dots(_listed(_random_law(random.Random(0))), 0.1), np.geomspace(1e-300, 1.0, 7)[None]
+    for tilt in np.linspace(0.3, 40.0, 20):
+        monkeypatch.setattr(_Family, "composed", lambda self, *_: _Bounds(scaled, np.zeros(1), log_scale))
+        monkeypatch.setattr(_Lattice, "between", lambda *_, tilt=tilt: _Lattice(0.1, tilt, -3, 7))
+        found = on_lattice([([grid], 1)], tilt, -1.0, 1.0)
+        for place, value in enumerate(scaled[0]):
+            with mpmath.workdps(40):
+                exact = mpmath.log(mpmath.mpf(float(value))) + mpmath.mpf(log_scale)
+                exact -= mpmath.mpf(tilt) * mpmath.mpf(0.1) * (place - 3)
+                assert mpmath.mpf(float(found.log_deltas[place])) >= exact
 
 
 @pytest.mark.parametrize(("tilt", "log_scale"), [(0.7, 0.0), (40.0, 3.3), (900.0, 250.1)])

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from types import SimpleNamespace
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -163,10 +164,9 @@ def test_what_a_single_loss_has_in_all_is_rounded_outwards(loss: float, log_mass
 @given(st.floats(-20.0, -10.0), st.floats(-3.0, -0.01))
 def test_digits_that_a_steep_line_loses_are_charged(y: float, above: float) -> None:
     steep = 3e7
-    moved = y - 8.0 * UNIT * abs(y)
-    factor = above - steep * moved
+    factor = above - steep * y
     found = float(Others(0.0, -800.0, -800.0, ((steep, factor),)).shares(np.array([y]))[0])
-    exact = float(Fraction(factor) + Fraction(steep) * Fraction(moved))
+    exact = float(Fraction(factor) + Fraction(steep) * Fraction(y))
     assert math.exp(exact) * (1.0 + 3.0 * UNIT * steep * abs(y)) <= found
 
 
@@ -226,15 +226,36 @@ def test_a_rare_loss_is_rounded_up(anywhere: float, step: float) -> None:
 def test_a_pair_has_the_losses_of_its_classes_only() -> None:
     others = Others.of([LossAtoms.of(np.zeros(1), np.ones(1))], 2, 0.0)
     one, other = LossAtoms.of(np.array([5.0]), np.array([0.01])), LossAtoms.of(np.array([3.0]), np.array([0.02]))
-    found = OneRare.of([[one], [other], [one, other]], 3, 0.5, others, [(1.0, 100.0)])
-    first, second, both = found.at(-30.0)
+    # The last has two losses that are rounded to one.
+    near = LossAtoms.of(np.array([4.6, 4.9]), np.array([0.01, 0.03]))
+    found = OneRare.of([[one], [other], [one, other], [near, one]], 3, 0.5, others, [(1.0, 100.0)])
+    first, second, both, three = found.at(-30.0)
     # Nearly their masses, in each of three instances.
     assert 0.03 * (1.0 - math.exp(-35.0)) <= first
     assert first == pytest.approx(0.03, rel=1e-6)
     assert second == pytest.approx(0.06, rel=1e-6)
     assert both == pytest.approx(first + second, rel=1e-12)
+    assert three == pytest.approx(5.0 * first, rel=1e-12)
     # Along the line e^(100 - y) is next to nothing.
     assert found.at(160.0)[0] == pytest.approx(0.03 * math.exp(100.0 - 155.0), rel=1e-9)
+
+
+def test_masses_and_their_sums_are_rounded_up() -> None:
+    rng, others = np.random.default_rng(0), Others(0.0, 0.0, 0.0, ((2.0, 800.0),))
+    for size in (1, 500):
+        masses = 1e-290 * rng.uniform(1.0, 2.0, size)
+        rare = LossAtoms.of(np.arange(1.0, size + 1.0), masses)
+        found = OneRare.of([[rare]], 1, 1.0, others, [(1.0, 1e4)])
+        assert (found.masses[0] >= masses).all()
+        # Each counts in full so far to the left.
+        assert Fraction(float(found.at(-1e3)[0])) >= sum(map(Fraction, found.masses[0].tolist()))
+
+
+@given(st.floats(-1e-3, -1e-12))
+def test_a_difference_of_masses_is_rounded_up(y: float) -> None:
+    found = float(Others(0.0, 0.0, 0.0, ((2.0, -800.0),)).shares(np.array([y]))[0])
+    with mpmath.workdps(40):
+        assert mpmath.mpf(found) >= -mpmath.expm1(mpmath.mpf(y))
 
 
 def test_a_coarser_bound_of_a_sum_is_not_below_it() -> None:
@@ -248,12 +269,14 @@ def test_rare_losses_of_any_branch_are_as_large_as_those_of_the_worst(monkeypatc
     def atoms(*losses: float) -> LossAtoms:
         return LossAtoms(np.array(losses), np.zeros(len(losses)))
 
-    # Of each pair the common losses, and two classes of rare ones; by number.
-    made = {0: [atoms(0.1), atoms(2.0, 3.0), atoms(7.0)], 1: [atoms(0.2), atoms(4.0), atoms(5.0, 6.0)]}
+    # Of each pair the common losses, and two classes of rare ones; by number. Three times .7 is rounded down.
+    made = {0: [atoms(0.1), atoms(0.2, 0.3), atoms(7.0)], 1: [atoms(0.2), atoms(0.7), atoms(5.0, 6.0)]}
     totals = list[float]()
     monkeypatch.setattr(Others, "of", lambda common, count, total, back: totals.append(total))
     sums = Sums(Contour(1.0, 0.1, 9, 1e-3), 5, SimpleNamespace(of=made.__getitem__))  # type: ignore[arg-type]
     branches = [SimpleNamespace(pair=number) for number in (0, 1)]
     for order in (branches, branches[::-1]):
-        sums.others(order, (2, 1))  # type: ignore[arg-type]
-    assert totals == [2 * 4.0 + 7.0] * 2
+        sums.others(order, (3, 1))  # type: ignore[arg-type]
+        sums.others(order, (3, 0))  # type: ignore[arg-type]
+    for total, rest in zip(totals, (7, 0, 7, 0), strict=True):
+        assert 0 <= Fraction(total) - 3 * Fraction(0.7) - rest <= 100 * UNIT

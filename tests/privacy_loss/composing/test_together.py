@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -188,11 +189,31 @@ def test_infinite_losses_of_all_parts_add_up() -> None:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.2])
-def test_errors_count_for_the_share_of_which_the_integral_is(share: float) -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_errors_count_for_the_share_of_which_the_integral_is(share: float, order: int) -> None:
     pair = PrivacyLossDistribution(np.array([-0.5, 0.5]), np.array([0.3, 0.7]))
     contour = Contour.at(2.0, 1.0, 1e-2)
     exact = AnyOf([pair], 3).log_integral(contour, share)
-    shifted = AnyOf([dataclasses.replace(pair, loss_error=0.01)], 3).log_integral(contour, share)
-    grown = AnyOf([dataclasses.replace(pair, relative_error=0.01)], 3).log_integral(contour, share)
-    assert shifted - exact >= 3 * 2.0 * 0.01 / share * (1.0 - 1e-9)
-    assert grown - exact >= -3 * math.log1p(-0.01) / share * (1.0 - 1e-9)
+    shifted, grown, missing = (
+        AnyOf([dataclasses.replace(pair, **{name: 0.01}), pair][::order], 3)
+        for name in ("loss_error", "relative_error", "missing_mass")
+    )
+    assert shifted.log_integral(contour, share) - exact >= 3 * 2.0 * 0.01 / share * (1.0 - 1e-9)
+    assert grown.log_integral(contour, share) - exact >= -3 * math.log1p(-0.01) / share * (1.0 - 1e-9)
+    assert missing.left_out >= 0.03
+
+
+def test_charges_are_rounded_up() -> None:
+    nothing, contour = PrivacyLossDistribution(np.zeros(1), np.ones(1)), Contour.at(0.7, 1.0, 1e-2)
+    exact = AnyOf([nothing], 10**9).log_integral(contour, 0.3)
+    for off in np.random.default_rng(0).uniform(0.0, 0.1, 50):
+        found = AnyOf([dataclasses.replace(nothing, loss_error=off)], 10**9).log_integral(contour, 0.3)
+        assert Fraction(found) >= Fraction(exact) + 10**9 * Fraction(0.7) * Fraction(float(off)) / Fraction(0.3)
+
+
+def test_integrals_of_many_parts_are_rounded_up() -> None:
+    logs = np.random.default_rng(0).uniform(-50.0, 100.0, 300).tolist()
+    parts = [SimpleNamespace(estimate=lambda tilt: (1.0, 1.0), log_integral=lambda *_, log=log: log) for log in logs]
+    found = Together(parts, (), 1e-6)._log_integral(1.0)  # type: ignore[arg-type]
+    exact = sum(Fraction(share) * Fraction(log) for share, log in zip(_shares([1.0] * 300), logs, strict=True))
+    assert exact <= Fraction(found) <= exact + Fraction(1, 10**9)
