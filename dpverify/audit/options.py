@@ -32,20 +32,27 @@ class AuditKeywords(Execution, total=False):
     detect: float
     seed: int
     block_size: int
+    seconds: float
 
 
-def batched(blocks: Iterable[Sequence[NDArray[np.float64]]]) -> Iterator[list[NDArray[np.float64]]]:
+def batched(
+    blocks: Iterable[Sequence[NDArray[np.float64]]], ends: Sequence[int] = ()
+) -> Iterator[list[NDArray[np.float64]]]:
     """Yield the outputs of several blocks together, in order, as soon as they have about a million numbers.
 
     Parameters
     ----------
     blocks : iterable
         One array per dataset at a time, shape (trials, ...): see `AuditOptions.rounds`.
+    ends : sequence of int
+        Also as soon as there have been so many trials.
     """
     held: list[Sequence[NDArray[np.float64]]] = []
+    seen = 0
     for block in blocks:
         held.append(block)
-        if len(held) * sum(array.size for array in block) >= _ENTRIES:
+        before, seen = seen, seen + len(block[0])
+        if len(held) * sum(array.size for array in block) >= _ENTRIES or any(before < end <= seen for end in ends):
             yield [np.concatenate(arrays) for arrays in zip(*held, strict=True)]
             held = []
     if held:
@@ -69,6 +76,9 @@ class AuditOptions:
         Of everything random, the tests' simulations included.
     workers, executor, timeout, checkpoint, progress, block_size
         See `dpverify.audit.running.runner.rounds`.
+    seconds : float
+        Positive: where `trials` is omitted for a black box, it grows until the verdict stands, or the next four times
+        as many would take longer than this.
     """
 
     trials: int = 20_000
@@ -81,12 +91,14 @@ class AuditOptions:
     checkpoint: str | Path | None = None
     progress: Progress | None = None
     block_size: int = 1000
+    seconds: float = 60.0
 
     def __post_init__(self) -> None:
         check_integer("trials", self.trials, low=100)
         check_integer("seed", self.seed, low=0)
         check_real("level", self.level, low=SMALLEST_LEVEL, high=1.0, high_open=True)
         check_real("detect", self.detect, low=0.0, low_open=True)
+        check_real("seconds", self.seconds, low=0.0, low_open=True)
 
     def draw(self, target: Target, datasets: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
         """Run all trials and return the outputs: an array (trials, *shape) per dataset."""

@@ -14,9 +14,8 @@ import pytest
 from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.statistics.bounds.claim_test import claim_p_value
+from dpverify.statistics.bounds.claim_test import claim_p_value, event_limits
 from dpverify.statistics.instances import Sides
-from dpverify.statistics.outputs.chosen import event_limits
 from dpverify.statistics.users import forgetful_users, quiet_users
 
 

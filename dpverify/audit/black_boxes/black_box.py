@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,38 +14,30 @@ from scipy import stats
 
 from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.inspected import LEVEL_SHARE, Inspected
+from dpverify.audit.black_boxes.looks import GROWING, Looks
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
-from dpverify.audit.black_boxes.own_terms import Claimed, examinations, points_of
+from dpverify.audit.black_boxes.own_terms import Claimed, points_of
 from dpverify.audit.black_boxes.sequential import StagedBets
 from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.limits import ELSEWHERE, Limits, Look
-from dpverify.audit.options import AuditKeywords, AuditOptions, batched
+from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import stated
-from dpverify.audit.results import POWER, further_results, further_tests
-from dpverify.audit.running.calls import COMPARED, Calls
+from dpverify.audit.results import POWER
+from dpverify.audit.running.calls import COMPARED
 from dpverify.audit.running.outputs import RowTarget, Samplers
-from dpverify.audit.running.packed import PackedOutputs
-from dpverify.audit.running.runner import Trials, block_generator, run
+from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import Runnable, Target, target_of
-from dpverify.audit.subject import Dataset
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.bounds.claims import CurveClaim
-from dpverify.statistics.family import AuditResult, decide
+from dpverify.statistics.family import AuditResult, Verdict, decide
 from protocols.validation import check_probability, check_real
 
 __all__ = ["audit_mechanism"]
 
 _ORDERS = (2.0, 4.0, 8.0, 16.0)
-_STREAM = 2**35
-"""Where the generators of other packages' tests begin, behind those of any dataset."""
 _PROBED = 50
 """Runs on each input that show how many numbers an output holds."""
-_CLAIM_SHARE = 0.75
-"""The share of the level that the tests of the claim on single outputs have; the others are tests of calls.
-
-As small a share of the figures' error probability is for what events show at most.
-"""
 _LOWEST_BITS = "the lowest bit"
 _LOOKED_AT = (
     "whole outputs: exact values, signs, lowest bits of floats, residues, fractions, parities and pairs of columns, "
@@ -99,7 +91,9 @@ def audit_mechanism(
         input. What is wrong with it, `dpverify.audit.inside.findings.Finding`, comes with the line that drew; if it
         refutes the claim, nothing else is run.
     **options
-        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`.
+        `trials`, `level`, `detect`, `seed`, `workers`, ...: see `dpverify.audit.options.AuditOptions`. Without `trials`
+        a claim is looked at after 5,000 outputs on each input, and after four times as many, again and again, until it
+        is refuted or passes, or `seconds` would be over; all looks share `level`, and the confidence of what is stated.
 
     Returns
     -------
@@ -145,15 +139,23 @@ def audit_mechanism(
     bets = None
     if anytime and claimed is not None:
         bets = StagedBets(places, points_of(claimed, at), level=family_level, detect=how.detect, seed=how.seed)
-    shown = _Shown(pairs, places, datasets, claimed, at, how, family_level)
-    with closing(how.rounds(read, datasets)) as drawn:
-        for outputs in batched(drawn if bets is None else _until_refuted(drawn, bets)):
-            if bets is None or bets.refuted_after is None:
-                shown.update(outputs)
+    sizes = (how.trials,) if "trials" in options or claimed is None else GROWING
+    looks = Looks(pairs, places, datasets, claimed, at, how, family_level, sizes)
+    until, report = replace(how, trials=sizes[-1], progress=looks.progress(how.progress)), None
+    with closing(until.rounds(read, datasets)) as drawn:
+        for trials in looks.at(drawn if bets is None else _until_refuted(drawn, bets)):
+            if bets is not None and bets.refuted_after is not None:
+                break
+            report = _report(
+                given, claimed, at, resolution, looks, replace(how, trials=trials), family_level, inspected
+            )
+            if report.verdict is not Verdict.UNDECIDED or not looks.goes_on:
+                break
     if bets is not None and bets.refuted_after is not None:
         result = _bet(bets, bets.refuted_after, claimed, at, how)
         return _refuted(given, claimed, at, pairs, [result], bets.refuted_after, how, _seen_in(bets.seen_in), inspected)
-    return _report(given, claimed, at, resolution, shown, how, family_level, inspected)
+    assert report is not None
+    return report
 
 
 def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
@@ -162,55 +164,6 @@ def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets)
         if bets.update(outputs):
             return
         yield outputs
-
-
-class _Shown:
-    """All that is looked at in the outputs, as they come."""
-
-    def __init__(
-        self,
-        pairs: Sequence[InputPair],
-        places: Sequence[tuple[int, int]],
-        inputs: Sequence[NDArray[Any]],
-        claimed: Claimed,
-        delta: float,
-        how: AuditOptions,
-        family_level: float,
-    ) -> None:
-        self.pairs, self._places = pairs, places
-        claim = _CLAIM_SHARE * family_level
-        # A pass needs the confidence 0.95.
-        upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
-        self.confidence = 1.0 - claim - upper
-        self.each = (family_level - claim) / (len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs))
-        given: dict[str, Any] = {"detect": how.detect, "seed": how.seed}
-        both: dict[str, Any] = given | {"level": claim / len(pairs), "upper": upper / len(pairs)}
-        one, two = examinations(claimed, how.trials, delta)
-        single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
-        self.single = [one(**both, check=f"{single}, {pair.name}") for pair in pairs]
-        self.double = [two(**given, level=self.each, check=f"{double}, {pair.name}") for pair in pairs]
-        self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
-        self._kept = PackedOutputs(len(inputs)) if further_tests() else None
-        self._how = how
-        self.calls = [Calls(dataset.name, how.seed) for dataset in self._datasets]
-
-    def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
-        """Look at more outputs, shape (runs, columns), as many on every input."""
-        for (first, second), single, double in zip(self._places, self.single, self.double, strict=True):
-            single.update(outputs[first], outputs[second])
-            double.update(outputs[first], outputs[second])
-        for calls, rows in zip(self.calls, outputs, strict=True):
-            calls.update(rows)
-        if self._kept is not None:
-            self._kept.update(outputs)
-
-    def further(self) -> list[AuditResult]:
-        """Return the results of other packages' tests, which see the numbers in the outputs."""
-        if self._kept is None:
-            return []
-        generators = (block_generator(self._how.seed, _STREAM, index) for index in itertools.count())
-        numbers = slice(1, None)
-        return list(further_results(self._datasets, self._kept, numbers, generators, self.each, self._how.detect))
 
 
 def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float, how: AuditOptions) -> AuditResult:
@@ -259,26 +212,23 @@ def _report(
     claimed: Claimed,
     delta: float,
     resolution: float | None,
-    shown: _Shown,
+    looks: Looks,
     how: AuditOptions,
     family_level: float,
     inspected: Inspected,
 ) -> MechanismReport:
-    """Return the report of an audit that has drawn all of its trials; its tests err with `family_level` at most."""
-    pairs = shown.pairs
-    found, together = [one.result() for one in shown.single], [one.result() for one in shown.double]
-    calls = [result for one in shown.calls for result in one.results(shown.each)]
-    further = shown.further()
+    """Return the report of a look at all of its trials; the tests of all looks err with `family_level` at most."""
+    found, calls, further = looks.found(), looks.calls(), looks.further()
     best = max(found, key=lambda one: (one.shown[0], one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
         stated(claimed),
-        decide([*(one.result for one in found), *together, *calls, *further], family_level, power=POWER),
+        decide([*(one.result for one in found), *looks.together(), *calls, *further], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(pairs, found, calls, further, how, claimed, delta, resolution, inspected.looks),
-        diagnosis=(*_diagnosis(best, all(one.constant for one in shown.calls)), *inspected.hints),
+        limits=_limits(looks, found, calls, further, how, claimed, delta, resolution, inspected.looks),
+        diagnosis=(*_diagnosis(best, looks.constant), *inspected.hints),
         delta=delta,
         epsilon_lower=max(one.epsilon_lower for one in found),
         epsilon_upper=max(one.epsilon_upper for one in found),
@@ -289,7 +239,8 @@ def _report(
         unit=claimed.unit if isinstance(claimed, CurveClaim) else "",
         shown_lower=best.shown[0],
         shown_upper=max(one.shown[1] for one in found),
-        confidence=shown.confidence,
+        confidence=looks.confidence,
+        trials_needed=max(one.needed for one in found),
         tradeoff=best.band.rows(),
         findings=inspected.findings,
     )
@@ -320,7 +271,7 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
 
 
 def _limits(
-    pairs: Sequence[InputPair],
+    looks: Looks,
     found: Sequence[Examined],
     calls: Sequence[AuditResult],
     further: Sequence[AuditResult],
@@ -330,7 +281,9 @@ def _limits(
     resolution: float | None,
     inside: Sequence[Look],
 ) -> Limits:
-    sure = (_least_sure(how.trials, *point, how.level / len(pairs)) for point in points_of(claimed, delta))
+    pairs = looks.pairs
+    level = how.level / (len(pairs) * looks.looks)
+    sure = (_least_sure(how.trials, *point, level) for point in points_of(claimed, delta))
     least = min((each for each in sure if each is not None), default=None)
     shown = max(found, key=lambda one: (one.epsilon_upper, one.shown[1])).result.fault
     tested = [

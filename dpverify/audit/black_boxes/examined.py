@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on
+from dpverify.audit.black_boxes.members import Members
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on, with_held_out
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_down, rounded_up
-from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, shown_against
-from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, scanned_scores, tradeoff_thresholds
+from dpverify.search import galloped, least_integer
+from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve, claim_p_value, event_limits, shown_against
+from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, scanned_scores, tradeoff_thresholds
 from dpverify.statistics.family import AuditResult
-from dpverify.statistics.outputs.chosen import ChosenEvents, EventLimits, event_limits
+from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
 from dpverify.statistics.outputs.learned import NamedScore
 
 __all__ = ["Examination", "Examined", "TwoCalls"]
@@ -28,6 +31,8 @@ _BAND, _SCAN, _SCAN_UPPER = 0.1, 0.1, 0.5
 """The shares of the level that the band has, and the scan; the last of that of what events show at most."""
 _AT_ONCE = 20_000
 """Outputs that are scored at a time."""
+_MOST_TRIALS = 10**12
+"""The most that an estimate says are needed."""
 
 Rows = NDArray[np.float64]
 
@@ -65,6 +70,8 @@ class Examined:
     seen_in: str
     shown: tuple[float, float] = (0.0, math.inf)
     """What events show at least and at most in a claim's own terms, where it is no (epsilon, delta)."""
+    needed: float = 0.0
+    """About how many trials would decide, if events went on as they were seen; 0 if these do, inf if none seem to."""
 
     @property
     def curve(self) -> LowerCurve:
@@ -103,6 +110,9 @@ class Examination:
         Of what is learned.
     check : str
         As in a report.
+    looks : int
+        Among how many examinations, of fixed numbers of outputs, `level` and `upper` are shared evenly: p-values are
+        multiplied by it.
     """
 
     def __init__(
@@ -116,14 +126,16 @@ class Examination:
         detect: float,
         seed: int,
         check: str,
+        looks: int = 1,
     ) -> None:
         self._held = held_out(trials)
         self._trials = trials - 2 * self._held
         self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
+        self._looks = looks
         self._seed, self._check = seed, check
         self._kept: tuple[list[Rows], list[Rows]] = ([], [])
         self._seen = 0
-        self._counts: tuple[_Counts, _Counts] | None = None
+        self._counts: tuple[Members, Members] | None = None
 
     def update(self, first: Rows, second: Rows) -> None:
         """Look at more outputs on both inputs, shape (runs, columns), as many of each."""
@@ -160,7 +172,7 @@ class Examination:
         best = int(np.argmax(limits.epsilon_lower(delta)))
         before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
         counted = self._events, best, tradeoff_thresholds(before[0], before[1]), self._scan(scores, first, second)
-        self._counts = _Counts(*counted), _Counts(*counted)
+        self._counts = Members(*counted), Members(*counted)
 
     def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
         """Return what events are chosen against, from held-out outputs: the claim."""
@@ -183,53 +195,29 @@ class Examination:
 
     def result(self) -> Examined:
         """Return what all the outputs show."""
-        assert self._counts is not None
-        (epsilon, delta), events, trials = self._claim, self._events, self._trials
-        first, second = self._counts
-        likely = np.where(events.upward, first.members, second.members)
-        other = np.where(events.upward, second.members, first.members)
-        plain = events.shares(_FURTHER)
-        # The same thresholds both ways, so that an event and its complement are looked at in either direction.
-        scanned = [np.concatenate([one.scanned, two.scanned]) for one, two in ((first, second), (second, first))]
-        counted = (likely, other), (first.above, second.above), (scanned[0], scanned[1])
-        parts = [x.size for x, _ in counted]
-        scan = parts[2] > 0
-        shares = _joined(plain if epsilon is None else _weights(events, epsilon, delta), parts, _SCAN * scan)
-        every = event_limits(
-            np.concatenate([x for x, _ in counted]),
-            np.concatenate([y for _, y in counted]),
-            trials,
-            self._level,
-            shares,
-            upper=self._upper,
-            upper_shares=_joined(plain, parts, _SCAN_UPPER * scan),
-        )
-        chosen, further = every.part(slice(parts[0])), every.part(slice(parts[0], None))
-        band, beyond = TradeoffBand(further.part(slice(parts[1]))), 0.0
-        if delta > 0.0:
-            beyond = first.beyond(further.part(slice(parts[1], None)))
-        every += further.complements
-        refuted, p_value = False, 1.0
+        (epsilon, delta), events = self._claim, self._events
+        x, y = self._counted()
+        every, beyond = self._limits(x, y, self._trials)
+        p_value, refuted = 1.0, False
         if epsilon is not None:
-            x, y = (np.concatenate(side) for side in zip(*counted, strict=True))
+            shares, own = self._shares[0], len(events)
             tested = self._p_values(x, y) / shares
-            reverse = self._p_values(trials - y[parts[0] :], trials - x[parts[0] :])
-            p_value = min(1.0, float(tested.min()), float((reverse / shares[parts[0] :]).min()))
+            reverse = self._p_values(self._trials - y[own:], self._trials - x[own:]) / shares[own:]
+            p_value = min(1.0, self._looks * float(min(tested.min(), reverse.min())))
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
         evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g} with confidence {1.0 - self._level:.4g}"
         if epsilon is not None:
             lower, evidence = shown_against(lower, epsilon, delta, self._level, refuted=refuted)
-        most, mass = _most(events, every, beyond, delta)
+        most, mass = self._most(every, beyond, self._trials)
+        passes = self._passes(most, self._trials)
         most = max(most, lower)
         excess = 1.0 if epsilon is None else min(1.0, float(every.delta_upper(epsilon).max()))
-        passes = epsilon is not None and most <= allowed(epsilon, self._detect)
-        passes = passes and epsilon is not None and decisive(trials, epsilon, self._detect)
         result = AuditResult(
             self._check,
             p_value,
-            trials,
-            f"{len(events)} events learned and chosen on other outputs, {2 * first.above.size} of a band; "
+            self._trials,
+            f"{len(events)} events learned and chosen on other outputs, {2 * self._parts[1]} of a band; "
             "Clopper-Pearson limits, union bound; exact level",
             evidence,
             fault="" if epsilon is None else _excluded(most, excess, epsilon, delta),
@@ -244,50 +232,93 @@ class Examination:
                 "confidence": 1.0 - self._level - self._upper,
             },
         )
-        seen_in = _plainest(events, chosen.epsilon_lower(delta))
-        return Examined(result, lower, most, excess, every, band, mass, seen_in)
+        seen_in = _plainest(events, every.part(slice(len(events))).epsilon_lower(delta))
+        band = TradeoffBand(every.part(slice(len(events), sum(self._parts[:2]))))
+        needed = 0.0 if epsilon is None or passes or refuted else self._needed(x, y)
+        return Examined(result, lower, most, excess, every, band, mass, seen_in, needed=needed)
+
+    @property
+    def _parts(self) -> tuple[int, int, int]:
+        """How many events are chosen, of the band, and scanned, in both directions."""
+        assert self._counts is not None
+        return len(self._events), self._counts[0].above.size, 2 * self._counts[0].scanned.size
+
+    @property
+    def _shares(self) -> tuple[Rows, Rows]:
+        """The shares that all events have of the level, and of that of what they show at most."""
+        events, (epsilon, delta), scan = self._events, self._claim, self._parts[2] > 0
+        plain = events.shares(_FURTHER)
+        weights = plain if epsilon is None else _weights(events, epsilon, delta)
+        return _joined(weights, self._parts, _SCAN * scan), _joined(plain, self._parts, _SCAN_UPPER * scan)
+
+    def _counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many outputs are in each event, on the input where it should be likelier and on the other."""
+        assert self._counts is not None
+        (first, second), upward = self._counts, self._events.upward
+        # The same thresholds both ways, so that an event and its complement are looked at in either direction.
+        x, y = (
+            np.concatenate([np.where(upward, a.members, b.members), a.above, a.scanned, b.scanned])
+            for a, b in ((first, second), (second, first))
+        )
+        return x, y
+
+    def _limits(self, x: NDArray[np.int64], y: NDArray[np.int64], trials: int) -> tuple[EventLimits, float]:
+        """Return the limits of all events by their counts, and the most that is beyond the ends of the scan."""
+        assert self._counts is not None
+        shares, upper_shares = self._shares
+        level, upper = self._level / self._looks, self._upper / self._looks
+        every = event_limits(x, y, trials, level, shares, upper=upper, upper_shares=upper_shares)
+        beyond = self._counts[0].beyond(every.part(slice(sum(self._parts[:2]), None))) if self._claim[1] > 0.0 else 0.0
+        return every + every.part(slice(self._parts[0], None)).complements, beyond
+
+    def _most(self, every: EventLimits, beyond: float, trials: int) -> tuple[float, float]:
+        """Return the most that an event which counts may show, and the least mass of those.
+
+        With delta = 0 these are the chosen events that so many trials resolve, and whatever shows more for certain;
+        with delta > 0 all, if what is beyond the ends of the scan has probability delta at most.
+        """
+        events, (epsilon, delta) = self._events, self._claim
+        each, shown = every.epsilon_upper(delta), every.epsilon_lower(delta)
+        if delta > 0.0:
+            return (float(each.max()) if beyond <= delta else math.inf), 0.0
+        assert events.resolved is not None
+        counts = events.resolved
+        if trials > self._trials:  # an estimate
+            p, q = events.expected.T
+            counts = counts | resolves(p, q, delta, epsilon, trials, self._detect)
+        if not counts.any():
+            return math.inf, 1.0
+        most = float(each[: len(events)][counts].max())
+        return max([most, *each[shown > most].tolist()]), float(events.expected[counts].max(axis=1).min())
+
+    def _passes(self, most: float, trials: int) -> bool:
+        """Return whether the claim passes, where so many trials exclude that events show more than `most`."""
+        epsilon = self._claim[0]
+        return (
+            epsilon is not None and most <= allowed(epsilon, self._detect) and decisive(trials, epsilon, self._detect)
+        )
+
+    def _refutes(self, every: EventLimits) -> bool:
+        """Return whether limits refute the claim."""
+        epsilon, delta = self._claim
+        return epsilon is not None and every.lower.epsilon(delta) > epsilon
+
+    def _needed(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
+        """Return how many outputs on each input would decide, if events went on as they were seen."""
+
+        def decide(trials: int) -> bool:
+            likely, other = (np.rint(side * (trials / self._trials)).astype(np.int64) for side in (x, y))
+            every, beyond = self._limits(likely, other, trials)
+            return self._passes(self._most(every, beyond, trials)[0], trials) or self._refutes(every)
+
+        bracket = galloped(decide, self._trials, 2 * self._trials, ceiling=_MOST_TRIALS)
+        return math.inf if bracket is None else float(with_held_out(least_integer(decide, *bracket, tolerance=0.01)))
 
 
 def _joined(shares: NDArray[np.float64], parts: Sequence[int], scan: float) -> NDArray[np.float64]:
     """Return shares of a level for the chosen events, those of the band and those that are scanned."""
     chosen = (1.0 - _BAND - scan) * shares
     return np.concatenate([chosen, np.full(parts[1], _BAND / parts[1]), np.full(parts[2], scan / max(1, parts[2]))])
-
-
-class _Counts:
-    """How many outputs on one input are in each event, above each threshold of one event's score, and of the scan."""
-
-    def __init__(
-        self,
-        events: ChosenEvents,
-        best: int,
-        thresholds: NDArray[np.float64],
-        scan: Sequence[tuple[NamedScore, NDArray[np.float64]]],
-    ) -> None:
-        self._events, self._best, self._thresholds, self._scan = events, best, thresholds, scan
-        self.members = np.zeros(len(events), dtype=np.int64)
-        self.above = np.zeros(thresholds.size, dtype=np.int64)
-        self.scanned = np.zeros(sum(points.size for _, points in scan), dtype=np.int64)
-        self._ends = np.cumsum([0, *(points.size for _, points in scan)])
-
-    def update(self, rows: Rows) -> None:
-        scores = self._events.score(rows)
-        self.members += self._events.scored(scores).sum(axis=0)
-        self.above += counted_above(self._thresholds, scores[:, self._best])
-        if self._scan:
-            self.scanned += np.concatenate([counted_above(points, score.of(rows)) for score, points in self._scan])
-
-    def beyond(self, limits: EventLimits) -> float:
-        """Return the most that the outputs beyond the ends of a scanned score may be on either input.
-
-        Where nothing is scanned all held-out outputs were alike, and what is not like them is an event by itself.
-        """
-        if not self._scan:
-            return 0.0
-        both = self._ends[-1] * np.arange(2)[:, np.newaxis]
-        above = limits.p_upper[both + self._ends[1:] - 1]
-        below = 1.0 - limits.p_lower[both + self._ends[:-1]]
-        return float(max(above.max(), below.max()))
 
 
 class TwoCalls:
@@ -298,24 +329,13 @@ class TwoCalls:
 
     Parameters
     ----------
-    trials, epsilon, delta, level, detect, seed, check
+    trials, epsilon, delta, level, detect, seed, check, looks
         See `Examination`; the trials and the claim are those of one call.
     """
 
-    def __init__(
-        self, trials: int, *, epsilon: float | None, delta: float, level: float, detect: float, seed: int, check: str
-    ) -> None:
-        both = Examination(
-            trials // 2,
-            epsilon=None if epsilon is None else 2.0 * epsilon,
-            delta=delta * (2.0 - delta),
-            level=level,
-            upper=1.0 - POWER,
-            detect=detect,
-            seed=seed,
-            check=check,
-        )
-        self._set(both)
+    def __init__(self, trials: int, *, epsilon: float | None, delta: float, **given: Any) -> None:
+        twice = None if epsilon is None else 2.0 * epsilon
+        self._set(Examination(trials // 2, epsilon=twice, delta=delta * (2.0 - delta), upper=1.0 - POWER, **given))
 
     def _set(self, both: Examination) -> None:
         self._both = both
@@ -349,22 +369,6 @@ def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.f
     surest, falling = ranks == 0, 1.0 / (1.0 + ranks)
     weights = _SUREST * surest + _NEXT * falling / falling.sum()
     return np.asarray(weights + (1.0 - _SUREST - _NEXT) * events.shares(2.0 * _FURTHER))
-
-
-def _most(events: ChosenEvents, every: EventLimits, beyond: float, delta: float) -> tuple[float, float]:
-    """Return the most that an event which counts may show, and the least mass of those.
-
-    With delta = 0 these are the chosen events that are resolved, and whatever shows more for certain; with delta > 0
-    all, if what is beyond the ends of the scan has probability delta at most.
-    """
-    each, shown = every.epsilon_upper(delta), every.epsilon_lower(delta)
-    assert events.resolved is not None
-    if delta > 0.0:
-        return (float(each.max()) if beyond <= delta else math.inf), 0.0
-    if not events.resolved.any():
-        return math.inf, 1.0
-    most = float(each[: len(events)][events.resolved].max())
-    return max([most, *each[shown > most].tolist()]), float(events.expected[events.resolved].max(axis=1).min())
 
 
 def _excluded(most: float, excess: float, epsilon: float, delta: float) -> str:

@@ -43,6 +43,9 @@ class MechanismReport(AuditReport):
         those rarer than `least_mass`.
     confidence : float
         Of all these figures and of the band, together.
+    trials_needed : float
+        About how many trials would refute or pass the claim, if events went on as they were seen: an estimate. 0 where
+        these do, or nothing is claimed, and inf where no number seems to, as at a truth just beyond the claim.
     tradeoff : tuple of mapping
         Of the pair of inputs that shows most: see `dpverify.statistics.bounds.tradeoff_band.TradeoffBand.rows`.
     findings : tuple of Finding
@@ -52,7 +55,7 @@ class MechanismReport(AuditReport):
     plain_as: ClassVar[str] = (
         f"{AuditReport.plain_as} delta epsilon_lower epsilon_upper_of_events_tried=epsilon_upper "
         "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower unit shown_lower "
-        "shown_upper_of_events_tried=shown_upper confidence tradeoff findings"
+        "shown_upper_of_events_tried=shown_upper confidence trials_needed tradeoff findings"
     )
 
     delta: float = 0.0
@@ -66,6 +69,7 @@ class MechanismReport(AuditReport):
     shown_lower: float = 0.0
     shown_upper: float = math.inf
     confidence: float = 0.0
+    trials_needed: float = 0.0
     tradeoff: tuple[Mapping[str, float], ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -96,4 +100,14 @@ class MechanismReport(AuditReport):
         if self.claim is None:
             return f"Undecided: nothing is claimed; {figures}.{others}"
         # Few trials may exclude the fault on the events that count, and pass nothing: see `decisive`.
-        return f"Undecided: {figures}, which is too little for a pass, with {self.trials:,} trials.{others}"
+        few = f"Undecided: {figures}, which is too little for a pass, with {self.trials:,} trials"
+        return f"{few}{self._more}.{others}"
+
+    @property
+    def _more(self) -> str:
+        """How many more trials would decide, in words."""
+        if self.trials_needed <= self.trials:
+            return ""
+        if math.isinf(self.trials_needed):
+            return "; by an estimate no number of them would decide"
+        return f"; by an estimate {float(rounded_up(self.trials_needed - self.trials, 2)):,.0f} more would decide"

@@ -16,7 +16,7 @@ from dpverify.audit.black_boxes.tried import surest_point
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_down, rounded_up
 from dpverify.guarantee import Budget
-from dpverify.statistics.bounds.claim_test import curve_p_value
+from dpverify.statistics.bounds.claim_test import EventLimits, curve_p_value
 from dpverify.statistics.bounds.claims import CurveClaim, most_likely
 from dpverify.statistics.outputs.learned import NamedScore
 
@@ -80,20 +80,12 @@ class CurveExamination(Examination):
     def result(self) -> Examined:
         """Return what all the outputs show."""
         found, claim = super().result(), self._whole
-        limits, chosen = found.limits, found.limits.part(slice(len(self._events)))
-        refuted = found.result.p_value <= self._level
+        limits, refuted = found.limits, found.result.p_value <= self._level
         lower = float(claim.shown(limits.p_lower, limits.q_upper).max())
         # The half planes allow hardly more than the claim does: the p-value decides.
         lower = max(lower, math.nextafter(claim.claimed, math.inf)) if refuted else min(lower, claim.claimed)
-        counts, end = self._counted(), claim.excluded(self._detect)
-        most, mass = math.inf, 1.0
-        if counts.any():
-            each = claim.shown(chosen.p_upper, chosen.q_lower)
-            surely = claim.shown(chosen.p_lower, chosen.q_upper)
-            most = float(each[counts].max())
-            most = max([most, lower, *each[surely > most].tolist()])
-            mass = float(self._events.expected[counts].max(axis=1).min())
-        passes = most <= end and bool(self._resolves(_COINS, most_likely(claim.points, _COINS), _LIMITS).any())
+        most, mass = self._most(limits, 0.0, self._trials)
+        passes, most = self._passes(most, self._trials), max(most, lower)
         stated = f"{claim.unit} >= {rounded_down(lower, 4)} with confidence {1.0 - self._level:.4g}"
         result = replace(
             found.result,
@@ -119,19 +111,35 @@ class CurveExamination(Examination):
             shown=(lower, most),
         )
 
-    def _counted(self) -> NDArray[np.bool_]:
+    def _most(self, every: EventLimits, beyond: float, trials: int) -> tuple[float, float]:
+        claim, chosen = self._whole, every.part(slice(len(self._events)))
+        counts = self._counting(trials)
+        if not counts.any():
+            return math.inf, 1.0
+        each, surely = claim.shown(chosen.p_upper, chosen.q_lower), claim.shown(chosen.p_lower, chosen.q_upper)
+        most = float(each[counts].max())
+        return max([most, *each[surely > most].tolist()]), float(self._events.expected[counts].max(axis=1).min())
+
+    def _passes(self, most: float, trials: int) -> bool:
+        able = self._resolves(_COINS, most_likely(self._whole.points, _COINS), _LIMITS, trials)
+        return most <= self._whole.excluded(self._detect) and bool(able.any())
+
+    def _refutes(self, every: EventLimits) -> bool:
+        return bool(self._whole.shown(every.p_lower, every.q_upper).max() > self._whole.claimed)
+
+    def _counting(self, trials: int) -> NDArray[np.bool_]:
         """Return which chosen events count in a pass, from held-out outputs alone."""
         p, q = self._events.expected.T
-        counts = self._resolves(q, np.minimum(np.maximum(p, q), most_likely(self._whole.points, q)), _SURELY)
+        counts = self._resolves(q, np.minimum(np.maximum(p, q), most_likely(self._whole.points, q)), _SURELY, trials)
         # A pass that left out what seems to show most would be worth nothing.
         seems = self._whole.shown(*(_limit(x, sign * _LIMITS, self._held) for x, sign in ((p, -1.0), (q, 1.0))))
         best = int(np.argmax(seems))
         counts[best] |= seems[best] > self._whole.excluded(self._detect)
         return counts
 
-    def _resolves(self, q: Rows, p: Rows, deviations: float) -> NDArray[np.bool_]:
+    def _resolves(self, q: Rows, p: Rows, deviations: float, trials: int) -> NDArray[np.bool_]:
         """Return whether the limits of events that keep the claim will show that they break no larger one."""
-        ends = _limit(p, deviations, self._trials), _limit(q, -deviations, self._trials)
+        ends = _limit(p, deviations, trials), _limit(q, -deviations, trials)
         return np.asarray(self._whole.shown(*ends) <= self._whole.excluded(self._detect))
 
 

@@ -19,7 +19,6 @@ from dpverify.cli.audits.trials import (
     Resume,
     Seed,
     Timeout,
-    Trials,
     Verbose,
     Workers,
     carried_out,
@@ -81,7 +80,17 @@ def audit_black_box(
     claim_rho: ClaimRho = None,
     claim_renyi: ClaimRenyi = None,
     claim_curve: ClaimCurve = None,
-    trials: Trials = 20_000,
+    trials: Annotated[
+        int | None,
+        integer(
+            within="[100, inf)",
+            help="Runs on each input, in {}; omitted, four times as many again and again until the verdict stands.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        number(within="(0, inf)", help="Without --trials, begin no runs that would end later than this, in {}."),
+    ] = 60.0,
     level: Level = 0.01,
     detect: Annotated[
         float,
@@ -116,13 +125,15 @@ def audit_black_box(
         resolution=resolution,
         anytime=anytime,
         inside=inside,
-        trials=trials,
+        seconds=seconds,
         level=level,
         detect=detect,
         seed=seed,
         workers=workers,
         timeout=timeout,
     )
+    if trials is not None:
+        audited = functools.partial(audited, trials=trials)
     carried_out(audited, resume, plot, verbose)
 
 

@@ -22,7 +22,16 @@ from dpverify.statistics.outputs.events import EventCounts
 from dpverify.statistics.power import smallest_detectable_epsilon
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["LowerCurve", "claim_p_value", "curve_p_value", "lower_curve", "privacy_test", "shown_against"]
+__all__ = [
+    "EventLimits",
+    "LowerCurve",
+    "claim_p_value",
+    "curve_p_value",
+    "event_limits",
+    "lower_curve",
+    "privacy_test",
+    "shown_against",
+]
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +88,117 @@ class LowerCurve:
                     terms.append(order * math.log1p(-p) + (1.0 - order) * math.log1p(-q))
                 found.append(float(special.logsumexp(terms)) / (order - 1.0))
         return max(found)
+
+
+@dataclass(frozen=True)
+class EventLimits:
+    """Limits of the probabilities of some events.
+
+    Parameters
+    ----------
+    p_lower, q_upper : ndarray, shape (events,)
+        On the input where the event is likelier, and on the other one: what the event shows at least. They hold all at
+        once but for probability `level`.
+    p_upper, q_lower : ndarray, shape (events,)
+        What it shows at most, with an error probability of their own.
+    level : float
+        Of the former.
+    """
+
+    p_lower: NDArray[np.float64]
+    p_upper: NDArray[np.float64]
+    q_lower: NDArray[np.float64]
+    q_upper: NDArray[np.float64]
+    level: float
+
+    def __add__(self, other: EventLimits) -> EventLimits:
+        """Return the limits of more events, which hold together."""
+        a, b, c, d = (np.concatenate(pair) for pair in zip(self._sides, other._sides, strict=True))
+        return EventLimits(a, b, c, d, max(self.level, other.level))
+
+    @property
+    def _sides(self) -> tuple[NDArray[np.float64], ...]:
+        return self.p_lower, self.p_upper, self.q_lower, self.q_upper
+
+    @property
+    def complements(self) -> EventLimits:
+        """The limits of the events' complements, which are likelier on the other input: the same, so at no price."""
+        return EventLimits(1.0 - self.q_upper, 1.0 - self.q_lower, 1.0 - self.p_upper, 1.0 - self.p_lower, self.level)
+
+    @property
+    def lower(self) -> LowerCurve:
+        """A curve below the true privacy curve."""
+        return LowerCurve(self.p_lower, self.q_upper, self.level)
+
+    def part(self, places: slice) -> EventLimits:
+        """Return the limits of some of the events."""
+        a, b, c, d = (side[places] for side in self._sides)
+        return EventLimits(a, b, c, d, self.level)
+
+    def epsilon_lower(self, delta: float) -> NDArray[np.float64]:
+        """Return, per event, the least epsilon that it shows at delta; -inf where it shows none."""
+        excess = self.p_lower - delta
+        return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / self.q_upper), -np.inf)
+
+    def epsilon_upper(self, delta: float) -> NDArray[np.float64]:
+        """Return, per event, the largest epsilon that it may show at delta: `ln((p - delta) / q)` within the limits.
+
+        It is 0 where even p is at most delta, and inf where q may be 0. It says nothing about other events.
+        """
+        excess = np.maximum(self.p_upper - delta, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.log(excess / self.q_lower)
+        return np.where(excess > 0, np.maximum(loss, 0.0), 0.0)
+
+    def delta_upper(self, epsilon: float) -> NDArray[np.float64]:
+        """Return, per event, the largest delta that it may show at epsilon: `p - e^epsilon q` within the limits."""
+        return np.maximum(self.p_upper - math.exp(min(epsilon, 700.0)) * self.q_lower, 0.0)
+
+
+def event_limits(
+    in_likely: ArrayLike,
+    in_other: ArrayLike,
+    trials: int,
+    level: float,
+    shares: ArrayLike | None = None,
+    *,
+    upper: float | None = None,
+    upper_shares: ArrayLike | None = None,
+) -> EventLimits:
+    """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
+
+    Parameters
+    ----------
+    in_likely, in_other : array_like of int, shape (events,)
+        How many samples of each input are in the event.
+    trials : int
+        Samples per input.
+    level : float
+        In (0, 1), of the limits of what events show at least, half for each input: `claim_p_value` inverted.
+    shares : array_like, shape (events,), optional
+        Of the level, for each event, with sum 1; equal ones when omitted.
+    upper, upper_shares : optional
+        The same for the limits of what they show at most; as for the others when omitted.
+    """
+    likely, other = np.atleast_1d(in_likely), np.atleast_1d(in_other)
+    least = _each(level, shares, likely.size) / 2.0
+    most = least if upper is None else _each(upper, upper_shares, likely.size) / 2.0
+    return EventLimits(
+        lower_limit(likely, trials, least),
+        upper_limit(likely, trials, most),
+        lower_limit(other, trials, most),
+        upper_limit(other, trials, least),
+        level,
+    )
+
+
+def _each(level: float, shares: ArrayLike | None, events: int) -> NDArray[np.float64]:
+    """Return the level of every event."""
+    each = np.full(events, 1.0 / events) if shares is None else np.asarray(shares, dtype=np.float64)
+    total = math.fsum(each.ravel().tolist())
+    if each.shape != (events,) or (each <= 0).any() or abs(total - 1.0) > 1e-9:
+        raise ValueError(f"shares must be {events} positive numbers with sum 1.")
+    return np.asarray(level * each / max(1.0, total))
 
 
 def lower_curve(counts: EventCounts, level: float) -> LowerCurve:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.statistics.bounds.claim_test import LowerCurve
-from dpverify.statistics.outputs.chosen import EventLimits
+from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve
 from dpverify.statistics.outputs.learned import NamedScore
 
 __all__ = ["TradeoffBand", "counted_above", "scanned_scores", "tradeoff_thresholds"]

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.statistics.bounds.claim_test import LowerCurve
-from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.outputs.events import Events
 from dpverify.statistics.outputs.learned import NamedScore
 
-__all__ = ["ChosenEvents", "EventLimits", "choose_events", "event_limits"]
+__all__ = ["ChosenEvents", "choose_events", "resolves"]
 
 _TAIL = np.geomspace(2e-4, 0.01, 12)
 _LEVELS = np.unique(np.concatenate([np.linspace(0.01, 0.99, 99), _TAIL, 1.0 - _TAIL]))
@@ -82,117 +80,6 @@ class ChosenEvents(Events):
 
 
 @dataclass(frozen=True)
-class EventLimits:
-    """Limits of the probabilities of some events.
-
-    Parameters
-    ----------
-    p_lower, q_upper : ndarray, shape (events,)
-        On the input where the event is likelier, and on the other one: what the event shows at least. They hold all at
-        once but for probability `level`.
-    p_upper, q_lower : ndarray, shape (events,)
-        What it shows at most, with an error probability of their own.
-    level : float
-        Of the former.
-    """
-
-    p_lower: NDArray[np.float64]
-    p_upper: NDArray[np.float64]
-    q_lower: NDArray[np.float64]
-    q_upper: NDArray[np.float64]
-    level: float
-
-    def __add__(self, other: EventLimits) -> EventLimits:
-        """Return the limits of more events, which hold together."""
-        a, b, c, d = (np.concatenate(pair) for pair in zip(self._sides, other._sides, strict=True))
-        return EventLimits(a, b, c, d, max(self.level, other.level))
-
-    @property
-    def _sides(self) -> tuple[NDArray[np.float64], ...]:
-        return self.p_lower, self.p_upper, self.q_lower, self.q_upper
-
-    @property
-    def complements(self) -> EventLimits:
-        """The limits of the events' complements, which are likelier on the other input: the same, so at no price."""
-        return EventLimits(1.0 - self.q_upper, 1.0 - self.q_lower, 1.0 - self.p_upper, 1.0 - self.p_lower, self.level)
-
-    @property
-    def lower(self) -> LowerCurve:
-        """A curve below the true privacy curve."""
-        return LowerCurve(self.p_lower, self.q_upper, self.level)
-
-    def part(self, places: slice) -> EventLimits:
-        """Return the limits of some of the events."""
-        a, b, c, d = (side[places] for side in self._sides)
-        return EventLimits(a, b, c, d, self.level)
-
-    def epsilon_lower(self, delta: float) -> NDArray[np.float64]:
-        """Return, per event, the least epsilon that it shows at delta; -inf where it shows none."""
-        excess = self.p_lower - delta
-        return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / self.q_upper), -np.inf)
-
-    def epsilon_upper(self, delta: float) -> NDArray[np.float64]:
-        """Return, per event, the largest epsilon that it may show at delta: `ln((p - delta) / q)` within the limits.
-
-        It is 0 where even p is at most delta, and inf where q may be 0. It says nothing about other events.
-        """
-        excess = np.maximum(self.p_upper - delta, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            loss = np.log(excess / self.q_lower)
-        return np.where(excess > 0, np.maximum(loss, 0.0), 0.0)
-
-    def delta_upper(self, epsilon: float) -> NDArray[np.float64]:
-        """Return, per event, the largest delta that it may show at epsilon: `p - e^epsilon q` within the limits."""
-        return np.maximum(self.p_upper - math.exp(min(epsilon, 700.0)) * self.q_lower, 0.0)
-
-
-def event_limits(
-    in_likely: ArrayLike,
-    in_other: ArrayLike,
-    trials: int,
-    level: float,
-    shares: ArrayLike | None = None,
-    *,
-    upper: float | None = None,
-    upper_shares: ArrayLike | None = None,
-) -> EventLimits:
-    """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
-
-    Parameters
-    ----------
-    in_likely, in_other : array_like of int, shape (events,)
-        How many samples of each input are in the event.
-    trials : int
-        Samples per input.
-    level : float
-        In (0, 1), of the limits of what events show at least, half for each input: `claim_p_value` inverted.
-    shares : array_like, shape (events,), optional
-        Of the level, for each event, with sum 1; equal ones when omitted.
-    upper, upper_shares : optional
-        The same for the limits of what they show at most; as for the others when omitted.
-    """
-    likely, other = np.atleast_1d(in_likely), np.atleast_1d(in_other)
-    least = _each(level, shares, likely.size) / 2.0
-    most = least if upper is None else _each(upper, upper_shares, likely.size) / 2.0
-    return EventLimits(
-        lower_limit(likely, trials, least),
-        upper_limit(likely, trials, most),
-        lower_limit(other, trials, most),
-        upper_limit(other, trials, least),
-        level,
-    )
-
-
-def _each(level: float, shares: ArrayLike | None, events: int) -> NDArray[np.float64]:
-    """Return the level of every event."""
-    each = np.full(events, 1.0 / events) if shares is None else np.asarray(shares, dtype=np.float64)
-    total = math.fsum(each.ravel().tolist())
-    if each.shape != (events,) or (each <= 0).any() or abs(total - 1.0) > 1e-9:
-        raise ValueError(f"shares must be {events} positive numbers with sum 1.")
-    return np.asarray(level * each / max(1.0, total))
-
-
-@dataclass(frozen=True)
 class _Candidates:
     """Events of one direction of one score, with what fresh trials should show of them."""
 
@@ -257,7 +144,7 @@ def choose_events(
         return _constant(first[0])
     picked: dict[_Key, tuple[float, float, bool, int]] = {}
     for upward in (True, False):
-        side = [found for found in candidates if found.upward == upward]
+        side = _worth([found for found in candidates if found.upward == upward], scores, epsilon or 0.0, delta, trials)
         if not side:
             continue
         p, q = np.concatenate([c.p for c in side]), np.concatenate([c.q for c in side])
@@ -267,7 +154,7 @@ def choose_events(
         size = np.concatenate([np.full(c.p.size, c.seen * trials / (c.seen + trials)) for c in side])
         telling = q <= _MOST_OTHER
         lower = np.where(telling, _loss(_down(p, size) - delta, _up(q, size)), -np.inf)
-        resolved = _resolves(p, q, delta, epsilon, trials, slack)
+        resolved = resolves(p, q, delta, epsilon, trials, slack)
         wanted = [lower, np.where(resolved, lower, -np.inf)]
         best = int(np.argmax(lower))
         # A pass that left out what seems to show most, by more than the slack, would be worth nothing.
@@ -277,14 +164,34 @@ def choose_events(
         wanted.append(np.where(place == place[best], -np.inf, lower))  # the best that another score has to offer
         # Where the two inputs differ most surely, and where the claim is broken most surely.
         for grown, among in ((1.0, telling & resolved), (math.exp(epsilon or 0.0), telling)):
-            deviation = np.sqrt((p * (1 - p) + grown**2 * q * (1 - q)) / size)
-            surely = (p - grown * q - delta) / deviation
+            surely = _surely(p, q, grown, delta, size)
             wanted.append(np.where(among, surely, -np.inf))
         leading = [int(np.argmax(value)) for value in wanted if value.max() > -np.inf]
         for rank, k in [*((0, k) for k in leading), *enumerate(_further(place, surely, p), start=1)]:
             key = int(place[k]), upward, float(thresholds[k])
             picked.setdefault(key, (float(p[k]), float(q[k]), bool(resolved[k]), rank))
     return _events_of(scores, picked)
+
+
+def _worth(
+    side: list[_Candidates], scores: Sequence[NamedScore], epsilon: float, delta: float, trials: int
+) -> list[_Candidates]:
+    """Return events of all scores but the costly ones that show no more than the others, to within a deviation."""
+
+    def shows(found: _Candidates) -> NDArray[np.float64]:
+        size = np.full(found.p.size, found.seen * trials / (found.seen + trials))
+        telling = found.q <= _MOST_OTHER
+        shown = []
+        for grown in (1.0, math.exp(epsilon)):
+            surely = _surely(found.p, found.q, grown, delta, size)
+            shown += [surely[among].max(initial=-np.inf) for among in (telling, telling & (found.p <= _RARE))]
+        return np.array(shown)
+
+    plain = [found for found in side if not scores[found.score].costly]
+    if not plain or len(plain) == len(side):
+        return side
+    most = np.max([shows(found) for found in plain], axis=0)
+    return [found for found in side if not scores[found.score].costly or (shows(found) > most + _SEEMS).any()]
 
 
 def _further(place: NDArray[np.int64], surely: NDArray[np.float64], p: NDArray[np.float64]) -> list[int]:
@@ -359,11 +266,18 @@ def _up(q: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray(np.minimum(1.0, q + _DEVIATIONS * np.sqrt(q * (1.0 - q) / size) + _DEVIATIONS**2 / (2.0 * size)))
 
 
+def _surely(
+    p: NDArray[np.float64], q: NDArray[np.float64], grown: float, delta: float, size: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how many standard deviations p is above grown q + delta."""
+    return np.asarray((p - grown * q - delta) / np.sqrt((p * (1 - p) + grown**2 * q * (1 - q)) / size))
+
+
 def _loss(excess: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / q), -np.inf)
 
 
-def _resolves(
+def resolves(
     p: NDArray[np.float64], q: NDArray[np.float64], delta: float, epsilon: float | None, trials: int, slack: float
 ) -> NDArray[np.bool_]:
     """Return whether the limits of an event will stay below the claim and its slack where the event just keeps it.

@@ -42,12 +42,15 @@ class NamedScore:
         Whether it has been fitted to the training outputs: on these it shows more than on others.
     plain : bool
         Whether it is a number of the output itself, or a fixed sum of its numbers, of any size.
+    costly : bool
+        Whether it takes longer than all others together: only where it shows more is it looked at.
     """
 
     name: str
     of: Score
     fitted: bool = True
     plain: bool = False
+    costly: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,4 +168,4 @@ def learned_scores(
 
 def _classified(first: NDArray[np.float64], second: NDArray[np.float64], seed: int) -> NamedScore:
     score = classifier_score(features(first), features(second), seed=seed)
-    return NamedScore("a gradient-boosted classifier", lambda rows: score(features(rows)))
+    return NamedScore("a gradient-boosted classifier", lambda rows: score(features(rows)), costly=True)

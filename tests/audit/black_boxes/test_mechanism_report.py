@@ -50,6 +50,15 @@ REPORT = MechanismReport(
             "Undecided: nothing is excluded; none shows any (confidence 0.99), which is too little for a pass, "
             "with 1,000 trials.",
         ),
+        *(
+            (
+                Verdict.UNDECIDED,
+                {"epsilon_lower": 0.0, "epsilon_upper": math.inf, "delta_upper": 1.0, "trials_needed": needed},
+                "Undecided: nothing is excluded; none shows any (confidence 0.99), which is too little for a pass, "
+                f"with 1,000 trials; by an estimate {words}.",
+            )
+            for needed, words in ((52_341.0, "52,000 more would decide"), (math.inf, "no number of them would decide"))
+        ),
         (
             # What was excluded is so of the events that count alone, and few trials pass nothing even so.
             Verdict.UNDECIDED,

@@ -14,7 +14,14 @@ from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.statistics.bounds.betting import Bets, anytime_privacy_test, kelly_bets
-from dpverify.statistics.bounds.claim_test import LowerCurve, claim_p_value, curve_p_value, lower_curve, privacy_test
+from dpverify.statistics.bounds.claim_test import (
+    LowerCurve,
+    claim_p_value,
+    curve_p_value,
+    event_limits,
+    lower_curve,
+    privacy_test,
+)
 from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP, most_likely
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
@@ -173,3 +180,25 @@ def test_the_level_of_a_curve_is_exact_at_its_edge(claim: CurveClaim) -> None:
     alone = claim_p_value(x, y, trials, *claim.points[len(claim.points) // 4])
     assert (found <= alone * (1 + 1e-9)).all()
     assert (found < 0.5 * alone).any()
+
+
+def test_limits_hold_all_at_once() -> None:
+    p, q, trials, level = np.array([0.5, 0.01, 0.9]), np.array([0.2, 0.003, 0.7]), 500, 0.2
+    rng, wrong = np.random.default_rng(9), 0
+    for _ in range(200):
+        limits = event_limits(rng.binomial(trials, p), rng.binomial(trials, q), trials, level)
+        inside = (limits.p_lower <= p) & (p <= limits.p_upper) & (limits.q_lower <= q) & (q <= limits.q_upper)
+        wrong += not inside.all()
+        shown = limits.lower.epsilon(0.0), limits.epsilon_upper(0.0)
+        if inside.all():
+            assert shown[0] <= np.log(p / q).max()
+            assert (np.log(p / q) <= shown[1]).all()
+    assert wrong <= stats.binom.isf(1e-6, 200, level)
+
+
+def test_the_upper_end_of_an_event() -> None:
+    limits = event_limits(np.array([0, 100, 100]), np.array([0, 0, 100]), 100, 0.01)
+    upper = limits.epsilon_upper(0.0)
+    assert np.isinf(upper[1])
+    assert 0 < upper[2] < 0.1
+    assert event_limits(np.array([3]), np.array([0]), 100, 0.01).epsilon_upper(0.5)[0] == 0.0

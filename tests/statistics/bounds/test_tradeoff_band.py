@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.statistics.bounds.claim_test import LowerCurve
+from dpverify.statistics.bounds.claim_test import LowerCurve, event_limits
 from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, tradeoff_thresholds
-from dpverify.statistics.outputs.chosen import event_limits
 
 
 def band_of(thresholds: np.ndarray, first: np.ndarray, second: np.ndarray, level: float) -> TradeoffBand:

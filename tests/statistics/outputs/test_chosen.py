@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from dpverify.statistics.outputs.chosen import choose_events, event_limits
+from dpverify.statistics.bounds.claim_test import event_limits
+from dpverify.statistics.outputs.chosen import choose_events
 from dpverify.statistics.outputs.learned import NamedScore
 
 RNG = np.random.default_rng(9)
@@ -32,28 +32,6 @@ def test_the_event_that_seems_to_show_most_counts_in_a_pass() -> None:
     place = int(np.argmax(events.expected[:, 0] / events.expected[:, 1]))
     assert events.resolved is not None
     assert events.resolved[place]
-
-
-def test_limits_hold_all_at_once() -> None:
-    p, q, trials, level = np.array([0.5, 0.01, 0.9]), np.array([0.2, 0.003, 0.7]), 500, 0.2
-    wrong = 0
-    for _ in range(200):
-        limits = event_limits(RNG.binomial(trials, p), RNG.binomial(trials, q), trials, level)
-        inside = (limits.p_lower <= p) & (p <= limits.p_upper) & (limits.q_lower <= q) & (q <= limits.q_upper)
-        wrong += not inside.all()
-        shown = limits.lower.epsilon(0.0), limits.epsilon_upper(0.0)
-        if inside.all():
-            assert shown[0] <= np.log(p / q).max()
-            assert (np.log(p / q) <= shown[1]).all()
-    assert wrong <= stats.binom.isf(1e-6, 200, level)
-
-
-def test_the_upper_end_of_an_event() -> None:
-    limits = event_limits(np.array([0, 100, 100]), np.array([0, 0, 100]), 100, 0.01)
-    upper = limits.epsilon_upper(0.0)
-    assert np.isinf(upper[1])
-    assert 0 < upper[2] < 0.1
-    assert event_limits(np.array([3]), np.array([0]), 100, 0.01).epsilon_upper(0.5)[0] == 0.0
 
 
 @pytest.mark.parametrize("fresh", [0.0, 1.0])
@@ -98,3 +76,12 @@ def test_scores_that_were_not_fitted_are_judged_on_the_training_outputs_too() ->
         size = len(samples[0])
         found = [(x.sum(axis=0) + 0.5) / (size + 1) for x in (likely, other)]
         np.testing.assert_allclose(events.expected.T, found, rtol=1e-12)
+
+
+def test_a_costly_score_is_looked_at_only_where_it_shows_more_than_the_others() -> None:
+    first, second = (RNG.laplace(shift, 1, (4_000, 1)) for shift in (1, 0))
+    costly = NamedScore("costly", lambda rows: np.round(rows[:, 0], 1), costly=True)
+    for own, scores in (("costly", [USELESS, costly]), ("value", [VALUE, costly])):
+        events = choose_events(scores, first, second, delta=0, epsilon=0.5, trials=40_000, slack=0.1)
+        assert own in events.names
+        assert ("costly" in events.names) == (own == "costly")

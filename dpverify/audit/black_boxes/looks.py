@@ -1,0 +1,185 @@
+"""All that is looked at in the outputs of a black box as they come: once, or again and again until it is decided.
+
+Each of several looks has its even share of the level, and numbers of outputs that are fixed beforehand: so over all of
+them together, whenever one stops, the level holds by a union bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.black_boxes.examined import Examined
+from dpverify.audit.black_boxes.neighbours import InputPair
+from dpverify.audit.black_boxes.own_terms import Claimed, examinations
+from dpverify.audit.black_boxes.tried import MOST_HELD
+from dpverify.audit.options import AuditOptions, batched
+from dpverify.audit.results import POWER, further_results, further_tests
+from dpverify.audit.running.calls import COMPARED, Calls
+from dpverify.audit.running.packed import PackedOutputs
+from dpverify.audit.running.runner import Progress, block_generator
+from dpverify.audit.subject import Dataset
+from dpverify.statistics.family import AuditResult
+
+__all__ = ["GROWING", "Looks"]
+
+_GROWTH = 4
+"""Of the outputs that a look has, those before it teach and choose, as of any fixed number; the others test."""
+GROWING = tuple(5_000 * _GROWTH**look for look in range(7))
+"""Outputs on each input at each look where their number is not given: up to 20 million."""
+_STREAM = 2**35
+"""Where the generators of other packages' tests begin, behind those of any dataset."""
+_CLAIM_SHARE = 0.75
+"""The share of the level that the tests of the claim on single outputs have; the others are tests of calls.
+
+As small a share of the figures' error probability is for what events show at most.
+"""
+
+Outputs = Sequence[NDArray[np.float64]]
+
+
+class Looks:
+    """The looks at the outputs on some pairs of inputs.
+
+    Parameters
+    ----------
+    pairs, places, inputs
+        What is compared, by the places of its inputs.
+    claimed, delta
+        What is claimed, and the delta at which epsilon is stated.
+    how : AuditOptions
+    level : float
+        The probability that any look errs in what refutes the claim.
+    sizes : sequence of int
+        Outputs on each input at each look.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[InputPair],
+        places: Sequence[tuple[int, int]],
+        inputs: Sequence[NDArray[Any]],
+        claimed: Claimed,
+        delta: float,
+        how: AuditOptions,
+        level: float,
+        sizes: Sequence[int],
+    ) -> None:
+        self.pairs, self._places, self._claimed, self._delta = pairs, places, claimed, delta
+        self._how, self._sizes, self._look, self._seen = how, sizes, 0, 0
+        self._began = time.monotonic()
+        claim = _CLAIM_SHARE * level
+        # A pass needs the confidence 0.95.
+        upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
+        self.confidence = 1.0 - claim - upper
+        tests = len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs)
+        self._each = (level - claim) / tests
+        given: dict[str, Any] = {"detect": how.detect, "seed": how.seed, "looks": len(sizes)}
+        self._one = given | {"level": claim / len(pairs), "upper": upper / len(pairs)}
+        self._two = given | {"level": self._each}
+        self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
+        self._kept: list[list[NDArray[np.float64]]] = [[] for _ in inputs]
+        self._all = PackedOutputs(len(inputs)) if further_tests() else None
+        self._calls = [Calls(dataset.name, how.seed) for dataset in self._datasets]
+        self._compared: tuple[int, list[AuditResult]] = (0, [])
+        self._begin(0)
+
+    @property
+    def looks(self) -> int:
+        """How many there are at most."""
+        return len(self._sizes)
+
+    @property
+    def size(self) -> int:
+        """How many outputs the present look has on each input."""
+        return self._sizes[self._look]
+
+    @property
+    def constant(self) -> bool:
+        """Whether all outputs on an input are the same."""
+        return all(one.constant for one in self._calls)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a look behind this one, which would end in time if it took as long for each output."""
+        more = self._look + 1 < self.looks
+        return more and _GROWTH * (time.monotonic() - self._began) <= self._how.seconds
+
+    def progress(self, told: Progress | None) -> Progress | None:
+        """Return what tells how many outputs there are, and the present look has."""
+        return None if told is None else lambda done, _: told(done, max(done, self.size * len(self._datasets)))
+
+    def at(self, drawn: Iterable[Outputs]) -> Iterator[int]:
+        """Look at outputs, and yield how many there were on each input once a look has all of its."""
+        for outputs in batched(drawn, self._sizes):
+            at = 0
+            while at < len(outputs[0]):
+                end = min(len(outputs[0]), at + self.size - self._seen)
+                self._update([rows[at:end] for rows in outputs])
+                at = end
+                if self._seen == self.size:
+                    yield self.size
+                    if self._look + 1 < self.looks:
+                        self._begin(self._look + 1)
+
+    def _begin(self, look: int) -> None:
+        """Begin a look: what teaches it are outputs before it, as many as are kept, and what tests it comes then."""
+        self._look = look
+        held = sum(map(len, self._kept[0]))
+        one, two = examinations(self._claimed, held + self.size - self._seen, self._delta)
+        single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
+        self._single = [one(**self._one, check=f"{single}, {pair.name}") for pair in self.pairs]
+        self._double = [two(**self._two, check=f"{double}, {pair.name}") for pair in self.pairs]
+        for outputs in zip(*self._kept, strict=True):
+            self._examine(outputs)
+
+    def _examine(self, outputs: Outputs) -> None:
+        for (first, second), single, double in zip(self._places, self._single, self._double, strict=True):
+            single.update(outputs[first], outputs[second])
+            double.update(outputs[first], outputs[second])
+
+    def _update(self, outputs: Outputs) -> None:
+        left = 2 * MOST_HELD - self._seen if self._look + 1 < self.looks else 0
+        for kept, rows in zip(self._kept, outputs, strict=True):
+            if left > 0:
+                kept.append(rows[:left].copy())
+        self._seen += len(outputs[0])
+        self._examine(outputs)
+        for calls, rows in zip(self._calls, outputs, strict=True):
+            calls.update(rows)
+        if self._all is not None:
+            self._all.update(outputs)
+
+    def found(self) -> list[Examined]:
+        """Return what each pair shows."""
+        return [one.result() for one in self._single]
+
+    def calls(self) -> list[AuditResult]:
+        """Return the results of the tests of calls; of any more than are compared they are what they were."""
+        compared = min(self._seen, COMPARED)
+        if self._compared[0] != compared:
+            results = [result for one in self._calls for result in one.results(self._each / self.looks)]
+            self._compared = compared, self._shared(results)
+        return self._compared[1]
+
+    def together(self) -> list[AuditResult]:
+        """Return what two calls show together."""
+        return [one.result() for one in self._double]
+
+    def further(self) -> list[AuditResult]:
+        """Return the results of other packages' tests, which see the numbers in the outputs."""
+        if self._all is None:
+            return []
+        generators = (block_generator(self._how.seed, _STREAM, index) for index in itertools.count())
+        each, numbers = self._each / self.looks, slice(1, None)
+        return self._shared(further_results(self._datasets, self._all, numbers, generators, each, self._how.detect))
+
+    def _shared(self, results: Iterable[AuditResult]) -> list[AuditResult]:
+        """Return tests of a look by itself as such of all looks together."""
+        return [replace(result, p_value=min(1.0, self.looks * result.p_value)) for result in results]

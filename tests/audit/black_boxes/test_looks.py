@@ -1,0 +1,120 @@
+"""Looks at a black box, again and again until it is decided: at a level that all of them share."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.audit.black_boxes import black_box, looks
+from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.black_boxes.examined import Examination, TwoCalls
+from dpverify.audit.black_boxes.mechanism_report import MechanismReport
+from dpverify.audit.black_boxes.neighbours import input_pairs
+from dpverify.audit.options import AuditOptions
+from dpverify.audit.running.target import Target
+from dpverify.guarantee import Budget
+from dpverify.statistics.family import Verdict
+
+PAIR = np.array([0]), np.array([1])
+EPSILON = 1.5
+
+
+def response(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[Any]:
+    """Randomized response of epsilon 1.5."""
+    return np.asarray(bits[0] ^ (rng.random(runs) < 1.0 / (1.0 + np.exp(EPSILON))))
+
+
+TARGET = Target(response, batch=True)
+
+
+def audited(claim: float, **options: Any) -> MechanismReport:
+    return audit_mechanism(TARGET, (claim, 0), PAIR, **options)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> tuple[int, ...]:
+    sizes = (500, 2_000, 8_000)
+    monkeypatch.setattr(black_box, "GROWING", sizes)
+    return sizes
+
+
+def test_the_looks_share_the_levels_evenly() -> None:
+    # The union bound itself: each look is an examination at its share, of which p-values are multiples.
+    rng = np.random.default_rng(5)
+    rows = [(rng.random((4_000, 1)) < p) * 1.0 for p in (0.5, 0.3)]
+    given: dict[str, Any] = {"epsilon": 0.45, "delta": 0.0, "detect": 0.1, "seed": 0, "check": "privacy"}
+    alone = Examination(4_000, level=0.01, upper=0.002, **given)
+    shared = Examination(4_000, level=0.05, upper=0.01, looks=5, **given)
+    for each in (alone, shared):
+        each.update(*rows)
+    one, five = alone.result(), shared.result()
+    assert 0.0 < 5.0 * one.result.p_value < 1.0
+    assert five.result.p_value == pytest.approx(5.0 * one.result.p_value, rel=1e-9)
+    for side in ("p_lower", "p_upper", "q_lower", "q_upper"):
+        np.testing.assert_allclose(getattr(five.limits, side), getattr(one.limits, side), rtol=1e-9)
+    assert five.result.level == 0.05
+    assert five.result.details["confidence"] == pytest.approx(0.94)
+
+
+def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a look tests must not have taught it, nor have decided that there is another look.
+    seen: list[tuple[int, list[NDArray[np.float64]]]] = []
+
+    class Watched(Examination):
+        def __init__(self, trials: int, **given: Any) -> None:
+            super().__init__(trials, epsilon=EPSILON, delta=0.0, **given)
+            assert given["looks"] == 3
+            seen.append((2 * self._held, []))
+
+        def update(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+            seen[-1][1].append(first[:, 0])
+            super().update(first, second)
+
+    two = partial(TwoCalls, epsilon=EPSILON, delta=0.0)
+    monkeypatch.setattr(looks, "examinations", lambda _, trials, __: (partial(Watched, trials), partial(two, trials)))
+    sizes, rows = (500, 2_000, 8_000), np.arange(8_000.0)[:, np.newaxis]
+    pairs, inputs = input_pairs(PAIR), list(PAIR)
+    taken = looks.Looks(pairs, [(0, 1)], inputs, Budget(EPSILON, 0), 0.0, AuditOptions(), 0.01, sizes)
+    blocks = ([rows[start : start + 300]] * 2 for start in range(0, 8_000, 300))
+    assert list(taken.at(blocks)) == list(sizes)
+    decided = 0.0  # outputs up to here may have decided that there is this look
+    for size, (teaching, parts) in zip(sizes, seen, strict=True):
+        order = np.concatenate(parts)
+        assert order.size == size == order.max() + 1
+        assert order[teaching:].min() >= max(decided, order[:teaching].max() + 1)
+        decided = size
+
+
+def test_it_grows_until_the_verdict_stands(few: tuple[int, ...], tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    passed = audited(EPSILON, detect=0.3, block_size=250, progress=lambda done, all_of: told.append((done, all_of)))
+    assert passed.verdict is Verdict.CONSISTENT
+    assert passed.trials == few[1]
+    assert passed.trials_needed == 0
+    assert told == [(done, 1_000 if done <= 1_000 else 4_000) for done in range(250, 4_001, 250)]
+    # A gross fault is refuted by the first look, and a file of its draws changes nothing.
+    kept: dict[str, Any] = {"checkpoint": tmp_path / "draws.npz", "block_size": 250}
+    named = Target(response, batch=True, name="response")
+    first, again = (audit_mechanism(named, (0.5, 0), PAIR, **kept) for _ in range(2))
+    assert first.verdict is Verdict.VIOLATES
+    assert first.trials == few[0]
+    assert first.to_dict() == again.to_dict()
+
+
+def test_when_the_time_is_over_it_says_how_many_more_would_decide() -> None:
+    report = audited(EPSILON, seconds=1e-9)
+    assert report.verdict is Verdict.UNDECIDED
+    assert report.trials == 5_000
+    more = report.trials_needed - report.trials
+    assert more > 0
+    assert "with 5,000 trials; by an estimate " in report.statement
+    assert " more would decide." in report.statement
+    # The estimate is of the same share of the level; chance and what is learned anew are within this.
+    assert audited(EPSILON, trials=int(2 * report.trials_needed)).verdict is Verdict.CONSISTENT
+    assert audited(EPSILON, trials=int(report.trials_needed / 3)).verdict is Verdict.UNDECIDED
+    assert audited(EPSILON, trials=20_000).trials_needed == 0
