@@ -35,6 +35,10 @@ _STEPS = 60
 """At most, of a search that few steps of Newton's end."""
 _PRECISION = 1e-8
 """Relative, of that search: it costs as much of the bound."""
+_UNIT = 1e-280
+"""Mu while a function is made, which from there on grows by hundreds of orders of magnitude."""
+_GROWTH = 1_200.0
+"""The logarithm of about the most that it may grow by."""
 _LARGEST_MU = 8.0
 """No larger one is told from that of secrets that are published."""
 
@@ -143,6 +147,7 @@ class _Dual:
         self.correct, self.guesses, self.canaries = correct, guesses, canaries
         self.below = np.arange(correct - 1.0, -1.0, -1.0)
         self.places = np.arange(guesses + 1.0)
+        self.growth = np.log(self.places[1 : correct + 1] / (guesses - self.places[:correct]))
         self.share = 0.2
         """Where between its ends the search for mu ended for the function before, and begins for the next."""
 
@@ -157,28 +162,32 @@ class _Dual:
         epsilons = level - fall * self.below / math.sqrt(self.guesses)
         epsilons += rise * np.exp(-self.below / max(abs(width), 1e-3))
         start = max(0, int(np.argmax(epsilons > 0.0)) - int(_BELOW * math.sqrt(self.guesses)))
+        growth = np.maximum(self.growth - epsilons.clip(0.0, LARGEST_EPSILON), 0.0)[::-1].cumsum()[::-1]
+        start = max(start, int(np.argmax(growth <= _GROWTH)))
         slopes = np.exp(np.clip(epsilons[start:], 0.0, LARGEST_EPSILON)).clip(curve.grown[0], curve.grown[-1])
         knots, heights = self._function(start, slopes)
+        if not math.isfinite(heights[-1]):
+            return 1.0
         total, above = self._above(knots, heights, slopes)
         layers = np.diff(knots) * total
         return self._charged(start, slopes, layers, np.array(above) * total, curve)
 
     def _function(self, start: int, slopes: Floats) -> tuple[list[float], list[float]]:
-        """Return the knots x_start = 0, ..., x_v and the heights that meet all conditions below v, where mu is 1."""
+        """Return the knots x_start = 0, ..., x_v and the heights that meet all conditions below v, by `_UNIT` of mu."""
         x = height = 0.0
         knots, heights = [x], [height]
         for j, slope in enumerate(slopes.tolist(), start):
-            risen = (1.0 + j * x) / (self.guesses - j)
+            risen = (_UNIT + j * x) / (self.guesses - j)
             x, height = x + (risen - height) / slope, risen
             knots.append(x)
             heights.append(height)
         return knots, heights
 
     def _above(self, knots: list[float], heights: list[float], slopes: Floats) -> tuple[float, list[float]]:
-        """Return mu, and x_(v+1), ..., x_r over mu, so that the condition at v holds with the last knot for x_v."""
+        """Return mu over `_UNIT`, and by it x_(v+1), ..., x_r, so that the condition at v holds with the last knot."""
         top, rates, v, r = knots[-1], [*slopes.tolist(), float(slopes[-1])], self.correct, self.guesses
         low, high = 0.0, v * top
-        point = self.share * high  # 1 / mu - 1
+        point = self.share * high  # _UNIT (1 / mu - 1)
         for _ in range(_STEPS):
             x = rate = 0.0
             above: list[float] = []
@@ -197,7 +206,7 @@ class _Dual:
                 break
         self.share = last / (v * top)
         above += [top] * (r - v + 1 - len(above))
-        return 1.0 / (1.0 + last), above[:0:-1]
+        return 1.0 / (_UNIT + last), above[:0:-1]
 
     def _charged(self, start: int, slopes: Floats, layers: Floats, above: Floats, curve: _Curve) -> float:
         """Return the bound of a function, by slopes and widths of its layers, and of any x_(v+1), ..., x_r.

@@ -173,6 +173,14 @@ def test_it_says_more_than_the_published_bound() -> None:
     assert one_run_curve_p_value(780, 1000, 1000, GaussianDP(0.528).points) < 0.041
 
 
+def test_thousands_of_guesses_do_not_overflow() -> None:
+    # Functions grow by 10^400 here, which once left the search with nothing but single points: 0.384.
+    found = one_run_curve_p_value(3_900, 5_000, 5_000, GaussianDP(0.546).points)
+    assert 0.05 < found < 0.0595  # at .5319 it is .05
+    assert one_run_curve_p_value(9_000, 12_000, 12_000, GaussianDP(0.02).points) < 1e-9
+    assert 0.46 < one_run_mu(9_000, 12_000, 12_000, 0.05) < 0.48  # 0: every function overflowed
+
+
 def test_it_takes_well_under_a_second() -> None:
     claims = GaussianDP(0.528).points
     began = time.process_time()
