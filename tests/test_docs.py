@@ -32,7 +32,7 @@ def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:24])
     assert blocks(first_screen, "sh") == [
         "pip install . && dpverify demo\n",
-        "pip install '.[test]' && pytest -n auto\n",
+        "pip install '.[test]' && pytest -n auto --dist worksteal\n",
     ]
 
 

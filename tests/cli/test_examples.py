@@ -33,7 +33,8 @@ PREPARED = {
 """What is typed before the first example of a command."""
 ONLY_READ = {
     *("serve", "demo", "reproduce", "report", "theorems", "theorems check", "plan", "front", "means", "crowd"),
-    *("classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure", "audit local-rr"),
+    *("least users", "classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure"),
+    "audit local-rr",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 

@@ -190,8 +190,8 @@ def test_days_are_listed_once_however_often_all_of_them_are_asked_for(monkeypatc
 
     monkeypatch.setattr(response_pairs, "_covered", counted)
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 3)
-    days = [(RandomizedResponse(700 + k, 0.3), 1) for k in range(6)]
+    days = [(RandomizedResponse(150 + k, 0.3), 1) for k in range(6)]
     account(days[:-1], delta=1e-6, relative_width=1e-4)
-    assert sorted(made) == [700 + k for k in range(5)]
+    assert sorted(made) == [150 + k for k in range(5)]
     account(days, delta=1e-6, relative_width=1e-4)
-    assert made[5:] == [705]
+    assert made[5:] == [155]

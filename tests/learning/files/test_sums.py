@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from dpverify.learning.density import PrivateDensity
 from tests.learning.points import blobs
 from tests.refusals import refused
 
+EXACT = {"epsilon": math.inf, "bits": 8}
+"""What nothing is planned for: how parts fit together does not depend on it."""
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
 
@@ -61,13 +64,13 @@ def test_what_does_not_fit_together_is_refused() -> None:
 def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
     """Also where nothing else tells parts apart: a worker that is tried again counts the same users anew."""
     X, y = blobs(40, 2, 3, 0)
-    model = PrivateDensityClassifier(classes=[0, 1], bits=8, random_state=seed)
+    model = PrivateDensityClassifier(classes=[0, 1], label_epsilon=math.inf, random_state=seed, **EXACT)
     first, lost, again = (model.partial_sums(X[:20], y[:20], part=part) for part in (0, 1, 1))
     for twice in ([first, first], [first, lost, again], [lost, first, first]):
         with refused("part"):
             model.fit_sums(twice)
     assert model.fit_sums([first, again]).reported_counts_.sum() == 40
-    density = PrivateDensity(bits=8, random_state=seed)
+    density = PrivateDensity(random_state=seed, **EXACT)
     part = density.partial_sums(X, part=3)
     with pytest.raises(ValueError, match=r"^part=3 is in both"):
         density.fit_sums([part, part])
@@ -78,7 +81,7 @@ def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
 
 def test_sums_keep_the_note_of_their_seed() -> None:
     X, y = blobs(60, 2, 3, 0)
-    settings = {"classes": [0, 1], "bits": 8}
+    settings = {"classes": [0, 1], "bits": 4, "bitsum": "poisson", "label_epsilon": math.inf}
     seeded = PrivateDensityClassifier(**settings, random_state=0)
     fresh = PrivateDensityClassifier(**settings)
     parts = [seeded.partial_sums(X[:30], y[:30], part=0), fresh.partial_sums(X[30:], y[30:], part=1)]
@@ -86,5 +89,5 @@ def test_sums_keep_the_note_of_their_seed() -> None:
     assert FIXED_SEED in fresh.fit_sums(parts[0]).guarantee_.notes
     assert FIXED_SEED not in fresh.fit_sums(parts[1]).guarantee_.notes
     assert FIXED_SEED in seeded.fit_sums(parts[1]).guarantee_.notes
-    sums = PrivateDensity(bits=8, random_state=np.random.default_rng(0)).partial_sums(X, part=0)
-    assert FIXED_SEED in PrivateDensity(bits=8).fit_sums(sums).guarantee_.notes
+    sums = PrivateDensity(bits=4, bitsum="poisson", random_state=np.random.default_rng(0)).partial_sums(X, part=0)
+    assert FIXED_SEED in PrivateDensity(bits=4, bitsum="poisson").fit_sums(sums).guarantee_.notes
