@@ -41,6 +41,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -140,16 +141,21 @@ class AnyMix:
         self._epsilon = check_real("epsilon", epsilon, low=0.0, low_open=True)
         self._delta = check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._losses_off = self._masses_off = self._missing = 0.0
-        branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
-        self._admit(branches)
-        self._found: MixBound | None = None
+        self._branches = [member if isinstance(member, Branch) else Branch(member) for member in members]
+        self._worst = worst
+        self._admit(self._branches)
+
+    @cached_property
+    def _found(self) -> MixBound | None:
+        """What bounds every mix, along the contours that look the best; None where nothing does."""
+        branches, worst, epsilon = self._branches, self._worst, self._epsilon
         if worst.losses.size == 0 or self._log_growth == math.inf:
-            return
+            return None
         guess = [Branch(worst)]
         tried = [(self._cost(self._bound(guess, layout)), layout) for layout in self._layouts(worst)]
         found = sorted(tried, key=lambda one: one[0])[:_FINALISTS]
         if not found or found[0][0] > _HOPELESS * epsilon:
-            return
+            return None
         places = {int(_SAMPLE**i) - 1 for i in range(math.ceil(math.log(len(branches) + 1.0, _SAMPLE)))}
         places |= set(range(min(_NEAREST, len(branches))))
         sample = [*guess, *(branches[i] for i in sorted(places))]
@@ -167,7 +173,7 @@ class AnyMix:
         others = [widened(found[place][1], margin) for margin in _MARGINS[1:] if wide[place].most > 1]
         at_others = [(cost(layout), layout) for layout in others]
         chosen = min([(costs[place], wide[place]), *at_others], key=lambda one: one[0])[1]
-        self._found = self._bound(branches, chosen, worst)
+        return self._bound(branches, chosen, worst)
 
     def _admit(self, branches: Sequence[Branch]) -> None:
         """Charge what these pairs are off by, from now on."""

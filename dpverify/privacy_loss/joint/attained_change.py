@@ -57,31 +57,39 @@ class AttainedChange:
         self, pairs: Sequence[PrivacyLossDistribution], change: L2Bounded, reference_delta: float = 1e-6
     ) -> None:
         self._change, self._reference = change, reference_delta
-        distinct = list({id(pair): pair for pair in pairs}.values())
-        numbers = self._numbers()
-        self._tried = tried = {
+        self._distinct = list({id(pair): pair for pair in pairs}.values())
+
+    @functools.cached_property
+    def _tried(self) -> dict[tuple[int, int, int], _Tried]:
+        """Changes of one size, by kind, number and direction."""
+        return {
             (kind, number, direction): self._estimated(((pair, number),))
-            for number in numbers
-            for direction, full in enumerate(distinct)
+            for number in self._numbers()
+            for direction, full in enumerate(self._distinct)
             for kind, pair in enumerate(self._moved(full, number))
         }
+
+    @functools.cached_property
+    def _made(self) -> list[_Tried]:
+        """What is composed."""
         # Of every kind, and of either direction of it: estimates are rough where losses are few, or tails are heavy.
         groups: dict[tuple[int, int | None], list[_Tried]] = {}
-        for (kind, _, direction), entry in tried.items():
+        for (kind, _, direction), entry in self._tried.items():
             for group in ((kind, None), (kind, direction)):
                 groups.setdefault(group, []).append(entry)
         # Where full changes are the worst, estimates do not tell which of them is.
-        self._made = [
+        fewest = self._numbers()[0]
+        made = [
             self._estimated(parts)
-            for full in distinct
-            for parts in (*(((pair, numbers[0]),) for pair in self._moved(full, numbers[0])), *self._with_a_rest(full))
+            for full in self._distinct
+            for parts in (*(((pair, fewest),) for pair in self._moved(full, fewest)), *self._with_a_rest(full))
         ]
         best = [
             entry
             for (_, direction), entries in groups.items()
             for entry in sorted(entries, key=_estimate)[-(_TRIED if direction is None else 1) :]
         ]
-        self._made += {id(entry): entry for entry in best}.values()
+        return [*made, *{id(entry): entry for entry in best}.values()]
 
     def _estimated(self, parts: Parts) -> _Tried:
         """Return about the epsilon of parts, and them."""

@@ -317,7 +317,7 @@ def test_all_terms_are_of_the_parts_of_what_is_divided(monkeypatch: pytest.Monke
     watch(any_mix.Sums, "others", 0)
     watch(any_mix.Sums, "largest_rare", 0)
     monkeypatch.setattr(AnyMix, "_layouts", lambda self, worst: [self._layout(worst, 3, [0.1])])
-    bound([FLAT, whole], 6)
+    bound([FLAT, whole], 6).delta(1.0)
     last = max(place for place, (name, _) in enumerate(asked) if name == "_bound")
     leaves = next(pairs for name, pairs in asked[last:] if name == "left")
     assert leaves == sorted([id(FLAT), id(FLAT), id(STEEP)])
