@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
@@ -18,7 +19,7 @@ from dpverify.certificates.enclosure import hockey_stick
 from dpverify.certificates.pairs import Direction, RandomizedResponsePair
 from dpverify.privacy_loss.datasets import report_sums
 from dpverify.privacy_loss.datasets.binned import BinnedPairs
-from dpverify.privacy_loss.datasets.report_sums import ReportSums
+from dpverify.privacy_loss.datasets.report_sums import ReportSums, _Side
 
 Law = list[Fraction]
 
@@ -64,6 +65,7 @@ def check_bins(found: BinnedPairs, row: int, crowd: tuple[int, int, int], p: flo
         assert abs(Fraction(found.gain[row, column]) - gain) <= Fraction(found.gain_error[row, column])
         ratio = one[y] / zero[y] - 1
         assert abs(Fraction(found.ratio[row, column]) - ratio) <= Fraction(found.ratio_error[row, column])
+        assert abs(math.log1p(ratio)) <= found.largest_loss * (1.0 + 1e-12)
         # The bounds mean something, where the sum has a bell's shape.
         if p * sum(crowd) >= 4.0:
             assert found.zero_error[row, column] <= 1e-8 * found.zero[row, column]
@@ -215,6 +217,63 @@ def test_aliases_and_omitted_frequencies_are_charged(
             assert abs(value - exact) <= error
             worst = max(worst, abs(value - exact))
     assert worst > 1e-9
+
+
+@pytest.mark.parametrize("users", [(9, 6, 4), (40, 0, 6)])
+def test_sums_over_nodes_and_their_scales_are_as_near_as_is_said(users: tuple[int, int, int]) -> None:
+    p = 0.05
+    sums, exact = ReportSums(*([count] for count in users), p), laws(*users, p)
+    # The sum of the others' reports is the difference of both laws over 1 - 2p, summed from the left.
+    others, mass = list[Fraction](), Fraction(0)
+    for zero, one in zip(*exact, strict=True):
+        mass += (zero - one) / (1 - 2 * Fraction(p))
+        others.append(mass)
+    tilts = [sums._tilted(0.0), *(side for sign in (-1.0, 1.0) for side in sums._side(math.log(1e-30), sign).tilts)]
+    for tilted in tilts:
+        middle, centre = round(float(tilted.mean[0] + sums.rests[0])), int(sums.centres[0])
+        knots = np.arange(max(middle - 12, -centre), middle + 12, dtype=np.float64)
+        inversion = sums._inversion(tilted, knots, 0, knots.size, 1, 30.0)
+        values, errors, most, scale = sums._inverse(inversion, slice(0, 1), slice(0, knots.size), knots)
+        for place, knot in enumerate(knots.tolist()):
+            with mpmath.workdps(60):
+                exponent = mpmath.mpf(float(tilted.log_mgf[0]))
+                exponent += mpmath.mpf(tilted.tilt) * (mpmath.mpf(float(sums.rests[0])) - knot)
+                held, factor = others[centre + int(knot)] if centre + knot < len(others) else 0, mpmath.exp(exponent)
+                value = mpmath.mpf(held.numerator) / held.denominator / factor
+                assert abs(mpmath.mpf(float(values[0, 0, place])) - value) <= float(inversion.floor[0, 0])
+                share = float((errors[0, 0, 0] - inversion.floor[0, 0]) / most[0, 0, 0])
+                assert abs(mpmath.mpf(float(scale[0, place])) / factor - 1) <= share * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("tilt", [-3.0, -0.2, 0.0, 0.7])
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_what_is_aliased_counts_with_the_largest_of_its_factors(tilt: float, width: int) -> None:
+    grown = [math.exp(-tilt * j) for j in range(-1, width)]
+    exact = [sum(grown[1:]), grown[0] + grown[-1], 1.0, grown[0] + 1.0]
+    assert (ReportSums._largest_factors(tilt, width) >= np.array(exact) * (1.0 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("users", range(8, 14))
+def test_a_wide_bin_in_which_the_law_ends_holds_its_largest_ratio(users: int) -> None:
+    zero, one = laws(users, 0, 0, 0.3)
+    losses = np.linspace(0.01, 0.84, 40)
+    found = ReportSums([users], [0], [0], 0.3).pairs(bins_per_deviation=0.4).excess(losses)[0]
+    for loss, value in zip(losses.tolist(), found.tolist(), strict=True):
+        odds = Fraction(math.exp(loss))
+        assert sum(max(b - odds * a, Fraction(0)) for a, b in zip(zero, one, strict=True)) <= Fraction(value) * (
+            1 + Fraction(1, 10**12)
+        )
+
+
+def test_chernoffs_bound_is_rounded_up() -> None:
+    rng = np.random.default_rng(0)
+    tilt, edge = rng.uniform(1.0, 50.0, 200), rng.uniform(1e3, 1e9, 200)
+    log_mgf = tilt * edge - rng.uniform(0.1, 600.0, 200)
+    found = _Side([], tilt, log_mgf, edge, edge > 0.0).chernoff(edge)
+    for place, bound in enumerate(found.tolist()):
+        with mpmath.workdps(60):
+            exponent = mpmath.mpf(float(log_mgf[place])) - mpmath.mpf(float(tilt[place])) * float(edge[place])
+            assert bound >= mpmath.exp(exponent)
 
 
 @pytest.mark.parametrize("bins", [50.0, 1.5])
