@@ -102,14 +102,15 @@ def audited(case: Case, trials: int, detect: float) -> Iterator[str]:
     else:
         yield shown(audit_mechanism(target, case.claim, inputs, **how))
         yield shown(audit_mechanism(target, case.claim, inputs, resolution=GRID, **how)) if case.floats else ""
+    budget = case.claim if isinstance(case.claim, tuple) else None
     if case.laws:
         cases = {str(value): (given, case.laws[named(value)]) for value, given in zip(case.inputs, inputs, strict=True)}
-        yield audit_protocol(law_subject(target, cases), case.claim, **how).verdict.value
+        yield audit_protocol(law_subject(target, cases), budget, **how).verdict.value
     else:
         yield ""
     look = residues if case.residue else fine_digits if case.floats else None
     second = [look(case, 2 * trials)] if look else []
-    if case.claim and case.laws and not isinstance(case.inputs[0], list):
+    if isinstance(case.claim, tuple) and case.laws and not isinstance(case.inputs[0], list):
         second.append(exact_epsilon(case))
     if case.claim:
         found = audit_mechanism(target, case.claim, inputs, inside=True, trials=FEWEST).findings
@@ -120,6 +121,8 @@ def audited(case: Case, trials: int, detect: float) -> Iterator[str]:
 
 
 def shown(report: MechanismReport) -> str:
+    if report.unit:
+        return f"{report.verdict.value}: {report.unit} {report.shown_lower:.4g} to {report.shown_upper:.4g}"
     return f"{report.verdict.value}: {report.epsilon_lower:.4g} to {report.epsilon_upper:.4g}"
 
 
@@ -132,7 +135,7 @@ def below(case: Case, trials: int, share: float) -> Iterator[str]:
         yield f"({true:.4g}, {delta:g}) at {share * true:.4g}"
         yield shown(audit_mechanism(case.target, (share * true, delta), inputs, **how))
     report = audit_mechanism(case.target, GaussianDP(share / law.sigma), inputs, **how)
-    yield f"{report.verdict.value}: mu {report.shown_lower:.4g} to {report.shown_upper:.4g} of {1 / law.sigma:.4g}"
+    yield f"{shown(report)} of {1 / law.sigma:.4g}"
 
 
 def main() -> None:
@@ -164,7 +167,9 @@ def main() -> None:
             if options.below:
                 cells = " | ".join(below(case, options.trials, options.below))
             else:
-                claim = f"({case.claim[0]:.4g}, {case.claim[1]:g})" if case.claim else "none"
+                claim = str(case.claim or "none")
+                if isinstance(case.claim, tuple):
+                    claim = f"({case.claim[0]:.4g}, {case.claim[1]:.4g})"
                 cells = " | ".join([claim, *audited(case, options.trials, options.detect)])
             print(f"| {case.library} | {case.name} | {cells} | {time.process_time() - start:.0f} |", flush=True)
 

@@ -17,6 +17,8 @@ from dpverify.audit.subjects.libraries import library_target
 from dpverify.laws import noise
 from dpverify.laws.continuous import Gaussian, Laplace
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.bounds.claims import CurveClaim
+from dpverify.statistics.bounds.renyi_claims import ConcentratedDP
 
 EPSILON, DELTA = 1.0, 1e-3
 
@@ -28,7 +30,7 @@ class Case:
     library: str
     name: str
     mechanism: Any
-    claim: tuple[float, float] | None
+    claim: tuple[float, float] | CurveClaim | None
     inputs: tuple[Any, ...] = (0, 1)
     laws: Mapping[Any, Any] = field(default_factory=dict)
     floats: bool = False
@@ -127,6 +129,16 @@ def opendp() -> Iterator[Case]:
     most = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=2.0)
     chosen = {at: permute_and_flip([score / 2 for score in scores]) for at, scores in SCORES.items()}
     yield Case("OpenDP", "noisy max, scale 2", lambda at: most(SCORES[at]), (1, 0), (0, 1), chosen)
+    spread = {0: [0, 0], 1: [1, -1]}
+    chooser = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
+    chosen = {at: softmax([float(score) for score in scores]) for at, scores in spread.items()}
+    claim = ConcentratedDP(chooser.map(1))
+    yield Case("OpenDP", "noisy max, zCDP, scale 1", lambda at: chooser(spread[at]), claim, (0, 1), chosen)
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    keys = dp.t.make_count_by(*words) >> dp.m.then_laplace_threshold(scale=1.0, threshold=5)
+    yield Case(
+        "OpenDP", "keys by a threshold, Laplace", lambda users: keys(users[1:]), keys.map(1), (["x"], ["x", "a"])
+    )
     bits = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=0.5)
     name, claim = "OpenDP", (bits.map(1), 0)
     yield Case(name, "bit vector, first and last bit", lambda byte: bits(bytes([byte])), claim, (1, 128))
