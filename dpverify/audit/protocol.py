@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload, runtime_checkable
@@ -67,12 +68,14 @@ def audit_protocol(
     Parameters
     ----------
     reference : object
-        What is claimed to run, with its parameters: a bitsum, a histogram, a selection, a vector sum, a local or
-        central mechanism, a mean, or a RAPPOR, whose twin states the law. Or a subject, which holds its implementation:
-        code with a law that you write down (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports
-        estimate (`dpverify.audit.subjects.mechanisms.mean_subject`), many instances together
-        (`dpverify.audit.subjects.pipelines`), the errors of a density
-        (`dpverify.audit.subjects.density.DensityErrors`).
+        What is claimed to run, with its parameters: a bitsum, a histogram, a selection, a vector sum, a density, a
+        classifier, a learner that protects users, a local or central mechanism, a mean, or a RAPPOR, whose twin states
+        the law. Or a subject, which holds its implementation: code with a law that you write down
+        (`dpverify.audit.subjects.own_law.law_subject`), the mean that local reports estimate
+        (`dpverify.audit.subjects.mechanisms.mean_subject`), many instances together
+        (`dpverify.audit.subjects.pipelines`), the errors of a density over all features
+        (`dpverify.audit.subjects.density.DensityErrors`). Or `functools.partial` of what makes a subject of an
+        implementation: `partial(decoding_subject, protocol)` of `dpverify.audit.subjects.classifier`.
     claim : Budget or (epsilon, delta), optional
         Of one run, or of all instances of a pipeline. The parameters of a protocol are held against it, too, which
         needs no trials.
@@ -113,7 +116,9 @@ def audit_protocol(
     budget = None if claim is None else Budget.of(claim, "claim")
     reference = getattr(reference, "protocol_", reference)  # a fitted estimator says so what it has run
     subject: Subject | Audited = reference
-    if not isinstance(reference, Subject | Audited):
+    if isinstance(reference, functools.partial):
+        subject = reference(implementation=implementation)
+    elif not isinstance(reference, Subject | Audited):
         kind: Mapping[str, Any] = {"fewer_users": True} if fewer_users else {}
         subject = _subject_of(reference)(reference, implementation=implementation, **kind)
     elif implementation is not None or fewer_users:

@@ -142,6 +142,7 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
     name = "classifier"
     protocol = HighestDensityClassifier
     theorems = CLASSIFIER
+    audited_as = "dpverify.audit.subjects.classifier:classifier_subject"
     pure = True
 
     def adversaries(self, protocol: HighestDensityClassifier) -> tuple[ThreatModel, ...]:

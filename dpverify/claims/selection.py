@@ -59,6 +59,11 @@ class SelectionClaims(HistogramClaims):
             DiscreteLaw.of(np.arange(len(counts)), selected, min(1.0, sum(law.outside for law in counts) + _ROUNDED))
         ]
 
+    def output_law(self, protocol: BucketSums, inputs: ArrayLike) -> DiscreteLaw:
+        """Return the exact law of the selected bucket from the users' own ones, shape (users,)."""
+        (law,) = self.published_laws(protocol, np.bincount(np.asarray(inputs), minlength=protocol.buckets))
+        return law
+
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound on the probability that the selected count is short of the largest by more.
 

@@ -24,8 +24,8 @@ def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[
     return command
 
 
-def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return what turns a function into a command that has the options of others, too.
+def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what turns a function into a command, or what makes something, that has the options of others, too.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callabl
         Whether the function's own options stand behind those of the others.
     """
 
-    def commanding(run: Callable[..., None]) -> Callable[..., None]:
+    def commanding(run: Callable[..., Any]) -> Callable[..., Any]:
         owns = [inspect.signature(maker).parameters for maker in makers]
 
-        def command(**options: Any) -> None:
+        def command(**options: Any) -> Any:
             made = [maker(**{name: options.pop(name) for name in own}) for maker, own in zip(makers, owns, strict=True)]
-            run(*made, **options)
+            return run(*made, **options)
 
         command.__name__, command.__doc__ = run.__name__, run.__doc__
         mine = list(inspect.signature(run).parameters.values())[len(makers) :]

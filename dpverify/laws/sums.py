@@ -107,6 +107,11 @@ class Mixture:
         """Return the laws of `function(outcome)`, for a function that maps no two outcomes to the same."""
         return Mixture(function(self.points), self.table, self.outside)
 
+    @property
+    def listed(self) -> DiscreteLaw:
+        """The outcomes, as likely each: what samples are looked up in."""
+        return DiscreteLaw(self.points, np.full(len(self.points), 1.0 / len(self.points)))
+
     def law(self, weights: NDArray[np.float64]) -> DiscreteLaw:
         """Return the law where each is drawn from with this probability, shape (laws,)."""
         return DiscreteLaw.of(self.points, weights @ self.table, min(1.0, float(weights @ self.outside)))

@@ -12,9 +12,9 @@ from dpverify.audit.subjects.own_law import law_subject
 from dpverify.audit.subjects.pipelines import bitsum_calls
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import RandomizedResponse
-from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures
+from protocols.shuffled import ShuffledReports
 
 FAIR = DiscreteLaw.from_mapping({0: 0.5, 1: 0.5})
 
@@ -52,7 +52,7 @@ def test_a_bitsum_may_promise_fewer_users() -> None:
 
 
 def test_a_protocol_without_an_audit_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"must be a protocol that has an audit, which classifier has not\.$"):
-        audit_protocol(HighestDensityClassifier())
+    with pytest.raises(TypeError, match=r"must be a protocol that has an audit, which shuffled has not\.$"):
+        audit_protocol(ShuffledReports(LabelRandomizedResponse(3, 1.0), 5))
     with pytest.raises(TypeError, match="has no claims"):
         audit_protocol(GaussianFeatures(1))

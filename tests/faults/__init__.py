@@ -24,10 +24,11 @@ from tests.faults.messages import MESSAGE_FAULTS
 from tests.faults.noises import NOISE_FAULTS
 from tests.faults.randomized_response import RANDOMIZED_RESPONSE_FAULTS
 from tests.faults.rappor import RAPPOR_FAULTS
+from tests.faults.wholes import CORRECT_WHOLES, WHOLE_FAULTS
 
 __all__ = ["BOXES", "CORRECT_BOXES", "CORRECT_OTHERS", "FAULTS", "BlackBox", "CorrectBox", "Fault"]
 
-CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES, **CORRECT_LEARNERS, **CORRECT_MEANS}
+CORRECT_OTHERS = {**CORRECT_COUNTS, **CORRECT_DENSITIES, **CORRECT_LEARNERS, **CORRECT_MEANS, **CORRECT_WHOLES}
 """Correct implementations of what is no bitsum, run through the same subjects as the faults."""
 FAULTS: tuple[Fault, ...] = (
     *RANDOMIZED_RESPONSE_FAULTS,
@@ -40,5 +41,6 @@ FAULTS: tuple[Fault, ...] = (
     *LOCAL_FAULTS,
     *MEAN_FAULTS,
     *RAPPOR_FAULTS,
+    *WHOLE_FAULTS,
 )
 BOXES: tuple[BlackBox, ...] = (*NUMBER_BOXES, *VECTOR_BOXES, *CALL_BOXES, *CLIENT_BOXES)

@@ -20,7 +20,6 @@ from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, disti
 from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
 from dpverify.audit.subjects.pipelines import one_chances, published_laws, with_summed_losses
 from dpverify.claims.registry import claims_of
-from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.sums import Mixture, numbers_of_ones
 from dpverify.statistics.instances import SummedValues
 from protocols.kde import KernelDensityProtocol
@@ -28,7 +27,7 @@ from protocols.lsq import LSQFamily
 from protocols.shuffler import shuffle
 from protocols.validation import check_integer
 
-__all__ = ["density_subject", "own_density"]
+__all__ = ["density_inputs", "density_subject", "own_density", "places_of"]
 
 
 _MOST_USERS = 256
@@ -118,8 +117,8 @@ def density_subject(
     if implementation is None:
         implementation = own_density(reference)
     implementation = Implementation.given(implementation, (reference.features.coordinates,))
-    places = _places(reference.features.family)
-    inputs = _inputs(reference, places)
+    places = places_of(reference.features.family)
+    inputs = density_inputs(reference)
     laws = _Laws.of(reference, implementation.counts, inputs[_SPREAD], places[:_QUERIES])
     at = {name: place for place, name in enumerate(inputs)}
     silent: tuple[str, ...] = ("how a published estimate is evaluated at a query, which costs no privacy",)
@@ -145,7 +144,7 @@ _AT_ONE, _MOVED = "all at one place", "one somewhere else"
 _SPREAD, _SPREAD_MOVED = "at several places", "at several places, but one moved"
 
 
-def _places(family: LSQFamily) -> NDArray[np.float64]:
+def places_of(family: LSQFamily) -> NDArray[np.float64]:
     """Return where users stand: at the length that the family needs, or at its bandwidth, in all directions."""
     places = np.random.default_rng(_PLACED).normal(size=(_PLACES, family.dimension))
     own: float = getattr(family, "bandwidth", 1.0) if family.radius is None else family.radius
@@ -153,7 +152,9 @@ def _places(family: LSQFamily) -> NDArray[np.float64]:
     return family.accepted(length * places / np.linalg.norm(places, axis=1, keepdims=True))
 
 
-def _inputs(reference: KernelDensityProtocol, places: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def density_inputs(reference: KernelDensityProtocol) -> dict[str, NDArray[np.float64]]:
+    """Return points of all users by name: at several places or at one, each with one user who goes elsewhere."""
+    places = places_of(reference.features.family)
     users = np.random.default_rng(_PLACED).permutation(np.arange(reference.users) % _PLACES)
     chances = one_chances(reference, np.concatenate([places, -places]))
 
@@ -191,7 +192,7 @@ class _Laws:
         published = published_laws(reference)
         weights = reference.features.g(queries).reshape(len(queries), -1)
         weights = weights / (reference.users * reference.features.instances)
-        common = DiscreteLaw(published.points, np.full(len(published.points), 1.0 / len(published.points)))
+        common = published.listed
         laws = [published.law(ones) for ones in numbers_of_ones(one_chances(reference, points))]
         deviations = np.sqrt(weights**2 @ [law.variance for law in laws])
         errors = [

@@ -16,24 +16,29 @@ import copy
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from numpy.typing import ArrayLike
+
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.papers.ghazi2021.user_level import SHUFFLE_LEARNER
 from dpverify.search import least_integer
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.validation import check_real
 
-__all__ = ["UserLevelClaims", "least_users", "plurality_failure"]
+__all__ = ["UserLevelClaims", "least_users", "plurality_failure", "selected_law"]
 
 _MOST_USERS = 2**20
 
 
 class _Selects(Protocol):
-    """A twin that bounds how often a plurality is missed."""
+    """A twin that states the law of what is selected, and bounds how often a plurality is missed."""
 
     def plurality_failure(self, protocol: Any, users: int, share: float) -> float: ...
+
+    def output_law(self, protocol: Any, inputs: ArrayLike) -> DiscreteLaw: ...
 
 
 def plurality_failure(selection: Any, users: int, share: float) -> float:
@@ -51,6 +56,21 @@ def plurality_failure(selection: Any, users: int, share: float) -> float:
     claims: Any = mechanism_claims_of(selection)
     selects: _Selects = claims
     return selects.plurality_failure(selection, users, share)
+
+
+def selected_law(protocol: UserLevelClassifier, found: ArrayLike) -> DiscreteLaw:
+    """Return the exact law of the hypothesis that is selected from those that the users have found, shape (users,)."""
+    selection, claims = _selection_of(protocol)
+    selects: Any = claims
+    known: _Selects = selects
+    return known.output_law(selection, found)
+
+
+def _selection_of(protocol: UserLevelClassifier) -> tuple[Any, MechanismClaims[Any]]:
+    selection = getattr(protocol, "selection_", None)
+    if selection is None:
+        raise ValueError(f"selection={protocol.selection!r} must be a private selection, and the learner fitted.")
+    return selection, mechanism_claims_of(selection)
 
 
 def least_users(selection: Callable[[int], Any], share: float, failure: float) -> int:
@@ -94,34 +114,29 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
     name = "user-level-classifier"
     protocol = UserLevelClassifier
     theorems = SHUFFLE_LEARNER
+    audited_as = "dpverify.audit.subjects.user_level:user_level_subject"
     pure = True
-
-    def _selection(self, protocol: UserLevelClassifier) -> tuple[Any, MechanismClaims[Any]]:
-        selection = getattr(protocol, "selection_", None)
-        if selection is None:
-            raise ValueError(f"selection={protocol.selection!r} must be a private selection, and the learner fitted.")
-        return selection, mechanism_claims_of(selection)
 
     def adversaries(self, protocol: UserLevelClassifier) -> tuple[ThreatModel, ...]:
         """Return those of the selection."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return claims.adversaries(selection)
 
     def curve(
         self, protocol: UserLevelClassifier, changes: Change, threat_model: ThreatModel, **accuracy: float
     ) -> PrivacyCurve:
         """Return the privacy curve of the selection; of many fits, each with public randomness of its own."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return claims.curve(selection, changes, threat_model, **accuracy)
 
     def pure_epsilon(self, protocol: UserLevelClassifier, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of the selection."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return claims.pure_epsilon(selection, threat_model)
 
     def note(self, protocol: UserLevelClassifier, threat_model: ThreatModel) -> str:
         """Return what the neighbours are."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return f"all examples of one user are replaced; {claims.note(selection, threat_model)}"
 
     def users(self, protocol: UserLevelClassifier) -> int:
@@ -130,7 +145,7 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
 
     def with_users(self, protocol: UserLevelClassifier, users: int, *, more_private: bool) -> UserLevelClassifier:
         """Return the learner with its selection among so many users, or as it is where each is private by herself."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         left = copy.copy(protocol)
         if claims.users(selection) is not None:
             left.selection_ = claims.with_users(selection, users, more_private=more_private)
@@ -138,10 +153,10 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
 
     def parameters(self, protocol: UserLevelClassifier) -> dict[str, Any]:
         """Return the selection's name and parameters."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return {"selection": {"name": claims.name, **claims.parameters(selection)}}
 
     def messages_per_user(self, protocol: UserLevelClassifier) -> float:
         """Return that of the selection."""
-        selection, claims = self._selection(protocol)
+        selection, claims = _selection_of(protocol)
         return claims.messages_per_user(selection)

@@ -24,11 +24,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.sums import summed
 from dpverify.papers.ghazi2021.user_level import LOCAL_LEARNER
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
@@ -82,6 +84,32 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
     def pure_epsilon(self, protocol: HadamardSelection, threat_model: ThreatModel) -> Interval:
         return Interval(protocol.epsilon, protocol.epsilon)
+
+    def output_law(self, protocol: HadamardSelection, inputs: ArrayLike) -> DiscreteLaw:
+        """Return the exact law of what is selected from reports of these values, shape (users,).
+
+        Estimates are sums of a sign for each candidate and report, up to a factor: whole numbers, whose law is listed.
+
+        Raises
+        ------
+        CapacityError
+            Where there are too many users or candidates.
+        """
+        held, copies = np.unique(np.asarray(inputs), return_counts=True)
+        rows = np.arange(protocol.order)
+        columns = np.stack([1 - 2 * protocol.signs(at, rows) for at in range(protocol.candidates)], axis=1)
+        signs = np.concatenate([columns, -columns])  # of the reports with bit 0, and with bit 1
+        parts = []
+        for value, users in zip(held.tolist(), copies.tolist(), strict=True):
+            masses = self._row(protocol, value).reshape(-1, 2).T.ravel()
+            parts.append((DiscreteLaw.of(signs, masses), users))
+        try:
+            return summed(parts).image(lambda scores: scores.argmax(axis=1))
+        except ValueError:
+            raise CapacityError(
+                f"users={copies.sum()} with candidates={protocol.candidates} have too many sums of signs to list; take "
+                "fewer."
+            ) from None
 
     def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:
         """Return what `dpverify.claims.user_level.classifier.plurality_failure` does.

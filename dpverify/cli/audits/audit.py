@@ -11,6 +11,7 @@ import typer
 from dpverify.cli.accounts.account import BucketP, Buckets, BucketShape
 from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.audits.black_box import audit_black_box
+from dpverify.cli.audits.learners import classifier, decoding, user_level
 from dpverify.cli.audits.trials import (
     ClaimDelta,
     ClaimEpsilon,
@@ -26,7 +27,7 @@ from dpverify.cli.audits.trials import (
     carried_out,
     claimed,
 )
-from dpverify.cli.commands import made_by
+from dpverify.cli.commands import made_by, taking
 from dpverify.cli.declared import declaring, fitting
 from dpverify.cli.options import integer
 
@@ -105,6 +106,9 @@ def _command(protocol: Callable[..., Any]) -> Callable[..., None]:
 
 
 audit.command("kde")(_command(kernel_density))
+audit.command("classifier")(_command(classifier))
+audit.command("decoding")(_command(taking(kernel_density)(decoding)))
+audit.command("user-level-classifier")(_command(user_level))
 
 Users = Annotated[int, integer(within="[1, inf)", help="n, in {}.")]
 

@@ -1,0 +1,65 @@
+"""`dpverify audit` of densities and learners: faults are found out, and what is too large is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify import cli
+
+HERE = "tests.cli.audits.test_learners"
+DENSITY = ["--users", "3", "--kernel", "gaussian", "--dimension", "1", "--flip-probability", "0.2", "--bits", "2"]
+CLASSES = ["--users", "4", "--flip-probability", "0.2", "--label-epsilon", "1", "--bits", "1"]
+COMMANDS = {
+    "kde": DENSITY,
+    "decoding": [*DENSITY[:5], "2", *DENSITY[6:]],
+    "classifier": CLASSES,
+    "user-level-classifier": ["--users", "4", "--epsilon", "1", "--model", "local"],
+}
+
+
+def ones(inputs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.ones(2)
+
+
+def a_word(inputs: np.ndarray, rng: np.random.Generator) -> list[int]:
+    return [1]
+
+
+def nobody(inputs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.zeros(4)
+
+
+def the_last(inputs: np.ndarray, rng: np.random.Generator) -> int:
+    return 3
+
+
+TARGETS = {"kde": ones, "decoding": a_word, "classifier": nobody, "user-level-classifier": the_last}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_right_is_undecided_and_a_target_that_is_not_is_named(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["audit", name, *COMMANDS[name], "--trials", "100"]
+    assert cli.main([*words, "--seed", "2"]) == 3
+    assert cli.main([*words, "--target", f"{HERE}:{TARGETS[name].__name__}"]) == 1
+    assert "Violates: " in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["kde", "--users", "300", *DENSITY[2:]], "--users=300 must be an integer in [1, 256]."),
+        (["classifier", "--users", "50", *CLASSES[2:]], "--users=50 must be an integer in [1, 40]."),
+        (["decoding", *DENSITY[:-1], "40"], "publishes one of"),
+        (["user-level-classifier", "--users", "60", "--epsilon", "1", "--model", "local"], "too many sums"),
+    ],
+)
+def test_what_is_too_large_is_refused_in_a_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["audit", *words]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert said in shown
+    assert "Traceback" not in shown
