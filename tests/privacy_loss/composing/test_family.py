@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpverify.privacy_loss.composing import grid_mixes
+from dpverify.guarantee import Interval
+from dpverify.privacy_loss.composing import any_mix, grid_mixes
 from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.datasets.covers import Branch, Covers
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import (
     approximate_dp,
@@ -39,6 +42,25 @@ def test_every_mix_of_two_directions_is_covered(pair: RationalPair, instances: i
     assert max(mix.lower for mix in exact) <= found.upper
     # The lower end is attained by one of the two pairs in all instances.
     assert found.lower <= max(exact[0].upper, exact[-1].upper)
+
+
+def test_each_strategy_by_itself_bounds_every_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Few instances are no normal law: a bound along a line is loose, and is asked for all the same.
+    monkeypatch.setattr(any_mix, "_HOPELESS", math.inf)
+    laws = [[Fraction(k, 10) for k in masses] for masses in ((5, 5), (6, 4), (2, 8), (1, 9))]
+    pairs = [(laws[0], laws[1]), (laws[2], laws[3]), (laws[1], laws[3])]
+    listed = [floats(pair) for pair in pairs]
+    covers = Covers(listed, (), single=lambda: [Branch(pair) for pair in listed])
+    family = FamilyComposition(covers, 3, attained=listed, relative_width=1e-4, reference_delta=0.05)
+    assert {"any mix", "recursion"} <= {each.name for each in family.strategies}
+    for epsilon in (0.3, 0.8, 1.2):
+        exact = max(truth(mix, [1] * 3, epsilon).lower for mix in itertools.combinations_with_replacement(pairs, 3))
+        for strategy in family.strategies:
+            assert exact <= strategy.delta(epsilon, Interval(0.0, 1.0)).upper
+            assert epsilon <= strategy.epsilon(float(exact) * (1.0 - 1e-9), Interval(0.0, math.inf)).upper
+    along = next(each for each in family.strategies if each.name == "any mix")
+    assert family._any_mix is not None
+    assert along.epsilon(0.05, Interval(0.0, math.inf)).upper == family._any_mix.epsilon(0.05)
 
 
 @settings(max_examples=40, deadline=None)
