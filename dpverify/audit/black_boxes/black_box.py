@@ -283,7 +283,8 @@ def _limits(
 ) -> Limits:
     pairs = looks.pairs
     level = how.level / (len(pairs) * looks.looks)
-    sure = (_least_sure(how.trials, *point, level) for point in points_of(claimed, delta))
+    held = held_out(how.trials, looks.columns)
+    sure = (_least_sure(how.trials, held, *point, level) for point in points_of(claimed, delta))
     least = min((each for each in sure if each is not None), default=None)
     shown = max(found, key=lambda one: (one.epsilon_upper, one.shown[1])).result.fault
     tested = [
@@ -311,13 +312,12 @@ def _limits(
     return Limits(tuple(tested), tuple(missing))
 
 
-def _least_sure(trials: int, epsilon: float, delta: float, level: float) -> float | None:
+def _least_sure(trials: int, held: int, epsilon: float, delta: float, level: float) -> float | None:
     """Return the least probability of an outcome of one input alone that refutes the claim with power .95.
 
     An estimate: it must be met 20 times where events are learned, and its lower limit must exceed what the claim allows
     beside an upper limit of no outcome at all. None if no probability does.
     """
-    held = held_out(trials)
     fresh = trials - 2 * held
     each = level / 16.0
     other = -math.log(each) / fresh

@@ -128,12 +128,11 @@ class Examination:
         check: str,
         looks: int = 1,
     ) -> None:
-        self._held = held_out(trials)
-        self._trials = trials - 2 * self._held
+        self._all = trials
         self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
         self._looks = looks
         self._seed, self._check = seed, check
-        self._kept: tuple[list[Rows], list[Rows]] = ([], [])
+        self._kept: list[Rows] = []
         self._seen = 0
         self._counts: tuple[Members, Members] | None = None
 
@@ -141,9 +140,13 @@ class Examination:
         """Look at more outputs on both inputs, shape (runs, columns), as many of each."""
         start = 0
         if self._counts is None:
+            if not self._kept:
+                self._held = held_out(self._all, first.shape[1])
+                self._trials = self._all - 2 * self._held
+                self._kept = [np.empty((2 * self._held, first.shape[1])) for _ in range(2)]
             start = min(2 * self._held - self._seen, len(first))
             for kept, rows in zip(self._kept, (first, second), strict=True):
-                kept.append(rows[:start].copy())
+                kept[self._seen : self._seen + start] = rows[:start]
             if self._seen + start == 2 * self._held:
                 self._choose()
         self._seen += len(first)
@@ -153,8 +156,8 @@ class Examination:
                     counts.update(rows[at : at + _AT_ONCE])
 
     def _choose(self) -> None:
-        first, second = (np.concatenate(kept) for kept in self._kept)
-        self._kept = ([], [])
+        first, second = self._kept
+        self._kept = []
         scores = learned_on(first, second, self._claim[0], self._seed)
         epsilon, delta = self._claim = self._point(first, second, scores)
         self._events = chosen_on(

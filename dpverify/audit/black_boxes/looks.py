@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.neighbours import InputPair
 from dpverify.audit.black_boxes.own_terms import Claimed, examinations
-from dpverify.audit.black_boxes.tried import MOST_HELD
+from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.options import AuditOptions, batched
 from dpverify.audit.results import POWER, further_results, further_tests
 from dpverify.audit.running.calls import COMPARED, Calls
@@ -87,6 +87,8 @@ class Looks:
         self._kept: list[list[NDArray[np.float64]]] = [[] for _ in inputs]
         self._all = PackedOutputs(len(inputs)) if further_tests() else None
         self._calls = [Calls(dataset.name, how.seed) for dataset in self._datasets]
+        self.columns = 1
+        """How many columns outputs have."""
         self._compared: tuple[int, list[AuditResult]] = (0, [])
         self._begin(0)
 
@@ -145,7 +147,9 @@ class Looks:
             double.update(outputs[first], outputs[second])
 
     def _update(self, outputs: Outputs) -> None:
-        left = 2 * MOST_HELD - self._seen if self._look + 1 < self.looks else 0
+        self.columns = outputs[0].shape[1]
+        wanted = 2 * held_out(self._sizes[-1], self.columns) if self._look + 1 < self.looks else 0
+        left = wanted - self._seen
         for kept, rows in zip(self._kept, outputs, strict=True):
             if left > 0:
                 kept.append(rows[:left].copy())

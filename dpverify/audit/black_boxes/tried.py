@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
-__all__ = ["MOST_HELD", "allowed", "chosen_on", "decisive", "held_out", "learned_on", "surest_point", "with_held_out"]
+__all__ = ["allowed", "chosen_on", "decisive", "held_out", "learned_on", "surest_point", "with_held_out"]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -19,8 +19,10 @@ _DEVIATIONS = 3.5
 """Standard deviations between an estimate and its limits."""
 _FEW_HELD, _FEW = 7, 200
 """Where that would be few, a seventh of them, up to so many."""
-MOST_HELD = 50_000
+_MOST_HELD = 50_000
 """Outputs on each input that scores are learned from, and as many that events are chosen on."""
+_MOST_NUMBERS = 2**20
+"""How many numbers these have at most: of wide outputs fewer are kept, so that they take little memory."""
 _LEVELS = np.concatenate([np.geomspace(1e-4, 0.02, 8), np.linspace(0.03, 0.97, 48), 1.0 - np.geomspace(0.02, 1e-4, 8)])
 """Quantiles of a score where events begin that choose a point of a claim."""
 _SEEMS = 2.5
@@ -43,14 +45,15 @@ def decisive(trials: int, epsilon: float, detect: float) -> bool:
     return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(epsilon, detect) - epsilon) * math.sqrt(trials)
 
 
-def held_out(trials: int) -> int:
+def held_out(trials: int, columns: int = 1) -> int:
     """Return how many outputs scores are learned from; as many are for choosing events, the rest is for the test."""
-    return min(max(trials // 8, min(trials // _FEW_HELD, _FEW)), MOST_HELD)
+    most = min(_MOST_HELD, _MOST_NUMBERS // columns)
+    return min(max(trials // 8, min(trials // _FEW_HELD, _FEW)), max(_FEW, most))
 
 
 def with_held_out(fresh: int) -> int:
     """Return about how many outputs there are if so many are left for the test; see `held_out`."""
-    return min(math.ceil(fresh / 0.75), fresh + 2 * MOST_HELD)
+    return min(math.ceil(fresh / 0.75), fresh + 2 * _MOST_HELD)
 
 
 def learned_on(first: Rows, second: Rows, epsilon: float | None, seed: int) -> list[NamedScore]:
@@ -79,7 +82,7 @@ def chosen_on(
         epsilon=epsilon,
         trials=trials,
         slack=detect,
-        training=(first[:half], second[:half]),
+        every=(first, second),
     )
 
 

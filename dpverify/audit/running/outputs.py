@@ -8,7 +8,10 @@ same. The other columns are what the output is made of.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +55,12 @@ def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list
     TypeError
         If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
     """
+    kind = type(output)
+    if kind is float and resolution is None:
+        return f"float {output.hex()};".encode(), [_number(output)]
+    if kind is str or kind is bytes:
+        content, read = _read(output)
+        return content, list(read)
     if isinstance(output, np.generic):
         output = output.item()
     if isinstance(output, np.ma.MaskedArray):
@@ -64,18 +73,8 @@ def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list
     if isinstance(output, complex):
         return leaves_of((output.real, output.imag), resolution)
     if isinstance(output, (str, bytes, bytearray)):
-        content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
-        text = output if isinstance(output, str) else output.decode("latin-1")
-        codes = [*_codes(text[:_CHARACTERS], _CHARACTERS), *_codes(text[::-1][:_LAST], _LAST)]
-        kinds = [sum(map(kind, text)) for kind in (str.isdigit, str.isupper, str.isspace)]
-        head = f"{type(output).__name__} {len(content)} ".encode()
-        return head + content, [
-            float(len(text)),
-            _spelt(output),
-            *codes,
-            float(sum(map(ord, text))),
-            *map(float, kinds),
-        ]
+        content, read = _read.__wrapped__(output)
+        return content, list(read)
     if isinstance(output, np.ndarray) and _held(output):
         content = np.ascontiguousarray(output).tobytes()
         return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
@@ -84,8 +83,22 @@ def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list
         parts.sort()
     elif isinstance(output, np.ndarray):
         parts.insert(0, leaves_of(output.shape))
-    head = f"{type(output).__name__} {len(parts)} ".encode()
-    return head + b"".join(part for part, _ in parts), [x for _, leaves in parts for x in leaves]
+    head, numbers = f"{type(output).__name__} {len(parts)} ".encode(), list[float]()
+    for part, leaves in parts:
+        head += part
+        numbers += leaves
+    return head, numbers
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(output: str | bytes | bytearray) -> tuple[bytes, tuple[float, ...]]:
+    """Return what a string is, and its numbers: one that comes again, as keys of mappings do, is read once."""
+    content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
+    text = output if isinstance(output, str) else output.decode("latin-1")
+    codes = *_codes(text[:_CHARACTERS], _CHARACTERS), *_codes(text[::-1][:_LAST], _LAST)
+    kinds = (float(sum(map(kind, text))) for kind in (str.isdigit, str.isupper, str.isspace))
+    head = f"{type(output).__name__} {len(content)} ".encode()
+    return head + content, (float(len(text)), _spelt(output), *codes, float(sum(map(ord, text))), *kinds)
 
 
 def _codes(text: str, most: int) -> list[float]:
@@ -141,7 +154,8 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
     # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
     at_once = isinstance(raw, np.ndarray) or len({_kind(output) for output in raw}) == 1
     at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
-    if at_once and (array := _plain(raw)) is not None and array.size == trials * width:
+    array = _plain(raw) if at_once else _table(raw, width)
+    if array is not None and array.size == trials * width:
         rows[:, 0], rows[:, 1:] = _form(array.dtype, array.shape[1:]), array.reshape(trials, width)
         fine = np.isfinite(rows).all(axis=1)
         if array.dtype.kind in "iu":
@@ -149,21 +163,41 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
         again: Iterator[int] = iter(np.flatnonzero(~fine).tolist())
     else:
         again = iter(range(trials))
+    hashed, numbers = list[int](), list[list[float]]()
     for run in again:
         array = _plain(raw[run])
-        content, leaves = leaves_of(raw[run], resolution)
         whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
         if array is not None and array.size == width and np.isfinite(array).all() and not whole:
             rows[run, 0], rows[run, 1:] = _form(array.dtype, array.shape), array.ravel()
         else:
+            content, leaves = leaves_of(raw[run], resolution)
             digest = hashlib.blake2b(content, digest_size=8).digest()
             rows[run] = 0.0
             rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12)
-            rows[run, 1 : 1 + len(leaves)] = leaves[:width]
+            hashed.append(run)
+            numbers.append(leaves[:width])
+    if len(set(map(len, numbers))) == 1:
+        rows[hashed, 1 : 1 + len(numbers[0])] = numbers
+    else:
+        for run, leaves in zip(hashed, numbers, strict=True):
+            rows[run, 1 : 1 + len(leaves)] = leaves
     if resolution is not None:
         plain = rows[:, 0] < _HASHED
         rows[plain, 1:] = _multiple(rows[plain, 1:], resolution)
     return rows
+
+
+def _table(raw: Any, width: int) -> NDArray[Any] | None:
+    """Return lists and tuples of as many numbers of one type as an array; None for anything else."""
+    if not all(isinstance(output, (list, tuple)) and len(output) == width for output in raw):
+        return None
+    kinds = set(map(type, itertools.chain.from_iterable(raw)))
+    if len(kinds) != 1 or not kinds <= {float, int, bool}:
+        return None
+    with contextlib.suppress(OverflowError):
+        array = np.asarray(raw)
+        return array if _held(array) else None
+    return None
 
 
 def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:

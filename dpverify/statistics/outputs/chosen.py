@@ -100,7 +100,7 @@ def choose_events(
     epsilon: float | None,
     trials: int,
     slack: float,
-    training: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    every: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> ChosenEvents:
     """Return events: those that should give the best lower bounds, speak most against the claim, and decide it.
 
@@ -121,20 +121,16 @@ def choose_events(
         How many fresh outputs there will be on each input.
     slack : float
         The relative size of the fault that a pass must exclude.
-    training : (ndarray, ndarray), optional
-        The outputs on the two inputs that scores were learned from. Scores that were not fitted to them are judged on
-        these too: twice as many show better where a rare event begins.
+    every : (ndarray, ndarray), optional
+        These outputs with those that scores were learned from. Scores that were not fitted to them are judged on all:
+        twice as many show better where a rare event begins.
 
     Returns
     -------
     ChosenEvents
         Where no output differs from another, whether fresh ones do.
     """
-    every = (
-        [first, second]
-        if training is None
-        else [np.concatenate(pair) for pair in zip(training, (first, second), strict=True)]
-    )
+    every = (first, second) if every is None else every
     candidates = [
         found
         for place, score in enumerate(scores)

@@ -63,13 +63,13 @@ def test_the_looks_share_the_levels_evenly() -> None:
 
 def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     # What a look tests must not have taught it, nor have decided that there is another look.
-    seen: list[tuple[int, list[NDArray[np.float64]]]] = []
+    seen: list[tuple[Examination, list[NDArray[np.float64]]]] = []
 
     class Watched(Examination):
         def __init__(self, trials: int, **given: Any) -> None:
             super().__init__(trials, epsilon=EPSILON, delta=0.0, **given)
             assert given["looks"] == 3
-            seen.append((2 * self._held, []))
+            seen.append((self, []))
 
         def update(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
             seen[-1][1].append(first[:, 0])
@@ -83,8 +83,8 @@ def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     blocks = ([rows[start : start + 300]] * 2 for start in range(0, 8_000, 300))
     assert list(taken.at(blocks)) == list(sizes)
     decided = 0.0  # outputs up to here may have decided that there is this look
-    for size, (teaching, parts) in zip(sizes, seen, strict=True):
-        order = np.concatenate(parts)
+    for size, (look, parts) in zip(sizes, seen, strict=True):
+        order, teaching = np.concatenate(parts), 2 * look._held
         assert order.size == size == order.max() + 1
         assert order[teaching:].min() >= max(decided, order[:teaching].max() + 1)
         decided = size

@@ -15,6 +15,8 @@ def test_few_outputs_decide_nothing() -> None:
     assert allowed(2.0, 0.1) == pytest.approx(2.2)
     assert allowed(0.0, 0.5) == pytest.approx(0.05)
     assert [held_out(trials) for trials in (100, 1_400, 8_000, 10**7)] == [14, 200, 1_000, 50_000]
+    # Of wide outputs fewer, which take as much memory.
+    assert [held_out(10**7, columns) for columns in (20, 200, 10**6)] == [50_000, 5_242, 200]
 
 
 def test_scores_see_the_first_half_and_events_are_chosen_on_the_second() -> None:

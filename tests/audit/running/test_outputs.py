@@ -62,6 +62,23 @@ def test_different_outputs_have_different_rows() -> None:
         assert [entry for entry in repeated if entry not in ([1], (1,))] == []
 
 
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [(1.0, math.inf), (2.0, 3.0), (-0.0, 0.0), [1.0, 2.0]],
+        [(2**60, 1), (2**70, 2), (3, 4)],
+        [(1, 2), [1.0, 2.0], (True, False)],
+        [("n", 1, 2.5), ("n", 2, 2.5), ("m", 1)],
+    ],
+    ids=["floats", "large integers", "three types", "strings"],
+)
+def test_tuples_have_the_same_rows_at_once_and_one_by_one(outputs: list[Any]) -> None:
+    width = max(len(leaves_of(output)[1]) for output in outputs)
+    stock = iter(outputs)
+    rows = RowTarget.of(Target(lambda x, rng: next(stock)), width)(NONE, RNG, len(outputs), "trials")
+    assert [row.tobytes() for row in rows] == [row_of(output, width) for output in outputs]
+
+
 def test_shapes_nests_and_masks_are_part_of_an_output() -> None:
     # As many numbers of one kind, in one order: flattened, all of a group would be the same row.
     groups: list[list[Any]] = [

@@ -67,11 +67,9 @@ def test_scores_that_were_not_fitted_are_judged_on_the_training_outputs_too() ->
 
     training, held = (drawn(1), drawn(0)), (drawn(1), drawn(0))
     own = NamedScore("value", VALUE.of, fitted=False)
-    for score, samples in (
-        (VALUE, held),
-        (own, tuple(np.concatenate(pair) for pair in zip(training, held, strict=True))),
-    ):
-        events = choose_events([score], *held, delta=0, epsilon=1.0, trials=3000, slack=0.1, training=training)
+    every = tuple(np.concatenate(pair) for pair in zip(training, held, strict=True))
+    for score, samples in ((VALUE, held), (own, every)):
+        events = choose_events([score], *held, delta=0, epsilon=1.0, trials=3000, slack=0.1, every=every)
         likely, other = events.pairs(*samples)
         size = len(samples[0])
         found = [(x.sum(axis=0) + 0.5) / (size + 1) for x in (likely, other)]
