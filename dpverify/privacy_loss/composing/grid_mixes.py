@@ -21,6 +21,7 @@ from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import MOST_LENGTH, choose_step, least_step
 from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeError
+from dpverify.rounding import UNIT
 
 __all__ = ["GridMixes", "Steps", "choose_steps", "few_blocks", "level_above"]
 
@@ -90,8 +91,18 @@ def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width
         # Unlike one pair, their supremum has a mass in every cell.
         mixed = max(mixed, least_step(steps.trimmed(every, share)))
     listed = [pair for pair in attained if pair.losses.size]
-    totals = [total_loss([(pair, instances)]).saddle_point(delta)[2] for pair in listed]
-    deviations = [total / math.sqrt(instances) for total in totals]
+    points = [total_loss([(pair, instances)]).saddle_point(delta) for pair in listed]
+    deviations = [total / math.sqrt(instances) for *_, total in points]
+    if points:
+        epsilon, worst = max((point[0], place) for place, point in enumerate(points))
+        top = float(steps.trimmed(listed, share)[worst].losses[-1])
+        # Next to the largest total a bound is off by as much as the grid goes beyond it: it ends there.
+        fine, mixed = (
+            top / math.ceil(top / step) * (1.0 + 4.0 * UNIT)
+            if 0.0 < top * instances <= epsilon + step * instances
+            else step
+            for step in (fine, mixed)
+        )
     # Where all losses are 0 as floats there is nothing to resolve.
     resolved = fine <= 2.0 * math.sqrt(_USELESS) * max(deviations, default=0.0)
     # Cells that are as small as was asked are enough, however wide they are: only the largest window is too coarse.

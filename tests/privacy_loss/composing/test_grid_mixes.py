@@ -10,7 +10,7 @@ import pytest
 from dpverify.privacy_loss.composing import grid_mixes
 from dpverify.privacy_loss.composing.grid_mixes import GridMixes, Steps, choose_steps, few_blocks, level_above
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.losses.pairs import negative_binomial
+from dpverify.privacy_loss.losses.pairs import negative_binomial, three_nb
 from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed, mixes
 
 GROUPS = ([FLAT, RARE], [STEEP])
@@ -135,3 +135,13 @@ def test_no_half_of_a_block_is_left_unproved(worst: int) -> None:
         lambda block: 12.0,
     )
     assert found == 12.0
+
+
+def test_a_grid_ends_where_the_losses_do() -> None:
+    # A step off that once cost a hundredth of epsilon, at a width of 3e-4, however large the flood.
+    pair = three_nb(0.7111798, 14.0, 0.998, 1e-19).up
+    steps = choose_steps([[pair]], [pair], 4, 3e-4, 1.2e-9)
+    coarse = GridMixes([[pair]], [pair], 4, steps, 1e-4, 1.2e-9).upper_epsilon(1.2e-9)
+    fine = GridMixes([[pair]], [pair], 4, Steps(steps.fine / 100.0, steps.fine / 100.0), 1e-4, 1.2e-9)
+    assert fine.lower_epsilon(1.2e-9)[0] <= coarse <= 4.0 * pair.losses[-1] * (1.0 + 1e-9)
+    assert coarse <= 1.004 * fine.upper_epsilon(1.2e-9)
