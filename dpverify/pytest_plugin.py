@@ -145,6 +145,7 @@ def assert_consistent(_audits: _Audits) -> Callable[..., AuditReport]:
         from dpverify.testing import assert_consistent as function
 
         def assertion(*, record: Any, repeat: str, allow_undecided: bool, **_: Any) -> AuditReport:
+            __tracebackhide__ = True
             return function(report, record=record, repeat=repeat, allow_undecided=allow_undecided)
 
         return _audits.asserted(assertion, options)

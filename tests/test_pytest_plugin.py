@@ -86,6 +86,7 @@ def test_marks_claim_and_a_failure_is_a_screen_that_says_how_to_repeat_it(pytest
         in screens["TestInside.test_the_line"]
     )
     assert "tested  " in screens["test_an_undecided_one"]
+    assert "pytest_plugin.py" not in shown.partition("FAILURES")[2]
     assert '<property name="dpverify.seed" value="7"' in (pytester.path / "audits.xml").read_text(encoding="utf-8")
     # The command is one that a shell takes, and runs the same audit.
     again = pytester.runpytest_subprocess(*PLUGIN, *first[-1].split()[2:])
