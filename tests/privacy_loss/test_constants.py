@@ -210,8 +210,9 @@ ANSWERS: dict[ModuleType, tuple[Callable[[], Iterator[Found]], ...]] = {
 CHEAPER: dict[str, Callable[[], Iterator[Found]]] = {
     **dict.fromkeys(("any_mix", "family", "ordered_mixes", "rare_losses"), of_mixes),
     **dict.fromkeys(("attained_change", "joint_loss", "largest_move"), of_bounded),
+    "step": of_composing,
 }
-"""By module, where a part of its folder's answers has all that it computes."""
+"""By module, where a part of its folder's answers has all that it computes, or those of another folder."""
 
 
 def constants() -> Iterator[Any]:

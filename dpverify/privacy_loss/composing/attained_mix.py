@@ -20,7 +20,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.saddle import total_loss
-from dpverify.privacy_loss.windows.step import choose_step, least_step, step_for
+from dpverify.privacy_loss.windows.step import choose_step, least_step, rarest, step_for
 from dpverify.privacy_loss.windows.transform import Composition
 
 __all__ = ["Choice", "Parts", "attained_delta", "attained_epsilon", "composed_mix", "estimated_epsilon"]
@@ -33,8 +33,6 @@ State = dict[int, int]
 """How many instances, or lots of them, have each pair of a family."""
 
 _WIDTH = 1e-4
-_CUT = 1e-9
-"""The share of delta that mixes may lose on each side by trimming the rarest losses."""
 _MOST_LENGTH, _MOST_BYTES = 2**16, 2**27
 """Of the transform of a mix."""
 _ESTIMATE_LENGTH, _VERY_MANY = 2**14, 10**5
@@ -57,7 +55,7 @@ class Choice:
 
 def composed_mix(parts: Parts, reference_delta: float) -> Composition:
     """Return the composition of instances of which so many meet each pair."""
-    cut = _CUT * reference_delta / sum(number for _, number in parts)
+    cut = rarest(reference_delta, sum(number for _, number in parts))
     listed = [(pair.trimmed(cut), number) for pair, number in parts]
     step = step_for(listed, relative_width=_WIDTH, reference_delta=reference_delta, most_length=_MOST_LENGTH)
     step = max(step, least_step(pair for pair, _ in listed))
@@ -66,7 +64,7 @@ def composed_mix(parts: Parts, reference_delta: float) -> Composition:
 
 def estimated_epsilon(pair: PrivacyLossDistribution, instances: int, delta: float) -> float:
     """Return about the epsilon of many instances of one pair."""
-    pair = pair.trimmed(_CUT * delta / instances)
+    pair = pair.trimmed(rarest(delta, instances))
     if instances > _VERY_MANY:
         return total_loss([(pair, instances)]).saddle_point(delta)[0]
     try:
@@ -97,7 +95,7 @@ def attained_delta(choices: Sequence[Choice], epsilon: float, near: float) -> fl
 
 
 def _trimmed(choices: Sequence[Choice], delta: float) -> list[list[PrivacyLossDistribution]]:
-    cut = _CUT * delta / sum(choice.count for choice in choices)
+    cut = rarest(delta, sum(choice.count for choice in choices))
     return [[pair.trimmed(cut) for pair in choice.pairs] for choice in choices]
 
 

@@ -19,7 +19,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.saddle import total_loss
-from dpverify.privacy_loss.windows.step import MOST_LENGTH, choose_step, least_step
+from dpverify.privacy_loss.windows.step import MOST_LENGTH, choose_step, least_step, rarest
 from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeError
 from dpverify.rounding import UNIT
 
@@ -38,8 +38,6 @@ _MOST_BYTES = 2**27
 """For a transform at a step that was chosen here: 2^21 cells."""
 _NEXT_TO_NOTHING = 1e-9
 """The share of an epsilon that is to be decided, or of a nat over the tilt, below which no epsilon is told from 0."""
-_CUT = 1e-9
-"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _USELESS = 1e-5
 """How much of the total's variance the splitting of losses may add before no window of cells is worth its while."""
 _FINER = 1e-6
@@ -69,15 +67,15 @@ class Steps:
     chosen: bool = True
     along_contours: bool = False
 
-    def trimmed(self, pairs: Pairs, allowed: float) -> list[PrivacyLossDistribution]:
+    def trimmed(self, pairs: Pairs, cut: float) -> list[PrivacyLossDistribution]:
         """Return the pairs without losses so rare that they count for nothing, and that would widen every window."""
-        return [pair.trimmed(_CUT * allowed) for pair in pairs] if self.chosen else list(pairs)
+        return [pair.trimmed(cut) for pair in pairs] if self.chosen else list(pairs)
 
 
 def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width: float, delta: float) -> Steps:
     """Return steps for about this relative width of epsilon at delta."""
-    steps, share = Steps(0.0, 0.0), delta / instances
-    trimmed, every = steps.trimmed(attained, share), _distinct(groups)
+    steps, cut = Steps(0.0, 0.0), rarest(delta, instances)
+    trimmed, every = steps.trimmed(attained, cut), _distinct(groups)
 
     def chosen(width: float, most_length: int = MOST_LENGTH) -> float:
         accuracy = {"relative_width": width, "reference_delta": delta}
@@ -89,13 +87,13 @@ def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width
         mixed = max(fine, chosen(max(width, 1e-5), _MOST_MIX_LENGTH))
     if len(every) > 1:
         # Unlike one pair, their supremum has a mass in every cell.
-        mixed = max(mixed, least_step(steps.trimmed(every, share)))
+        mixed = max(mixed, least_step(steps.trimmed(every, cut)))
     listed = [pair for pair in attained if pair.losses.size]
     points = [total_loss([(pair, instances)]).saddle_point(delta) for pair in listed]
     deviations = [total / math.sqrt(instances) for *_, total in points]
     if points:
         epsilon, worst = max((point[0], place) for place, point in enumerate(points))
-        top = float(steps.trimmed(listed, share)[worst].losses[-1])
+        top = float(steps.trimmed(listed, cut)[worst].losses[-1])
         # Next to the largest total a bound is off by as much as the grid goes beyond it: it ends there.
         fine, mixed = (
             top / math.ceil(top / step) * (1.0 + 4.0 * UNIT)
@@ -110,7 +108,7 @@ def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width
         return Steps(fine, mixed)
     step = max(
         min(deviations) / _CELLS_PER_DEVIATION,
-        max(pair.largest_loss for pair in steps.trimmed(listed, share)) / _MOST_CELLS,
+        max(pair.largest_loss for pair in steps.trimmed(listed, cut)) / _MOST_CELLS,
     )
     return Steps(step, step, along_contours=True)
 
@@ -184,8 +182,8 @@ class _Grids:
         self, groups: Sequence[Pairs], attained: Pairs, instances: int, steps: Steps, gap: float, delta: float
     ) -> None:
         self._instances, self._steps, self._gap = instances, steps, gap
-        self._groups = [steps.trimmed(group, delta / instances) for group in groups]
-        self._attained = steps.trimmed(attained, delta / instances)
+        cut = rarest(delta, instances)
+        self._groups, self._attained = [steps.trimmed(group, cut) for group in groups], steps.trimmed(attained, cut)
         self._known: dict[Block, Composition] = {}
 
     @cached_property

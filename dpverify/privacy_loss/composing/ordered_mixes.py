@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.saddle import total_loss
-from dpverify.privacy_loss.windows.step import least_step
+from dpverify.privacy_loss.windows.step import least_step, rarest
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, summation_error
 from dpverify.search import bisected
 
@@ -61,8 +61,6 @@ _MOST_EXPONENT = 600.0
 """Of what is tilted, and of its scale: with more W leaves the floats, and bounds nothing."""
 _LEAST_EPSILON = 0.3
 """In standard deviations of the total loss: a smaller epsilon asks for no smaller step."""
-_CUT = 1e-9
-"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _APART = 1e-6
 """The share of delta below which infinite losses are charged once for all."""
 _AROUND, _BELOW, _FARTHEST = 8.0, 5.0, 15.0
@@ -310,7 +308,7 @@ def ordered_mixes(
         Whether each set has one function only.
     """
     total = sum(count for _, count in families)
-    trimmed = [([pair.trimmed(_CUT * delta / total) for pair in pairs], count) for pairs, count in families]
+    trimmed = [([pair.trimmed(rarest(delta, total)) for pair in pairs], count) for pairs, count in families]
     if any(pair.losses.size == 0 for pairs, _ in trimmed for pair in pairs):
         return None
     unbounded = sum(count * max(pair.unbounded_mass for pair in pairs) for pairs, count in trimmed)

@@ -33,15 +33,13 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.contour_composition import ContourComposition
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.saddle import LossMoments, total_loss
-from dpverify.privacy_loss.windows.step import least_step, step_for
+from dpverify.privacy_loss.windows.step import least_step, rarest, step_for
 from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeError
 from protocols.validation import check_integer, check_real
 
 __all__ = ["SeveralComposition", "SeveralLaws"]
 
 Answer = TypeVar("Answer")
-_CUT = 1e-9
-"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
 _NARROW = 3e-4
 """An interval that is relatively no wider needs no other bound."""
 _SMOOTHING = 1e-4
@@ -89,7 +87,7 @@ class SeveralLaws:
             )
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         total = sum(counts)
-        cut = self._cut = _CUT * reference_delta / total
+        cut = self._cut = rarest(reference_delta, total)
         self._entries, self._attained_all = families, attained
         self._attained = [[pair.trimmed(cut) for pair in pairs] for pairs in attained]
         parts = [

@@ -9,13 +9,20 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.saddle import total_loss
 from protocols.validation import check_integer
 
-__all__ = ["MOST_LENGTH", "choose_step", "least_step", "step_for"]
+__all__ = ["MOST_LENGTH", "choose_step", "least_step", "rarest", "step_for"]
 
 MOST_LENGTH = 2**21
 """Cells of the window of a transform, unless fewer are asked for."""
 _COARSEST_CELLS = 64
 _MOST_CELLS = 2**22
 """Of one grid, at a step that was chosen here: some 200 MB."""
+_CUT = 1e-9
+"""The share of delta that the instances may lose together, on each side, by trimming the rarest losses."""
+
+
+def rarest(delta: float, instances: int) -> float:
+    """Return the mass that each of so many instances may lose on each side: next to nothing beside delta."""
+    return _CUT * delta / instances
 
 
 def choose_step(

@@ -11,6 +11,7 @@ from dpverify.privacy_loss.composing import grid_mixes
 from dpverify.privacy_loss.composing.grid_mixes import GridMixes, Steps, choose_steps, few_blocks, level_above
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import negative_binomial, three_nb
+from dpverify.privacy_loss.windows import step
 from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed, mixes
 
 GROUPS = ([FLAT, RARE], [STEEP])
@@ -37,7 +38,8 @@ def test_contours_are_for_losses_that_no_window_resolves() -> None:
 def test_constants_cost_time_or_width_and_never_truth(
     monkeypatch: pytest.MonkeyPatch, name: str, factor: float
 ) -> None:
-    monkeypatch.setattr(grid_mixes, name, getattr(grid_mixes, name) * factor)
+    module = step if name == "_CUT" else grid_mixes
+    monkeypatch.setattr(module, name, getattr(module, name) * factor)
     steps = choose_steps(GROUPS, [FLAT, STEEP], 4, 1e-4, 1e-3)
     found = GridMixes(GROUPS, [FLAT, STEEP], 4, steps, 1e-4, 1e-3)
     for epsilon in (0.0, 0.3, 1.2, 2.5):
@@ -98,8 +100,8 @@ def test_a_smaller_delta_is_trimmed_less() -> None:
 
 def test_given_steps_are_kept() -> None:
     steps = Steps(0.5, 0.5, chosen=False)
-    assert steps.trimmed([RARE], 1e9) == [RARE]
-    assert Steps(0.5, 0.5).trimmed([RARE], 1e6)[0].missing_mass > 0.0
+    assert steps.trimmed([RARE], 1.0) == [RARE]
+    assert Steps(0.5, 0.5).trimmed([RARE], 1e-3)[0].missing_mass > 0.0
     assert GridMixes([[RARE]], [RARE], 4, steps, 1e-4, 1e-3).upper_epsilon(1e-6) < math.inf
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb
@@ -20,9 +22,11 @@ from dpverify.privacy_loss.losses.pairs import (
 )
 from dpverify.privacy_loss.windows import contour, contour_composition
 from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
+from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.privacy_loss.windows.contour_composition import ContourComposition, MixesBound
 from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.transform import Composition
+from dpverify.rounding import UNIT
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 LOSS, COPIES = 0.5, 6
@@ -173,6 +177,11 @@ def test_any_number_of_copies_is_a_matter_of_one_line() -> None:
 def test_loss_and_mass_errors_count_in_every_copy(epsilon: float, sign: float) -> None:
     assert holds(composed(loss_error=0.02).delta(epsilon), binomial(epsilon, shift=sign * 0.0199))
     assert holds(composed(relative_error=0.01).delta(epsilon), binomial(epsilon, scale=1.0 + sign * 0.0098))
+    far = epsilon + sign * COPIES * 0.01
+    if far > 0.0:
+        found = composed(loss_error=0.01).epsilon(binomial(epsilon))
+        assert found.lower <= far * (1.0 + 1e-12)
+        assert far <= found.upper * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -235,6 +244,24 @@ def test_rounding_of_a_line_counts_in_every_copy(
 
     monkeypatch.setattr(LossAtoms, "along", noisy)
     assert holds(composed().delta(epsilon), binomial(epsilon))
+
+
+def test_sums_over_many_factors_are_charged_for_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Values that are known to all digits, of a thousand factors of a thousand copies each.
+    nodes = Contour(0.7, 0.1, 40, 1e-3)
+    turns = np.exp(1j * np.linspace(0.0, 0.3, 40)) * np.linspace(1.0, 0.7, 40) - 1.0
+    line = Line(turns, np.zeros(40), 0.1, 0.0)
+    found, copies = composed(), 1000
+    found._atoms = [(found._atoms[0][0], copies)] * 1000
+    monkeypatch.setattr(LossAtoms, "along", lambda self, _: line)
+    made = found._line(nodes, 1.0)
+    for place, turn in enumerate(turns.tolist()):
+        with mpmath.workdps(50):
+            angle = mpmath.atan2(mpmath.mpf(turn.imag), 1 + mpmath.mpf(turn.real))
+            assert abs(mpmath.mpf(float(made.phases[place])) - 1000 * copies * angle) <= float(made.errors[place])
+    log_moduli = np.array([float(1000 * copies * Fraction(float(one))) for one in line.log_moduli])
+    # A unit for each addition.
+    assert found.log_integral(nodes) >= float(nodes.log_integral(log_moduli)) + 900 * UNIT * abs(log_moduli[0])
 
 
 def test_a_supremum_proves_no_lower_bound() -> None:
