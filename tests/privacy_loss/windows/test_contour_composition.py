@@ -23,7 +23,7 @@ from dpverify.privacy_loss.losses.pairs import (
 from dpverify.privacy_loss.windows import contour, contour_composition
 from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
 from dpverify.privacy_loss.windows.contour import Contour
-from dpverify.privacy_loss.windows.contour_composition import ContourComposition, MixesBound
+from dpverify.privacy_loss.windows.contour_composition import ContourComposition, MixesBound, _Line
 from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import UNIT
@@ -262,6 +262,28 @@ def test_sums_over_many_factors_are_charged_for_their_rounding(monkeypatch: pyte
     log_moduli = np.array([float(1000 * copies * Fraction(float(one))) for one in line.log_moduli])
     # A unit for each addition.
     assert found.log_integral(nodes) >= float(nodes.log_integral(log_moduli)) + 900 * UNIT * abs(log_moduli[0])
+
+
+@pytest.mark.parametrize("epsilon", [0.3, -1e3 / 7.0, 1e5 / 3.0, 1e7 / 9.0])
+def test_turns_and_scales_of_a_line_are_charged_for_their_rounding(epsilon: float) -> None:
+    # Of a product all of whose values are 1, but for a scale.
+    nodes, found = Contour(0.7, 0.1, 400, 1.0), composed()
+    with mpmath.workdps(50):
+        tilt, x = mpmath.mpf(0.7), mpmath.mpf(epsilon)
+        # Without the gain, e^(tilt (1 + tilt) / 2), which is in the exponent.
+        terms = [
+            mpmath.exp((z * (z - 1) - tilt * (1 + tilt)) / 2 - 1j * z.imag * x) / (z * (z - 1))
+            for z in (mpmath.mpc(1 + tilt, mpmath.mpf(0.1) * k) for k in range(400))
+        ]
+        total = mpmath.mpf(0.1) / mpmath.pi * (mpmath.fsum(term.real for term in terms) - terms[0].real / 2)
+    for log_scale in [*np.random.default_rng(0).uniform(-1e6, 1e6, 50).tolist(), 1e9]:
+        found._lines = [_Line(nodes, epsilon, 1.0, log_scale, 0.0, *np.zeros((3, 400)), ())]
+        low, high, exponent, slack = found._scaled(epsilon)
+        assert low <= max(total, 0) <= high
+        with mpmath.workdps(50):
+            assert abs(mpmath.mpf(exponent) - (mpmath.mpf(log_scale) + tilt * (1 + tilt) / 2 - tilt * x)) <= slack
+    # What leaves the floats bounds nothing.
+    assert found._sums(epsilon) == (0.0, math.inf)
 
 
 def test_a_supremum_proves_no_lower_bound() -> None:
