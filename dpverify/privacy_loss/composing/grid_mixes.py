@@ -94,13 +94,9 @@ def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width
     if points:
         epsilon, worst = max((point[0], place) for place, point in enumerate(points))
         top = float(steps.trimmed(listed, cut)[worst].losses[-1])
-        # Next to the largest total a bound is off by as much as the grid goes beyond it: it ends there.
-        fine, mixed = (
-            top / math.ceil(top / step) * (1.0 + 4.0 * UNIT)
-            if 0.0 < top * instances <= epsilon + step * instances
-            else step
-            for step in (fine, mixed)
-        )
+        # Next to the largest total an upper bound is off by as much as the grid goes beyond it: it ends there.
+        if 0.0 < top * instances <= epsilon + mixed * instances:
+            mixed = top / math.ceil(top / mixed) * (1.0 + 4.0 * UNIT)
     # Where all losses are 0 as floats there is nothing to resolve.
     resolved = fine <= 2.0 * math.sqrt(_USELESS) * max(deviations, default=0.0)
     # Cells that are as small as was asked are enough, however wide they are: only the largest window is too coarse.

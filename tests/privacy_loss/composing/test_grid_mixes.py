@@ -144,6 +144,6 @@ def test_a_grid_ends_where_the_losses_do() -> None:
     pair = three_nb(0.7111798, 14.0, 0.998, 1e-19).up
     steps = choose_steps([[pair]], [pair], 4, 3e-4, 1.2e-9)
     coarse = GridMixes([[pair]], [pair], 4, steps, 1e-4, 1.2e-9).upper_epsilon(1.2e-9)
-    fine = GridMixes([[pair]], [pair], 4, Steps(steps.fine / 100.0, steps.fine / 100.0), 1e-4, 1.2e-9)
+    fine = GridMixes([[pair]], [pair], 4, Steps(steps.mixed / 100.0, steps.mixed / 100.0), 1e-4, 1.2e-9)
     assert fine.lower_epsilon(1.2e-9)[0] <= coarse <= 4.0 * pair.losses[-1] * (1.0 + 1e-9)
     assert coarse <= 1.004 * fine.upper_epsilon(1.2e-9)
