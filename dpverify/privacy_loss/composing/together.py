@@ -141,9 +141,9 @@ class AnyOf:
         )
         error = self._masses_off + 4.0 * UNIT
         log_growth = -self._instances * math.log1p(-error) * (1.0 + 8.0 * UNIT) if error < 1.0 else math.inf
-        loss_error = self._instances * self._losses_off * (1.0 + 4.0 * UNIT)
-        charges = (log_growth + contour.tilt * loss_error) / share
-        return largest + charges + 8.0 * UNIT * (abs(largest) + charges)
+        loss_error = self._instances * self._losses_off * (1.0 + 8.0 * UNIT)
+        # Each of the three is above by more units of its size than this costs.
+        return largest + (log_growth + contour.tilt * loss_error) / share
 
 
 class Together:
