@@ -36,6 +36,7 @@ _COMMANDS = {
     "audit": "audits.audit",
     "canaries": "audits.canaries",
     "certify": "accounts.certify",
+    "check": "accounts.check",
     "formula": "papers.formula",
     "theorems": "papers.theorems",
     "report": "pictures.report",
@@ -52,7 +53,7 @@ _COMMANDS = {
 
 _HEADINGS = {
     "From a budget to parameters": ("plan", "front", "least", "budget", "means", "rappor"),
-    "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "spend", "spent"),
+    "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
     "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
@@ -60,7 +61,7 @@ _HEADINGS = {
 }
 """What --help lists, in this order."""
 
-_WITHOUT_RESULT = ("demo", "report", "serve", "theorems errata", "theorems coverage")
+_WITHOUT_RESULT = ("check", "demo", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
 
 _NARROW = 52

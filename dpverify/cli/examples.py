@@ -89,6 +89,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "certify rr-mean": ("certify rr-mean --epsilon 0.5 --report-epsilon 1",),
     "certify laplace-mean": ("certify laplace-mean --epsilon 0.5 --report-epsilon 1",),
     "certify discrete-laplace-mean": ("certify discrete-laplace-mean --epsilon 0.5 --report-epsilon 1",),
+    "check": ("check docs/certificates/poisson.json",),
     "formula": (
         "formula three-nb.noise-p epsilon0=0.01 --digits 50",
         "formula randomized-response.rmse n=30000 --solve p --equals 62",

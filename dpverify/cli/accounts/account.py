@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["account_any", "register"]
 
 
+_CERTIFICATE = "Write a proof that `dpverify check` can check, of the epsilon that it shows at --delta."
 _ANY_USERS = "n; it does not matter for the privacy of this noise."
 AnyUsers = Annotated[int, integer(within="[1, inf)", help=_ANY_USERS)]
 
@@ -45,11 +47,15 @@ def account_any(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
+    certificate: Annotated[Path | None, typer.Option(help=_CERTIFICATE)] = None,
 ) -> None:
     """Account a protocol."""
     run = TypedRun(protocol, instances, delta, epsilon, adversary, honest)
-    if taken(run, **{"--squared-change": squared_change, "--ball": ball or None}):
+    in_part = {"--squared-change": squared_change, "--ball": ball or None}
+    if taken(run, **in_part, **{"--certificate": certificate}):
         return
+    if certificate is not None:
+        _certify(run, certificate, **in_part)
     from dpverify.planning.account import account
 
     if (delta is None) == (epsilon is None):
@@ -68,6 +74,20 @@ def account_any(
 
 
 _IN_FULL: Changes = dict.fromkeys(("squared_change", "ball", "adversary"))
+
+
+def _certify(run: TypedRun, file: Path, **others: object) -> None:
+    """Write a certificate of a run, for `dpverify check`."""
+    from dpverify.claims.registry import claims_of
+    from dpverify.planning.certificate import certificate, write_certificate
+
+    if run.delta is None or any(other is not None for other in others.values()):
+        raise ValueError("--certificate needs --delta, and changes in full: that is what a certificate can show.")
+    if run.adversary not in (None, claims_of(run.protocol).threat_models[0]):
+        raise ValueError(f"--certificate is of the default threat model, and not of {run.adversary}.")
+    given = certificate(run.protocol, delta=run.delta, instances=run.instances, honest=run.honest)
+    write_certificate(file, given)
+    typer.echo(f"{file} shows epsilon {given['epsilon']}: dpverify check {file}", err=True)
 
 
 def _fitted(claims: Any) -> tuple[Run, Changes]:

@@ -1,0 +1,442 @@
+"""Accept or refuse a certificate of differential privacy, with integers alone.
+
+    python checker.py FILE        exits with 0: accepted, 1: refused, 2: not a certificate
+
+This file is all there is to trust: it needs Python's standard library and nothing else, and uses no floating-point
+number. The proofs of its rules are in docs/certificates.md, numbered as here. It accepts only if, whatever the data,
+replacing one user's input in all that she takes part in changes the probability of every event S of what the adversary
+sees from P(S) to some Q(S) with P(S) <= e^epsilon Q(S) + delta.
+
+Probabilities are integers over 2^bits; what helps the claim is rounded down, what hurts it up. Losses lie on the powers
+of b = 1 + 2^-grid: node k is b^k. A measure (first node, masses, mass at infinity) stands for the function
+G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and dominates a pair (P, Q) if, for every a >= 0, G(a) >= H(a), where
+H(a) = sum_y max(0, P(y) - a Q(y)). An accepted certificate's last measure dominates everything that was released.
+"""
+
+import json
+import re
+import sys
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, Rounded
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import count, pairwise, repeat, zip_longest
+
+FORMAT = "dpverify certificate 1"
+MOST_BYTES, MOST_NODES, MOST_VALUES, MOST_WORK = 10**6, 2**17, 2**19, 6 * 10**8
+EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
+
+
+class Refused(Exception):
+    """The claim is not shown, or takes too much work."""
+
+
+class Malformed(Exception):
+    """Nothing is claimed here in the way that certificates claim it."""
+
+
+def over(numerator, denominator):
+    """Return the quotient, rounded up."""
+    return -(-numerator // denominator)
+
+
+class Grid:
+    """The nodes b^k, the precision, how far laws are listed, and how much work is left."""
+
+    def __init__(self, bits, grid, tail, window):
+        self.bits, self.grid, self.tail, self.window, self.left = bits, grid, tail, window, MOST_WORK
+        self.one, self.top, self.bottom = 1 << bits, (1 << grid) + 1, 1 << grid  # b = top / bottom
+        self.powers = [self.one], [self.one]
+
+    def work(self, steps):
+        self.left -= steps * (self.bits + 160) // 256
+        if self.left < 0:
+            raise Refused("To check this takes more work than the checker does.")
+
+    def node(self, k):
+        """Return a lower bound on b^k, over 2^bits."""
+        powers = self.powers[k >= 0]
+        while len(powers) <= abs(k):
+            last = powers[-1]
+            powers.append(last + (last >> self.grid) if k >= 0 else last * self.bottom // self.top)
+        return powers[abs(k)]
+
+    def measures(self, blocks, window, both=True):
+        """Return the measures of a pair, at nodes low, ..., high, and of its reverse if both, by rule 1.
+
+        The pair comes in blocks of atoms: an upper and a lower bound on P, and on Q. What is in no block is lost to
+        infinity. Between its two nodes an atom's own function lies below the chord, which its two masses are.
+        """
+        nodes = [self.node(k) for k in range(window[0], window[1] + 1)]
+        sides = [[(0, 3, 1), [0] * len(nodes), self.one], [(2, 1, 3), [0] * len(nodes), self.one]][: 1 + both]
+        for block in blocks:
+            self.work(6 * len(block) * len(sides))
+            for side in sides:
+                p, q, least = side[0]
+                side[2] += self.split(nodes, side[1], [(atom[p], atom[q]) for atom in block])
+                side[2] -= sum(atom[least] for atom in block)
+        return [(window[0], masses, max(lost, 0)) for _, masses, lost in sides]
+
+    def split(self, nodes, masses, atoms):
+        """Add atoms (P from above, Q from below) to the masses; return how much of P lies above all nodes."""
+        lost, k, last = 0, 0, len(nodes) - 1
+        for p, q in atoms:
+            scaled = p << self.bits
+            while k and scaled <= nodes[k - 1] * q:
+                k -= 1
+            while k <= last and scaled > nodes[k] * q:
+                k += 1
+            if k > last:
+                lost, k = lost + p, last
+                continue
+            upper = min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one)) if k else p  # top is b / (b - 1)
+            masses[k] += upper
+            masses[k - 1] += p - upper
+        return lost
+
+    def heights(self, measure):
+        """Return upper bounds on a measure's G at its nodes, the last one first."""
+        _, masses, total = measure
+        self.work(3 * len(masses))
+        heights, weighted = [], 0  # m_inf + the masses m_j above node k, and the sum of m_j b^(k - j)
+        for mass in reversed(masses):
+            heights.append(total - weighted)
+            total, weighted = total + mass, (weighted + mass) * self.bottom // self.top
+        return heights
+
+    def dots(self, first, heights):
+        """Return a measure whose G is at least these heights at its nodes, the last one first, and 1 at 0: rule 2."""
+        masses, infinite, total, weighted = [], heights[0], heights[0], 0
+        for height in heights[1:]:
+            # With a mass m on the node above, G is total + m - (weighted + m) / b here.
+            carried = over(weighted * self.bottom, self.top)
+            masses.append(max(0, (height - total + carried) * self.top))
+            total, weighted = total + masses[-1], over((weighted + masses[-1]) * self.bottom, self.top)
+        return first, [max(0, self.one - total), *reversed(masses)], infinite
+
+    def worst(self, measures):
+        """Return one measure that dominates all of these, which have the same nodes."""
+        low, high = min(first for first, *_ in measures), max(first + len(masses) for first, masses, _ in measures)
+        highest = [0] * (high - low)
+        for first, masses, infinite in measures:
+            masses = [0] * (first - low) + masses + [0] * (high - first - len(masses))
+            highest = list(map(max, highest, self.heights((low, masses, infinite))))
+        return self.dots(low, highest)
+
+    def multiplied(self, ours, theirs):
+        """Return the coefficients of a product of polynomials with whole coefficients of at least 0, exactly.
+
+        They are digits of numbers so large that nothing is carried from one coefficient to the next.
+        """
+        digits = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs))))
+        terms = len(ours) + len(theirs) - 1
+        self.work(terms * (2 + digits // 8))
+        numbers = (Decimal("".join(format(mass, f"0{digits}d") for mass in masses)) for masses in (ours, theirs))
+        text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
+        return [int(text[at : at + digits]) for at in range(0, terms * digits, digits)]
+
+    def product(self, one, other):
+        """Return a measure that dominates two together, inside the window, by rules 3 and 4."""
+        (first, ours, lost), (second, theirs, gone) = one, other
+        masses, first = self.multiplied(ours, theirs), first + second
+        low = max(self.window[0], first)
+        below, above = low - first, max(self.window[1] + 1 - first, 0)
+        infinite = lost * (sum(theirs) + gone) + gone * sum(ours) + sum(masses[above:])
+        kept = masses[below:above] or [0]
+        kept[0] += sum(masses[: min(below, above)])
+        return low, [over(mass, self.one) for mass in kept], over(infinite, self.one)
+
+    def power(self, known, times):
+        """Return a measure that dominates so many together, from those that are known by how many, and so is then."""
+        if times not in known:
+            most = max(number for number in known if number <= times)
+            part = times // 2 if 2 * most <= times else most
+            known[times] = self.product(self.power(known, part), self.power(known, times - part))
+        return known[times]
+
+    def mixes(self, measures, times, cuts):
+        """Return a measure that dominates so many together, each dominated by either of two measures: rule 4.
+
+        The number of those that are dominated by the first lies between two successive cuts. Then so many as the lower
+        one are, all but as many as the upper one are dominated by the second, and the rest by the worst of both.
+        """
+        if len(measures) == 1:
+            return self.power({1: measures[0]}, times)
+        known, found = [{1: measure} for measure in (*measures, self.worst(measures))], []
+        for low, high in pairwise([0, *cuts, times]):
+            parts = zip(known, (low, times - high, high - low), strict=True)
+            found.append(reduce(self.product, (self.power(powers, number) for powers, number in parts if number)))
+        return self.worst(found)
+
+    def delta(self, measure, epsilon):
+        """Return an upper bound on a measure's G(e^epsilon), over 2^bits."""
+        first, masses, infinite = measure
+        factor, total = self.exponential(epsilon)[0], 0
+        for k, mass in enumerate(masses, first):
+            total += mass * max(0, self.one - (factor * self.node(-k) >> self.bits))
+        return infinite + over(total, self.one)
+
+    def exponential(self, x):
+        """Return a lower and an upper bound on e^x, over 2^bits, for a fraction x from 0 to 1000."""
+        term, total, i = 1 << self.bits + 2000, 0, 0
+        while term or i < 2 * x:
+            total, i = total + term, i + 1
+            term = term * x.numerator // (x.denominator * i)
+        return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
+
+    def branch(self, ratios, limit=0):
+        """Return bounds on f(start + 1), f(start + 2), ..., f(start) = 2^(bits + 64), and on the sum of the rest.
+
+        A ratio (least, most, denominator) is enclosed by two fractions; none that follows exceeds it and the limit.
+        """
+        up, down, found = 1 << self.bits + 64, 1 << self.bits + 64, []
+        for least, most, denominator in ratios:
+            self.work(4 if len(found) < MOST_VALUES else MOST_WORK + 1)
+            up, down = over(up * most, denominator), down * least // denominator
+            found.append((up, down))
+            rest = max(Fraction(most, denominator), limit)
+            if up >> self.bits + 64 - self.tail == 0 and rest < 1:
+                return found, over(up * rest.numerator, rest.denominator - rest.numerator)
+        return found, 0
+
+    def law(self, left, right):
+        """Return upper and lower bounds on the probabilities of the law with these branches, which sum up to 1."""
+        values = [*left[0][::-1], (1 << self.bits + 64,) * 2, *right[0]]
+        most, least = sum(up for up, _ in values) + left[1] + right[1], sum(down for _, down in values)
+        return [over(up << self.bits, least) for up, _ in values], [(down << self.bits) // most for _, down in values]
+
+    def counts(self, kind, size, p=Fraction(0)):
+        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial (number, p) noise."""
+        (c, d), (u, w), limit = size.as_integer_ratio(), p.as_integer_ratio(), p if kind == "nb" else 0
+        if kind == "poisson":
+            start, ratio = c // d, lambda y: (c, d * (y + 1))
+        elif kind == "nb":
+            start, ratio = max(0, (c - d) * u // (d * (w - u))), lambda y: ((c + d * y) * u, d * (y + 1) * w)
+        else:
+            start, ratio = min(c, (c + 1) * u // w), lambda y: ((c - y) * u, (y + 1) * (w - u))
+        right = (ratio(y) for y in (range(start, c) if kind == "binomial" else count(start)))
+        left = (ratio(y)[::-1] for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
+        return self.law(*(self.branch(((r, r, s) for r, s in ratios), limit) for ratios in (left, right)))
+
+    def symmetric(self, ratios, window):
+        """Return the measure of noise on all whole numbers with these ratios to the right of 0, and to the left."""
+        side = self.branch(ratios)
+        return [self.measures([self.shifted(self.law(side, side))], window, both=False)]
+
+    def gaussian_ratios(self, sigma):
+        """Yield f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
+        least, most = (self.one**2 // e for e in reversed(self.exponential(1 / (2 * sigma**2))))
+        most += 1
+        steps = least * least >> self.bits, over(most * most, self.one)
+        while True:
+            yield least, most, self.one
+            least, most = least * steps[0] >> self.bits, over(most * steps[1], self.one)
+
+    def shifted(self, law):
+        """Return the atoms of noise with this law, Z + 1 against Z."""
+        up, down = law
+        return list(zip([0, *up], [0, *down], [*up, 0], [*down, 0], strict=True))
+
+    def mixed(self, atoms, share):
+        """Return the atoms of the laws (1 - s) A + s B against s A + (1 - s) B, if those of A against B are given."""
+        u, w = share.as_integer_ratio()
+        v = w - u
+        return [
+            (over(v * a + u * c, w), (v * b + u * d) // w, over(u * a + v * c, w), (u * b + v * d) // w)
+            for a, b, c, d in atoms
+        ]
+
+    def response(self, p, ones, zeros):
+        """Return the atoms of a 1 against a 0 among hidden others, each bit flipped with probability p."""
+        laws = self.counts("binomial", Fraction(zeros), p), self.counts("binomial", Fraction(ones), p)
+        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(*laws, strict=True))
+        return self.mixed(self.shifted(([over(m, self.one) for m in up], [m >> self.bits for m in down])), p)
+
+    def two_counts(self, own, flood, drop):
+        """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, one difference at a time.
+
+        Where the counts differ by d for x = 0, the first one's law is a convolution of the flood's and of Z1's, Z2
+        being Z1 - d; for x = 1 it is that for d - 1, moved by one.
+        """
+        size, before, (u, w) = len(own[0]), [[], []], drop.as_integer_ratio()
+        floor = self.one >> self.tail + 12
+        for d in range(1 - size, size + 1):
+            row = [[], []]
+            for upper, one, other in ((1, own[0], flood[0]), (0, own[1], flood[1])) if d < size else ():
+                pair = [(a * b >> self.bits) + upper for a, b in zip(one[max(d, 0) :], one[max(-d, 0) :], strict=False)]
+                row[1 - upper] = [m >> self.bits for m in self.multiplied(pair, other)]
+            moved = before if d > 0 else [[0, *side] for side in before]
+            yield [
+                (over((w - u) * (a + 1) + u * (c + 1), w), ((w - u) * b + u * e) // w, c + 1, e)
+                for a, b, c, e in zip_longest(*moved, *row, fillvalue=0)
+                if a > floor or c > floor
+            ]
+            before = row
+
+
+# --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
+
+WHOLE = {"bits": (32, 1024), "grid": (1, 16), "tail": (16, 1024), "instances": (1, 10**18), "classes": (2, 10**9)}
+WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "revealed": (0, 10**18)}
+DECIMALS = {"epsilon": (0, 1000), "delta": (0, 1), "mean": (0, 10**18), "sigma": (Fraction(1, 20), 10**9)}
+DECIMALS |= {"shape": (0, 10**18), "p": (0, 1), "flood_shape": (0, 10**18), "flood_p": (0, 1)}
+DECIMALS |= {"flip_probability": (0, 1), "drop_probability": (0, 1)}
+LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000)}
+TYPED = re.compile(r"[0-9]{1,300}([.][0-9]{1,300})?(e[-+]?[0-9]{1,3})?").fullmatch
+
+
+def value(name, given):
+    """Return a field's value, a fraction for a decimal, if it is valid."""
+    if name in WHOLE:
+        low, high = WHOLE[name]
+        valid, what = type(given) is int and low <= given <= high, f"an integer from {low} to {high}"
+    elif name in DECIMALS:
+        low, high = DECIMALS[name]
+        valid = isinstance(given, str) and TYPED(given) and low < (given := Fraction(given)) < high
+        what = f"a decimal in a string, in ({low}, {high})"
+    elif name in LISTS:
+        low, high, least, most = LISTS[name]
+        valid = isinstance(given, list) and least <= len(given) <= most and all(type(one) is int for one in given)
+        valid = valid and all(one < other for one, other in pairwise([low - 1, *given, high + 1]))
+        what = f"a list of {least} to {most} increasing integers from {low} to {high}"
+    else:
+        valid, what = isinstance(given, str) and given in (FORMAT, *PROTOCOLS), f"{FORMAT!r} or one of {[*PROTOCOLS]}"
+    if not valid:
+        raise Malformed(f"{name} must be {what}.")
+    return given
+
+
+def values(given, names):
+    """Return the values of an object's fields, which must be these, and how they were typed."""
+    if not isinstance(given, dict) or given.keys() != set(names):
+        raise Malformed(f"There must be an object with exactly these fields: {', '.join(names)}.")
+    found = {name: value(name, given[name]) for name in names if name != "together"}
+    return found, ", ".join(f"{name} {given[name]}" for name in found if name not in LISTS)
+
+
+# A protocol is, for each count that changes, one measure, or two either of which may be met in any instance.
+
+
+def one_sum(grid, window, kind, users, honest, shape, p=Fraction(0)):
+    return [grid.measures([grid.shifted(grid.counts(kind, shape * Fraction(honest, users), p))], window)]
+
+
+def buckets(grid, window, **noise):
+    """Return a measure for the bucket that a user leaves, and one for that which she joins."""
+    return [[measure] for measure in one_sum(grid, window, "nb", **noise)[0]]
+
+
+def pure(grid, window, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
+    """Return the measures where all others hold 0: their bits would only add to the noise."""
+    own, flood = (
+        grid.counts("nb", size * Fraction(honest, users), ratio) for size, ratio in ((shape, p), (flood_shape, flood_p))
+    )
+    return [grid.measures(grid.two_counts(own, flood, drop_probability), window)]
+
+
+def randomized_response(grid, window, users, honest, flip_probability, revealed):
+    """Return measures for few and for many ones: of k to k + c among the others, c revealed.
+
+    With all bits and all reports flipped, the reverse pair is that of another number of ones.
+    """
+    found = [], []
+    for ones in range(0, honest, revealed + 1):
+        pair = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0))
+        found[2 * ones >= honest].extend(grid.measures([pair], window, both=False))
+    return [[grid.worst(half) for half in found if half]]
+
+
+def local_response(grid, window, flip_probability):
+    truth = [(grid.one, grid.one, 0, 0), (0, 0, grid.one, grid.one)]
+    return [grid.measures([grid.mixed(truth, flip_probability)], window, both=False)]
+
+
+def labels(grid, window, epsilon, classes):
+    """Return the measure of one label, told with probability e^s / (e^s + m - 1); the others share the rest."""
+    (least, most), one, others = grid.exponential(epsilon), grid.one, (classes - 1) * grid.one
+    keep = over(most * one, most + others), least * one // (least + others)
+    other = over(one * one, least + others), one * one // (most + others)
+    rest = one - keep[1] - other[1], max(0, one - keep[0] - other[0])
+    return [grid.measures([[(*keep, *other), (*other, *keep), (*rest, *rest)]], window, both=False)]
+
+
+ALL, FLOOD = ["users", "honest"], ["shape", "p", "flood_shape", "flood_p"]
+SHUFFLED, CENTRAL, LOCAL = "all messages, shuffled", "what a trusted curator publishes", "each user's own messages"
+PROTOCOLS = {
+    "rr": (randomized_response, [*ALL, "flip_probability", "revealed"], SHUFFLED),
+    "nb": (partial(one_sum, kind="nb"), [*ALL, "shape", "p"], SHUFFLED),
+    "poisson": (
+        lambda grid, window, mean, **all: one_sum(grid, window, "poisson", shape=mean, **all),
+        [*ALL, "mean"],
+        SHUFFLED,
+    ),
+    "3nb": (pure, [*ALL, *FLOOD], SHUFFLED),
+    "pure": (pure, [*ALL, *FLOOD, "drop_probability"], SHUFFLED),
+    "histogram": (buckets, [*ALL, "shape", "p"], SHUFFLED),
+    "selection": (buckets, [*ALL, "shape", "p"], SHUFFLED),
+    "central-discrete-laplace": (
+        lambda grid, window, p: grid.symmetric(repeat((*[p.numerator] * 2, p.denominator)), window),
+        ["p"],
+        CENTRAL,
+    ),
+    "central-discrete-gaussian": (
+        lambda grid, window, sigma: grid.symmetric(grid.gaussian_ratios(sigma), window),
+        ["sigma"],
+        CENTRAL,
+    ),
+    "local-rr": (local_response, ["flip_probability"], LOCAL),
+    "labels": (labels, ["epsilon", "classes"], LOCAL),
+}
+
+
+def checked(given):
+    """Return what an accepted certificate says in words, or raise Refused or Malformed."""
+    names = ["format", "epsilon", "delta", "together", "bits", "grid", "tail", "window"]
+    fields, typed = values(given, names)
+    if not isinstance(given["together"], list) or not given["together"] or fields["format"] != FORMAT:
+        raise Malformed(f"together must be a list that is not empty, and format {FORMAT!r}.")
+    grid, parts = Grid(*(fields[name] for name in names[4:])), []
+    said = ["Accepted: " + ", ".join(typed.split(", ")[1:3]) + ", if one user's input is replaced by any other, for"]
+    for entry in given["together"]:
+        name = value("protocol", entry.get("protocol") if isinstance(entry, dict) else None)
+        make, own, seen = PROTOCOLS.get(name, (None, [], ""))
+        fields, typed = values(entry, ["protocol", "instances", *own, "window", "cuts"])
+        times, cuts = fields["instances"], fields["cuts"]
+        if make is None or (cuts and cuts[-1] >= times) or fields.get("honest", 0) > fields.get("users", 0):
+            raise Malformed("protocol must be a protocol, cuts less than instances, and honest at most users.")
+        factors = make(grid, fields["window"], **{name: fields[name] for name in own})
+        said.append(f"  {typed}: {seen}")
+        parts += [grid.mixes(measures, times, cuts) for measures in factors]
+    found = grid.delta(reduce(grid.product, parts), Fraction(given["epsilon"]))
+    if found > Fraction(given["delta"]) * grid.one:
+        raise Refused(f"delta is shown to be at most {Decimal(found) / grid.one:.4e} at this epsilon, no less.")
+    return "\n".join(said)
+
+
+def once(pairs):
+    """Return an object, no name of which may occur twice."""
+    if len(dict(pairs)) < len(pairs):
+        raise Malformed("A name occurs twice in an object.")
+    return dict(pairs)
+
+
+def main(path):
+    """Check a file; say what was found, and return the exit status."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise Malformed(f"It has more than {MOST_BYTES} bytes.")
+        # A number with a fraction or an exponent is a Decimal, which no field takes.
+        given = json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)
+        print(checked(given))
+        return 0
+    except Refused as reason:
+        print(f"Refused: {reason}")
+        return 1
+    except (Malformed, OSError, ValueError, RecursionError) as reason:
+        print(f"Not a certificate: {reason}")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else print(__doc__) or 2)

@@ -1,0 +1,213 @@
+"""The checker accepts no claim that brute force refutes, and hardly refuses one that holds."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.planning.certificate import checker
+
+PEOPLE = {"users": 5, "honest": 5}
+FLOOD = {"shape": "2", "p": "0.6", "flood_shape": "1.5", "flood_p": "0.7"}
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def shifted(pmf: np.ndarray) -> Pair:
+    return np.append(0.0, pmf), np.append(pmf, 0.0)
+
+
+def both(pair: Pair) -> list[Pair]:
+    return [pair, pair[::-1]]
+
+
+def negative_binomial(shape: float, p: float, most: int = 150) -> np.ndarray:
+    return stats.nbinom(shape, 1 - p).pmf(np.arange(most))
+
+
+def response(users: int, p: float) -> list[Pair]:
+    """All datasets of the others, and both directions."""
+    found = []
+    for ones in range(users):
+        others = np.convolve(
+            stats.binom(ones, 1 - p).pmf(range(ones + 1)), stats.binom(users - 1 - ones, p).pmf(range(users - ones))
+        )
+        found += both((np.convolve(others, [p, 1 - p]), np.convolve(others, [1 - p, p])))
+    return found
+
+
+def two_counts(shape: float, p: float, flood_shape: float, flood_p: float, drop: float = 0.0) -> list[Pair]:
+    size = 60
+    own, flood = negative_binomial(shape, p, size), negative_binomial(flood_shape, flood_p, size)
+    law = np.zeros((2 * size + 1, 2 * size))
+    for z, weight in enumerate(flood):
+        law[z : z + size, z : z + size] += weight * np.outer(own, own)
+    one = np.roll(law, 1, axis=0)
+    return both(((drop * law + (1 - drop) * one).ravel(), law.ravel()))
+
+
+def together(one: Pair, other: Pair) -> Pair:
+    return np.outer(one[0], other[0]).ravel(), np.outer(one[1], other[1]).ravel()
+
+
+def symmetric(pmf: np.ndarray) -> list[Pair]:
+    return [shifted(pmf / pmf.sum())]
+
+
+AWAY = np.arange(-60.0, 61.0)
+KEEP, TELL = math.exp(1.5) / (math.exp(1.5) + 3), 1 / (math.exp(1.5) + 3)
+CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
+    "rr": (PEOPLE | {"flip_probability": "0.2", "revealed": 0}, response(5, 0.2)),
+    "rr, one honest": ({"users": 5, "honest": 1, "flip_probability": "0.2", "revealed": 3}, response(1, 0.2)),
+    "nb": (PEOPLE | {"shape": "2.5", "p": "0.7"}, both(shifted(negative_binomial(2.5, 0.7)))),
+    "nb, small": (PEOPLE | {"shape": "0.5", "p": "0.7"}, both(shifted(negative_binomial(0.5, 0.7)))),
+    "nb, in part": (PEOPLE | {"honest": 3, "shape": "5", "p": "0.7"}, both(shifted(negative_binomial(3, 0.7)))),
+    "poisson": (PEOPLE | {"mean": "3.5"}, both(shifted(stats.poisson(3.5).pmf(np.arange(60))))),
+    "3nb": (PEOPLE | FLOOD, two_counts(2, 0.6, 1.5, 0.7)),
+    "pure": (PEOPLE | FLOOD | {"drop_probability": "0.1"}, two_counts(2, 0.6, 1.5, 0.7, 0.1)),
+    "histogram": (PEOPLE | {"shape": "4", "p": "0.7"}, [together(*both(shifted(negative_binomial(4, 0.7, 60))))]),
+    "central-discrete-laplace": ({"p": "0.6"}, symmetric(0.6 ** np.abs(AWAY))),
+    "central-discrete-gaussian": ({"sigma": "2"}, symmetric(np.exp(-(AWAY**2) / 8))),
+    "local-rr": ({"flip_probability": "0.2"}, [(np.array([0.8, 0.2]), np.array([0.2, 0.8]))]),
+    "labels": (
+        {"epsilon": "1.5", "classes": 4},
+        [(np.array([KEEP, TELL, 2 * TELL]), np.array([TELL, KEEP, 2 * TELL]))],
+    ),
+}  # fmt: skip
+
+
+def divergence(pair: Pair, epsilon: float) -> float:
+    return float(np.maximum(pair[0] - math.exp(epsilon) * pair[1], 0.0).sum())
+
+
+def given(name: str, instances: int, epsilon: float, delta: float, cuts: list[int]) -> dict[str, Any]:
+    entry = {
+        "protocol": name.partition(",")[0],
+        "instances": instances,
+        **CASES[name][0],
+        "window": [-6000, 6000],
+        "cuts": cuts,
+    }
+    sizes = {"bits": 128, "grid": 10, "tail": 90, "window": [-9000, 9000]}
+    return {"format": checker.FORMAT, "epsilon": repr(epsilon), "delta": repr(delta), "together": [entry], **sizes}
+
+
+def accepted(certificate: Any) -> bool:
+    try:
+        checker.checked(certificate)
+    except checker.Refused:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_accepted_is_true_for_every_mix_and_hardly_more_is_refused(name: str) -> None:
+    pairs, epsilon = CASES[name][1], 0.7
+    # A user's bit is one of a histogram's two counts: four factors would be too many to list.
+    instances = 1 if name == "histogram" or len(pairs[0][0]) > 1000 else 2
+    mixes = itertools.combinations_with_replacement(pairs, instances)
+    worst = max(divergence(mix[0] if instances == 1 else together(*mix), epsilon) for mix in mixes)
+    cuts = [1] if instances == 2 else []
+    assert not accepted(given(name, instances, epsilon, 0.9995 * worst, cuts))
+    room = 1.003 if instances == 1 or len(pairs) == 1 else 1.2  # one of two instances is of the supremum of all
+    assert accepted(given(name, instances, epsilon, room * worst, cuts))
+    alone = max(divergence(pair, epsilon) for pair in pairs)
+    if instances == 2 and alone > 1e-9:  # discrete Laplace noise has no loss so large
+        assert not accepted(given(name, 1, epsilon, 0.9995 * alone, []))
+        assert accepted(given(name, 1, epsilon, 1.003 * alone, []))
+
+
+def test_revealing_users_costs_and_covers_all_datasets() -> None:
+    hidden, revealed = given("rr", 1, 0.7, 1.0, []), given("rr", 1, 0.7, 1.0, [])
+    revealed["together"][0]["revealed"] = 2
+    worst = max(divergence(pair, 0.7) for pair in CASES["rr"][1])
+    for delta, certificate, right in ((1.01 * worst, hidden, True), (1.01 * worst, revealed, False)):
+        assert accepted(certificate | {"delta": repr(delta)}) is right
+
+
+@pytest.mark.parametrize("window", [[-900, 900], [-9000, 700], [-300, 9000]])
+def test_a_narrow_window_may_refuse_and_never_accepts_what_is_false(window: list[int]) -> None:
+    worst = divergence(together(*[CASES["poisson"][1][0]] * 2), 0.7)
+    certificate = given("poisson", 2, 0.7, 0.9995 * worst, []) | {"window": window}
+    certificate["together"][0]["window"] = window
+    assert not accepted(certificate)
+
+
+def test_coarse_numbers_may_refuse_and_never_accept_what_is_false() -> None:
+    worst = max(divergence(pair, 0.7) for pair in CASES["nb"][1])
+    for bits, grid, tail in itertools.product((32, 40, 64), (1, 4, 8), (16, 24, 40)):
+        certificate = given("nb", 1, 0.7, 0.9995 * worst, []) | {"bits": bits, "grid": grid, "tail": tail}
+        assert not accepted(certificate), (bits, grid, tail)
+
+
+def test_different_protocols_on_the_same_users_add_up() -> None:
+    certificate = given("poisson", 1, 0.7, 1.0, [])
+    certificate["together"] += given("nb", 1, 0.7, 1.0, [])["together"]
+    worst = max(divergence(together(one, other), 0.7) for one in CASES["poisson"][1] for other in CASES["nb"][1])
+    assert not accepted(certificate | {"delta": repr(0.9995 * worst)})
+    assert accepted(certificate | {"delta": repr(1.1 * worst)})
+
+
+NO_DECIMALS = ("0", "1", "-1", "1e", "nan", "", "1e9999", "\u0661", 0.5, 1, None)
+MALFORMED: list[Any] = [
+    *(None, [], {}, {"format": "rr"}, {"more": 1}, {"grid": 17}),
+    *({"delta": value} for value in NO_DECIMALS),
+    *({"bits": value} for value in (31, 2000, "96", 96.0, True)),
+    *({"window": value} for value in ([5, 5], [0, 10**9], [1], "ab", [0.5, 2])),
+    *({"together": value} for value in ([], [[]], [{"protocol": "x"}], {}, None)),
+]
+
+
+@pytest.mark.parametrize("change", MALFORMED, ids=str)
+def test_what_is_no_certificate_is_told_in_a_sentence(change: Any, tmp_path: Path, capsys: Any) -> None:
+    good = given("poisson", 1, 0.7, 0.9, [])
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(good | change if isinstance(change, dict) and change else change))
+    assert checker.main(file) == 2
+    assert capsys.readouterr().out.startswith("Not a certificate: ")
+
+
+@pytest.mark.parametrize("field", ["honest", "users", "mean", "cuts", "instances"])
+def test_an_entry_has_its_own_fields_and_no_others(field: str) -> None:
+    for change in ("missing", "another"):
+        certificate = copy.deepcopy(given("poisson", 2, 0.7, 0.9, []))
+        entry = certificate["together"][0]
+        entry.pop(field) if change == "missing" else entry.update({field + "x": 1})
+        with pytest.raises(checker.Malformed):
+            checker.checked(certificate)
+    with pytest.raises(checker.Malformed):
+        checker.checked(given("poisson", 2, 0.7, 0.9, [2]))
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "[" * 100_000, "1" * 10_000, "1.5", "NaN", "\xff", "{"])
+def test_odd_json_is_no_certificate(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_bytes(text.encode("latin-1"))
+    assert checker.main(file) == 2
+
+
+def test_too_much_work_is_refused_early() -> None:
+    for change in ({"mean": "1e17"}, {"mean": "999999999999"}):
+        certificate = given("poisson", 2, 0.7, 0.9, [])
+        certificate["together"][0] |= change
+        with pytest.raises(checker.Refused, match="work"):
+            checker.checked(certificate)
+
+
+def test_it_runs_alone_on_the_standard_library(tmp_path: Path) -> None:
+    copied, file = tmp_path / "checker.py", tmp_path / "certificate.json"
+    shutil.copy(checker.__file__, copied)
+    file.write_text(json.dumps(given("poisson", 2, 0.7, 0.9, [])))
+    run = subprocess.run([sys.executable, "-I", "-S", copied, file], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("Accepted: epsilon 0.7, delta 0.9")
+    assert "float" not in Path(checker.__file__).read_text().replace("floating", "").replace("parse_float", "")

@@ -1,0 +1,75 @@
+"""A certificate shows what the engine accounts, next to no more, and never less than its lower end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify import account
+from dpverify.claims.shared.buckets import under_estimating
+from dpverify.planning.certificate import certificate, checker, write_certificate
+from protocols.bitsum import (
+    CentralDiscreteGaussian,
+    CentralDiscreteLaplace,
+    CentralGaussian,
+    LocalRandomizedResponse,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
+from protocols.histogram import Histogram
+from protocols.local.labels import LabelRandomizedResponse
+
+CASES: list[tuple[Any, int, float, float | None]] = [
+    (Poisson(400, 40.0), 16, 1e-4, 0.5),
+    (NegativeBinomial(400, 8.0, 0.9), 16, 1e-4, None),
+    (RandomizedResponse(60, 0.3), 8, 2e-3, 45),
+    (ThreeNB(100, 0.7, 6.0, 0.7, 1.0), 2, 1e-2, None),
+    (Pure(100, 0.7, 0.05, 6.0, 0.7), 2, 1e-2, None),
+    (Histogram(under_estimating(100, 8.0, 0.9), 10), 4, 1e-3, None),
+    (CentralDiscreteLaplace(100, 0.9), 64, 1e-5, None),
+    (CentralDiscreteGaussian(100, 5.0), 64, 1e-5, None),
+    (LocalRandomizedResponse(100, 0.4), 64, 1e-5, None),
+    (LabelRandomizedResponse(3, 0.5), 16, 1e-5, None),
+]
+
+
+@pytest.fixture(autouse=True)
+def _few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the nodes take a quarter of the time."""
+    monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
+
+
+@pytest.mark.parametrize(("protocol", "instances", "delta", "honest"), CASES, ids=lambda case: type(case).__name__)
+def test_the_checker_accepts_what_the_engine_accounts(
+    protocol: Any, instances: int, delta: float, honest: float | None
+) -> None:
+    found = certificate(protocol, delta=delta, instances=instances, honest=honest)
+    truth = account(protocol, instances=instances, delta=delta, honest=honest).epsilon
+    # Of few instances one is of the supremum of both directions, or of all datasets.
+    room = 1.03 if isinstance(protocol, RandomizedResponse) else 1.015 if instances < 64 else 1.001
+    assert truth.lower <= float(found["epsilon"]) <= room * truth.upper
+    assert checker.checked(found).startswith("Accepted: ")
+    with pytest.raises(checker.Refused):
+        checker.checked(found | {"epsilon": repr(0.999 * truth.lower)})
+
+
+def test_days_of_different_protocols_have_one_certificate(tmp_path: Path) -> None:
+    days = [Poisson(400, 40.0), NegativeBinomial(400, 8.0, 0.9)]
+    found = certificate(days, delta="1e-4", instances=[8, 16])
+    truth = account([(days[0], 8), (days[1], 16)], delta=1e-4).epsilon
+    assert truth.lower <= float(found["epsilon"]) <= 1.015 * truth.upper
+    write_certificate(tmp_path / "both.json", found)
+    assert json.loads((tmp_path / "both.json").read_text()) == found
+
+
+def test_what_has_no_certificate_is_named() -> None:
+    with pytest.raises(TypeError, match="which have certificates"):
+        certificate(CentralGaussian(100, 5.0), delta=1e-5)
+    with pytest.raises(ValueError, match=r"delta=1.0 must be in \(0, 1\)"):
+        certificate(Poisson(400, 40.0), delta=1.0)
