@@ -37,8 +37,8 @@ def audited(target: Target, claim: Any, **options: Any) -> MechanismReport:
 
 def test_too_little_noise_that_one_point_hides_is_refuted_by_its_curve() -> None:
     wrong = gaussian(1.41 * HIDDEN)
-    assert audited(wrong, (1, 1e-5)).verdict is Verdict.UNDECIDED
-    report = audited(wrong, GaussianDP(HIDDEN))
+    assert audited(wrong, (1, 1e-5), trials=20_000).verdict is Verdict.UNDECIDED
+    report = audited(wrong, GaussianDP(HIDDEN), trials=20_000)
     assert report.verdict is Verdict.VIOLATES
     assert HIDDEN < report.shown_lower <= 1.41 * HIDDEN <= report.shown_upper
     assert report.statement.startswith("Violates: privacy of the output, the first input against the second: mu >= 0.3")
