@@ -66,6 +66,7 @@ class Grid:
         The pair comes in blocks of atoms: an upper and a lower bound on P, and on Q. What is in no block is lost to
         infinity. Between its two nodes an atom's own function lies below the chord, which its two masses are.
         """
+        self.work(2000 + 4 * (window[1] - window[0]))
         nodes = [self.node(k) for k in range(window[0], window[1] + 1)]
         sides = [[(0, 3, 1), [0] * len(nodes), self.one], [(2, 1, 3), [0] * len(nodes), self.one]][: 1 + both]
         for block in blocks:
@@ -143,7 +144,9 @@ class Grid:
         infinite = lost * (sum(theirs) + gone) + gone * sum(ours) + sum(masses[above:])
         kept = masses[below:above] or [0]
         kept[0] += sum(masses[: min(below, above)])
-        return low, [over(mass, self.one) for mass in kept], over(infinite, self.one)
+        if infinite >= self.one**2 or sum(kept) > 2 * self.one**2:
+            raise Refused("All is lost: the window, or the numbers, are too small for so many instances.")
+        return min(low, self.window[1]), [over(mass, self.one) for mass in kept], over(infinite, self.one)
 
     def power(self, known, times):
         """Return a measure that dominates so many together, from those that are known by how many, and so is then."""
@@ -177,6 +180,7 @@ class Grid:
 
     def exponential(self, x):
         """Return a lower and an upper bound on e^x, over 2^bits, for a fraction x from 0 to 1000."""
+        self.work(20_000)
         term, total, i = 1 << self.bits + 2000, 0, 0
         while term or i < 2 * x:
             total, i = total + term, i + 1
@@ -190,11 +194,10 @@ class Grid:
         """
         up, down, found = 1 << self.bits + 64, 1 << self.bits + 64, []
         for least, most, denominator in ratios:
-            self.work(4 if len(found) < MOST_VALUES else MOST_WORK + 1)
+            self.work(4 + denominator.bit_length() // 128 if len(found) < MOST_VALUES else MOST_WORK)
             up, down = over(up * most, denominator), down * least // denominator
             found.append((up, down))
-            rest = max(Fraction(most, denominator), limit)
-            if up >> self.bits + 64 - self.tail == 0 and rest < 1:
+            if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(most, denominator), limit)) < 1:
                 return found, over(up * rest.numerator, rest.denominator - rest.numerator)
         return found, 0
 
@@ -281,7 +284,7 @@ DECIMALS = {"epsilon": (0, 1000), "delta": (0, 1), "mean": (0, 10**18), "sigma":
 DECIMALS |= {"shape": (0, 10**18), "p": (0, 1), "flood_shape": (0, 10**18), "flood_p": (0, 1)}
 DECIMALS |= {"flip_probability": (0, 1), "drop_probability": (0, 1)}
 LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000)}
-TYPED = re.compile(r"[0-9]{1,300}([.][0-9]{1,300})?(e[-+]?[0-9]{1,3})?").fullmatch
+TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 
 
 def value(name, given):
@@ -338,11 +341,12 @@ def randomized_response(grid, window, users, honest, flip_probability, revealed)
 
     With all bits and all reports flipped, the reverse pair is that of another number of ones.
     """
-    found = [], []
+    halves = {}
     for ones in range(0, honest, revealed + 1):
-        pair = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0))
-        found[2 * ones >= honest].extend(grid.measures([pair], window, both=False))
-    return [[grid.worst(half) for half in found if half]]
+        pair, half = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0)), 2 * ones < honest
+        found = grid.measures([pair], window, both=False)
+        halves[half] = grid.worst([halves[half], *found]) if half in halves else found[0]
+    return [[*halves.values()]]
 
 
 def local_response(grid, window, flip_probability):
@@ -394,7 +398,9 @@ def checked(given):
     fields, typed = values(given, names)
     if not isinstance(given["together"], list) or not given["together"] or fields["format"] != FORMAT:
         raise Malformed(f"together must be a list that is not empty, and format {FORMAT!r}.")
-    grid, parts = Grid(*(fields[name] for name in names[4:])), []
+    if fields["tail"] > fields["bits"] + 64:
+        raise Malformed("tail must be at most bits + 64.")
+    grid, total = Grid(*(fields[name] for name in names[4:])), None
     said = ["Accepted: " + ", ".join(typed.split(", ")[1:3]) + ", if one user's input is replaced by any other, for"]
     for entry in given["together"]:
         name = value("protocol", entry.get("protocol") if isinstance(entry, dict) else None)
@@ -405,8 +411,9 @@ def checked(given):
             raise Malformed("protocol must be a protocol, cuts less than instances, and honest at most users.")
         factors = make(grid, fields["window"], **{name: fields[name] for name in own})
         said.append(f"  {typed}: {seen}")
-        parts += [grid.mixes(measures, times, cuts) for measures in factors]
-    found = grid.delta(reduce(grid.product, parts), Fraction(given["epsilon"]))
+        for mixed in (grid.mixes(measures, times, cuts) for measures in factors):
+            total = grid.product(total, mixed) if total else mixed
+    found = grid.delta(total, Fraction(given["epsilon"]))
     if found > Fraction(given["delta"]) * grid.one:
         raise Refused(f"delta is shown to be at most {Decimal(found) / grid.one:.4e} at this epsilon, no less.")
     return "\n".join(said)
@@ -433,7 +440,7 @@ def main(path):
     except Refused as reason:
         print(f"Refused: {reason}")
         return 1
-    except (Malformed, OSError, ValueError, RecursionError) as reason:
+    except (Malformed, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         print(f"Not a certificate: {reason}")
         return 2
 
