@@ -67,6 +67,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit central-discrete-laplace": ("audit central-discrete-laplace --users 100 --p 0.9 --trials 500",),
     "audit central-discrete-gaussian": ("audit central-discrete-gaussian --users 100 --sigma 5 --trials 500",),
     "audit local-rr": ("audit local-rr --users 100 --flip-probability 0.4 --trials 500",),
+    "audit decoding": (
+        "audit decoding --users 5 --kernel gaussian --dimension 2 --flip-probability 0.3 --bits 2 --trials 500",
+    ),
     "audit histogram": ("audit histogram --users 20 --buckets 3 --shape 20 --p 0.5 --trials 500",),
     "audit selection": ("audit selection --users 20 --buckets 3 --shape 5 --p 0.3 --trials 500",),
     "audit vector-sum": (
@@ -89,7 +92,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "certify rr-mean": ("certify rr-mean --epsilon 0.5 --report-epsilon 1",),
     "certify laplace-mean": ("certify laplace-mean --epsilon 0.5 --report-epsilon 1",),
     "certify discrete-laplace-mean": ("certify discrete-laplace-mean --epsilon 0.5 --report-epsilon 1",),
-    "check": ("check docs/certificates/poisson.json",),
+    "check": ("check local-rr.json",),
     "formula": (
         "formula three-nb.noise-p epsilon0=0.01 --digits 50",
         "formula randomized-response.rmse n=30000 --solve p --equals 62",

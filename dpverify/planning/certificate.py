@@ -148,7 +148,10 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
             if len(measures) == 2:
                 entry["cuts"] = _cuts(work, measures, entry["instances"], found["delta"])
             parts.append(work.mixes(measures, entry["instances"], entry["cuts"]))
-    found["epsilon"] = _least(work, reduce(work.product, parts), Fraction(found["delta"]), rounded=True)
+    whole = reduce(work.product, parts)
+    if whole[2] > Fraction(found["delta"]) * work.one:
+        raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
+    found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
     return found
 
 
@@ -191,7 +194,7 @@ def _far(entries: Sequence[dict[str, Any]], losses: Sequence[list[Losses]], sign
     return best
 
 
-def _least(grid: Any, measure: Any, delta: Fraction, rounded: bool = False) -> str:
+def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     """Return the least epsilon, rounded up to 7 digits, at which a measure's delta is small enough."""
     low, high = 0.0, 1000.0
     while high - low > 1e-8 * high:

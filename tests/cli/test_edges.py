@@ -103,7 +103,7 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
             usual["--bitsum"] = "3nb"
         flags = {parameter.opts[0] for parameter in options if parameter.is_flag}
         for option in typed.values():
-            if option in flags:  # which take no value
+            if option in flags or option == "--certificate":  # no value, or a file that would be written
                 continue
             rest = [word for other, value in usual.items() if other != option for word in (other, value)]
             calls += [(*path, *rest, option, edge, "--json") for edge in EDGES]

@@ -28,6 +28,7 @@ def guesses(secrets, rng):
     return 2.0 * (secrets ^ (rng.random(secrets.size) < 0.4)) - 1.0
 """
 PREPARED = {
+    "check": "account local-rr --flip-probability 0.4 --delta 1e-5 --certificate local-rr.json",
     "spend": "spent spent.jsonl --new --epsilon 1 --delta 1e-6",
 }
 """What is typed before the first example of a command."""

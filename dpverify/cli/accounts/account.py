@@ -85,7 +85,10 @@ def _certify(run: TypedRun, file: Path, **others: object) -> None:
         raise ValueError("--certificate needs --delta, and changes in full: that is what a certificate can show.")
     if run.adversary not in (None, claims_of(run.protocol).threat_models[0]):
         raise ValueError(f"--certificate is of the default threat model, and not of {run.adversary}.")
-    given = certificate(run.protocol, delta=run.delta, instances=run.instances, honest=run.honest)
+    try:
+        given = certificate(run.protocol, delta=run.delta, instances=run.instances, honest=run.honest)
+    except TypeError as reason:  # a protocol without one
+        raise ValueError(f"--certificate={str(file)!r}: {reason}") from None
     write_certificate(file, given)
     typer.echo(f"{file} shows epsilon {given['epsilon']}: dpverify check {file}", err=True)
 
