@@ -92,7 +92,7 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw, *, refuted: bool = F
     lags, sizes, equal, alike = np.array(compared).T
     own = refuted and bool(np.any(codes != codes[0]))
     p_values = [stats.binom.sf(equal - 1, sizes, max(collision, share_equal(codes)) if own else collision)]
-    if within:
+    if within and every:  # an outcome off the law's points, by rounding perhaps, has no side
         sides = _two_sided(alike, sizes, same_side)
         p_values.append(np.maximum(sides, _two_sided(alike, sizes, share_equal(above))) if own else sides)
     kind, at = np.unravel_index(int(np.argmin(p_values)), (len(p_values), lags.size))

@@ -98,3 +98,10 @@ def test_outcomes_that_are_not_listed_are_no_repeats() -> None:
     assert serial_dependence(values, half).p_value == 1.0
     values[::2] = 1.0
     assert serial_dependence(values, half).p_value < 1e-6
+
+
+def test_outputs_that_rounding_moves_off_the_law_have_no_side() -> None:
+    square = DiscreteLaw.of(np.array([(a, b) for a in range(9) for b in range(9)]), np.outer(LAW.pmf, LAW.pmf).ravel())
+    outputs = np.stack([drawn(1), drawn(2)], axis=1)
+    assert serial_dependence(outputs, square).p_value > 1e-6
+    assert serial_dependence(outputs * 0.1 * 10.000000000000002, square).p_value > 1e-6
