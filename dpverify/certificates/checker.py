@@ -164,11 +164,13 @@ class Grid:
         """
         if len(measures) == 1:
             return self.power({1: measures[0]}, times)
-        known, found = [{1: measure} for measure in (*measures, self.worst(measures))], []
-        for low, high in pairwise([0, *cuts, times]):
-            parts = zip(known, (low, times - high, high - low), strict=True)
-            found.append(reduce(self.product, (self.power(powers, number) for powers, number in parts if number)))
-        return self.worst(found)
+        known = [{1: measure} for measure in (*measures, self.worst(measures))]
+        return self.worst([self.block(known, low, high, times) for low, high in pairwise([0, *cuts, times])])
+
+    def block(self, known, low, high, times):
+        """Return a measure that dominates so many together, from low to high of them dominated by the first measure."""
+        parts = zip(known, (low, times - high, high - low), strict=True)
+        return reduce(self.product, (self.power(powers, number) for powers, number in parts if number))
 
     def delta(self, measure, epsilon):
         """Return an upper bound on a measure's G(e^epsilon), over 2^bits."""

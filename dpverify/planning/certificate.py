@@ -45,7 +45,7 @@ def certificate(
     protocols : object or sequence of objects
         Protocols with a law in `dpverify.certificates.checker`; their parameters are certified as they print.
     delta : int, float, str, Decimal or Fraction
-        In (0, 1): of everything together, exact.
+        In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
     instances : int or sequence of ints
         How many runs of each, at least 1.
     honest : number, optional
@@ -69,21 +69,19 @@ def certificate(
     """
     several = protocols if isinstance(protocols, Sequence) else [protocols]
     times = instances if isinstance(instances, Sequence) else [instances] * len(several)
-    typed = str(delta) if isinstance(delta, (str, Decimal)) else format(Decimal(repr(float(delta))), "f")
+    typed = str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta))
     share = float(exact_number("delta", delta))
     if not 0.0 < share < 1.0:
         raise ValueError(f"delta={delta} must be in (0, 1).")
     entries = [
-        {"protocol": name, "instances": number, **_typed(name, protocol, honest)}
-        for protocol, number in zip(several, times, strict=True)
-        for name in [_name(protocol)]
+        {"instances": number, **_typed(protocol, honest)} for protocol, number in zip(several, times, strict=True)
     ]
     tail = math.ceil(math.log2(sum(times) / share)) + 24
     found = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed, "together": entries, "tail": tail}
     found["bits"] = tail + 40
     try:
         return _completed(found, share)
-    except checker.Refused as reason:
+    except (checker.Refused, checker.Malformed) as reason:
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
 
 
@@ -93,24 +91,19 @@ def write_certificate(path: str | Path, given: dict[str, Any]) -> None:
         Path(name).write_text(json.dumps(given, indent=1) + "\n", encoding="ascii")
 
 
-def _name(protocol: Any) -> str:
-    from dpverify.claims.registry import claims_of
-
-    name: str = claims_of(protocol).name
-    if name not in checker.PROTOCOLS:
-        raise TypeError(
-            f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)}, which have certificates."
-        )
-    return name
-
-
-def _typed(name: str, protocol: Any, honest: Number | None) -> dict[str, Any]:
+def _typed(protocol: Any, honest: Number | None) -> dict[str, Any]:
     """Return the fields of an entry that say which protocol it is."""
     from dpverify.claims.registry import claims_of
     from dpverify.planning.result import checked_honest
 
-    here = checked_honest(claims_of(protocol), protocol, honest)
-    shown: dict[str, Any] = {}
+    claims = claims_of(protocol)
+    name = claims.name
+    if name not in checker.PROTOCOLS:
+        raise TypeError(
+            f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)}, which have certificates."
+        )
+    here = checked_honest(claims, protocol, honest)
+    shown: dict[str, Any] = {"protocol": name}
     for field in checker.PROTOCOLS[name][1]:
         if field == "honest":
             shown[field] = shown["users"] if here is None else here
@@ -118,8 +111,15 @@ def _typed(name: str, protocol: Any, honest: Number | None) -> dict[str, Any]:
             shown[field] = max(0, shown["honest"] // _CELLS - 1)
         else:
             value = getattr(protocol, field) if hasattr(protocol, field) else getattr(protocol.bitsum, field)
-            shown[field] = value if field in checker.WHOLE else format(Decimal(repr(float(value))), "f")
+            shown[field] = value if field in checker.WHOLE else repr(float(value))
     return shown
+
+
+def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: int) -> list[list[Any]]:
+    """Return the measures of an entry, for each count that changes."""
+    make, own, _ = checker.PROTOCOLS[entry["protocol"]]
+    found: list[list[Any]] = make(grid, window, **{name: checker.value(name, entry[name]) for name in own} | others)
+    return found
 
 
 def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
@@ -142,9 +142,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     parts = []
     for entry in entries:
         entry["cuts"] = []
-        make, own, _ = checker.PROTOCOLS[entry["protocol"]]
-        given = {name: checker.value(name, entry[name]) for name in own}
-        for measures in make(work, entry["window"], **given):
+        for measures in _factors(work, entry, entry["window"]):
             if len(measures) == 2:
                 entry["cuts"] = _cuts(work, measures, entry["instances"], found["delta"])
             parts.append(work.mixes(measures, entry["instances"], entry["cuts"]))
@@ -157,10 +155,8 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
 
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
     """Return the losses of the pairs of one instance, and of their reverses if these are other ones."""
-    make, own, _ = checker.PROTOCOLS[entry["protocol"]]
-    given = {name: checker.value(name, entry[name]) for name in own}
-    if "revealed" in given:  # a dataset at either end is enough to choose by
-        given["revealed"] = max(given["honest"] // 2, 1)
+    # A dataset at either end is enough to choose by.
+    few = {"revealed": max(entry["honest"] // 2, 1)} if "revealed" in entry else {}
     seen: list[Losses] = []
     floor = grid.one >> grid.tail
 
@@ -173,7 +169,7 @@ def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
                 seen.append([(mass / total, loss) for mass, loss in side])
             return [(0, [self.one], 0)] * (1 + both)
 
-    make(Seen(grid.bits, grid.grid, grid.tail, grid.window), (0, 1), **given)
+    _factors(Seen(grid.bits, grid.grid, grid.tail, grid.window), entry, (0, 1), **few)
     return seen
 
 
@@ -209,11 +205,9 @@ def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> list[in
     known = [{1: measure} for measure in (*measures, grid.worst(measures))]
 
     def at(low: int, high: int, epsilon: Fraction) -> float:
-        numbers = (low, times - high, high - low)
-        parts = [grid.power(powers, n) for powers, n in zip(known, numbers, strict=True) if n]
-        return float(grid.delta(reduce(grid.product, parts), epsilon) / grid.one)
+        return float(grid.delta(grid.block(known, low, high, times), epsilon) / grid.one)
 
-    ends = [reduce(grid.product, [grid.power(powers, times)]) for powers in known[:2]]
+    ends = [grid.power(powers, times) for powers in known[:2]]
     epsilon = Fraction(max((_least(grid, end, Fraction(delta)) for end in ends), key=float))
     aim = float(Fraction(delta)) * (1 + _SLACK)
     blocks = {(0, times): at(0, times, epsilon)}

@@ -10,6 +10,7 @@ import pytest
 
 from dpverify import account
 from dpverify.claims.shared.buckets import under_estimating
+from dpverify.guarantee import CapacityError
 from dpverify.planning.certificate import certificate, checker, write_certificate
 from protocols.bitsum import (
     CentralDiscreteGaussian,
@@ -73,3 +74,8 @@ def test_what_has_no_certificate_is_named() -> None:
         certificate(CentralGaussian(100, 5.0), delta=1e-5)
     with pytest.raises(ValueError, match=r"delta=1.0 must be in \(0, 1\)"):
         certificate(Poisson(400, 40.0), delta=1.0)
+
+
+def test_numbers_that_the_checker_does_not_read_are_out_of_reach() -> None:
+    with pytest.raises(CapacityError, match="flip_probability"):
+        certificate(LocalRandomizedResponse(100, 1e-200), delta=1e-5)
