@@ -31,6 +31,8 @@ _Number = TypeVar("_Number", int, float)
 _TOLERANCE = 1e-10
 _PATIENCE = 3
 """How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
+_PATIENCE_AT_LEVEL = 2
+"""The same for a level: each step costs more there."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _MOST_STEPS = 100
 _FLATTEST, _STEEPEST = 0.1, 1e3
@@ -238,6 +240,7 @@ def smallest_at_level(
     known = slope is not None
     point, slope = min(start, ceiling), slope or 1.0
     last: tuple[float, float] | None = None
+    bracket, slow = math.inf, 0
     for _ in range(_MOST_STEPS):
         found = value(point)
         low, high = (low, point) if found <= level else (point, high)
@@ -257,7 +260,12 @@ def smallest_at_level(
         if high <= low * (1.0 + tolerance) or high < _LEAST:
             return high
         point = min(point * factor * (1.0 + 0.3 * tolerance), ceiling)
-        if not low < point < high:
+        if 0.0 < low < high < math.inf:
+            # Next to a jump the slope between two points leads to either side of it, a little nearer each time.
+            slow = 0 if math.log(high / low) <= 0.5 * bracket else slow + 1
+            bracket = math.log(high / low)
+        if not low < point < high or slow == _PATIENCE_AT_LEVEL:
+            slow = 0
             point = math.sqrt(low * high) if low > 0.0 and high < math.inf else 0.5 * high if low == 0.0 else 2.0 * low
     return high if high < math.inf else None
 

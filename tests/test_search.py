@@ -158,6 +158,22 @@ def test_the_smallest_at_a_level_may_jump_over_it() -> None:
     assert smallest_at_level(lambda _: 0.5, 1.0, 1.0, 4.0, 1e-3) == pytest.approx(1e-12, rel=1.0)
 
 
+@pytest.mark.parametrize(("above", "below", "power", "start"), [(2.0, 0.8, 1.1, 3.0), (20.0, 0.9, 1.2, 7.0)])
+def test_the_smallest_at_a_level_does_not_creep_towards_a_jump(
+    above: float, below: float, power: float, start: float
+) -> None:
+    asked: list[float] = []
+
+    def value(argument: float) -> float:
+        asked.append(argument)
+        before = 1.0 + (above - 1.0) * (5.0 - argument) / 5.0
+        return (before if argument < 5.0 else below) * (5.0 / argument) ** power
+
+    found = smallest_at_level(value, 1.0, start, 1e9, 1e-3)
+    assert found == pytest.approx(5.0, rel=2e-3)
+    assert len(asked) <= 13  # by slopes alone 16 and 19
+
+
 @pytest.mark.parametrize("delta", [0.5, 0.09, 1e-3, 1e-9])
 @pytest.mark.parametrize("above", [True, False])
 def test_a_crossing_is_on_the_safe_side_of_a_jump(delta: float, above: bool) -> None:

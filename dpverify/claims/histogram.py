@@ -20,7 +20,7 @@ from dpverify.claims.base import Families, MechanismClaims
 from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims
 from dpverify.claims.registry import claims_of
 from dpverify.claims.shared.bitsum_pairs import noise_tail as cut_for
-from dpverify.claims.shared.buckets import bucket_curve, least_shape, noise_of, noise_tail, under_estimating
+from dpverify.claims.shared.buckets import bucket_curve, least_shape, noise_of, under_estimating
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import histogram as formulas
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, PrivacyCurve, ThreatModel
@@ -31,7 +31,7 @@ from dpverify.papers.ghazi2021.histogram import HISTOGRAM
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
-from protocols.validation import check_real
+from protocols.validation import check_integer, check_real
 
 __all__ = ["HistogramClaims"]
 
@@ -110,16 +110,15 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         Parameters
         ----------
         protocol : BucketSums
-            With negative binomial noise.
+            The histogram.
         error : int
             alpha, at least 0.
         """
-        noise = noise_of(protocol)
-        crowded = min(protocol.buckets, noise.users // (error + 1))
-        tail = noise_tail(noise.shape, noise.p, error)
+        crowded = min(protocol.buckets, protocol.users // (check_integer("error", error, low=0) + 1))
+        tail = self._noise(protocol).noise_above(protocol.bitsum, error)
         if crowded == 0 or tail == 0.0:
             return 0.0
-        return 1.0 if tail == 1.0 else -math.expm1(crowded * math.log1p(-tail)) * (1.0 + 1e-14)
+        return 1.0 if tail == 1.0 else min(1.0, -math.expm1(crowded * math.log1p(-tail)) * (1.0 + 1e-14))
 
     def error_bound(self, protocol: BucketSums, beta: float) -> int:
         """Return the least alpha such that the error exceeds alpha with probability at most beta, for every dataset."""
@@ -129,7 +128,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
             return self.failure_probability(protocol, error) <= beta
 
         # No error exceeds the number of users.
-        return least_integer(rarely_exceeded, -1, noise_of(protocol).users)
+        return least_integer(rarely_exceeded, -1, protocol.users)
 
     def per_bucket_beta(self, users: int, beta: float) -> float:
         """Return the failure probability that the source asks of one bucket."""
@@ -148,7 +147,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         return self.protocol(under_estimating(users, float(shape), float(p)), buckets)
 
     def published_bound(self, protocol: BucketSums) -> float:
-        """Return the error bound T = 2r/(1-p) of the proof of Corollary 40."""
+        """Return the error bound T = 2r/(1-p) of the proof of Corollary 40, which is about negative binomial noise."""
         noise = noise_of(protocol)
         return float(formulas.published_threshold(FLOATS, noise.shape, noise.p))
 

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpverify.claims.histogram import HistogramClaims
-from dpverify.claims.shared.buckets import noise_of, noise_tail
-from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.papers.ghazi2021.histogram import SELECTION
 from dpverify.rounding import UNIT
@@ -70,21 +68,21 @@ class SelectionClaims(HistogramClaims):
         `Pr[Y_1 - min_v Y_v > error]`, which bounds every dataset; a dataset with all other counts at the largest minus
         `error + 1`, listed before it, attains it where such counts exist.
         """
-        noise = noise_of(protocol)
-        if error >= noise.users:
+        if check_integer("error", error, low=0) >= protocol.users:
             return 0.0
-        law = laws.negative_binomial(noise.shape, noise.p, 1e-30)
+        claims = self._noise(protocol)
+        law = claims.noise_law(protocol.bitsum, 1.0, 1e-30)
         rivals = protocol.buckets - 1
         # sum_y Pr[Y_1 = y] Pr[min_v Y_v <= y - error - 1], with Pr[min <= z] = 1 - Pr[Y > z]^rivals.
         tails = np.append(np.cumsum(law.pmf[::-1])[::-1][1:], law.tail_above)
         reached = -np.expm1(rivals * np.log(np.clip(tails, 1e-300, 1.0)))
         # Below the window, where Pr[min <= z] is tiny, it is charged as at the first atom.
-        reached = np.append(np.full(law.start, reached[0]), reached)
-        pmf = np.append(np.zeros(law.start), law.pmf)
-        probability = float(pmf[error + 1 :] @ reached[: max(pmf.size - error - 1, 0)])
+        large = law.support > error
+        places = np.maximum(law.support[large] - (error + 1 + law.start), 0)
+        probability = float(law.pmf[large] @ reached[places])
         rounding = rivals * (law.relative_error + 2.0 * law.pmf.size * UNIT + law.tail_above + law.tail_below)
         # However many rivals there are, the noise of the fullest bucket must be that large.
-        return min(probability * (1.0 + 1e-9) + rounding, noise_tail(noise.shape, noise.p, error))
+        return min(probability * (1.0 + 1e-9) + rounding, claims.noise_above(protocol.bitsum, error))
 
     def plurality_failure(self, protocol: BucketSums, users: int, share: float) -> float:
         """Return what `dpverify.claims.user_level.classifier.plurality_failure` does, for all its users.

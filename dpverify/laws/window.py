@@ -7,6 +7,7 @@ so that the relative error is bounded by counting them. The window is found by b
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError
 from dpverify.rounding import UNIT
-from dpverify.search import galloped, least_integer
+from dpverify.search import galloped, largest_integer, least_integer
 from protocols.validation import check_integer, check_real
 
 __all__ = [
@@ -47,6 +48,9 @@ _LARGEST_BLOCK = 1024
 _ANCHORS = 512
 """Atoms are anchored one a block, evaluated in Arb; with more anchors than this, blocks are longer instead."""
 _SMALLEST_ATOM = 1e-300
+_NORMAL = 2.0
+"""How often the logarithm of a normal density fell so far is contained in the distance times its slope there."""
+_MOST_STEPS, _FARTHEST = 6, 2**200
 
 
 @dataclass(frozen=True)
@@ -127,21 +131,42 @@ class UnimodalPmf:
 
     def mass_below(self, k: int) -> arb:
         """Bound P(X < k), the same way."""
-        if k <= 0:
-            return arb(0)
-        backwards = arb(0) if k == 1 else 1 / self.ratio(arb(k - 2))
-        return _geometric(self.log_pmf(arb(k - 1)), backwards)
+        return arb(0) if k <= 0 else _geometric(self.log_pmf(arb(k - 1)), self.backwards(k))
+
+    def backwards(self, k: int) -> arb:
+        """Return f(k-2)/f(k-1), k positive."""
+        return arb(0) if k == 1 else 1 / self.ratio(arb(k - 2))
 
 
 def _geometric(log_first: arb, ratio: arb) -> arb:
     return log_first.exp() / (1 - ratio) if ratio < 1 else arb(math.inf)
 
 
-def _smallest(holds: Callable[[int], bool]) -> int:
-    """Return the smallest d >= 0 with `holds(d)`, which must be monotone and true in the end."""
-    bracket = galloped(holds, -1, 0, grow=lambda d: 2 * d + 1)
-    assert bracket is not None
-    return least_integer(holds, *bracket)
+def _reach(mass: Callable[[int], arb], ratio: Callable[[int], arb], tail: float) -> int:
+    """Return the smallest d >= 0 whose mass is at most the tail: it must not rise, and must get there in the end.
+
+    Masses cost most, so that Newton's steps on their logarithm go next to it, from where a normal law with that ratio
+    of neighbours would be. What they find is a guess: the answer and its predecessor are asked.
+    """
+    mass, log_tail = functools.cache(mass), math.log(tail)
+
+    def decay(d: int) -> float:
+        found = ratio(d)
+        return -float(found.log()) if found > 0 else math.inf
+
+    def far(d: int) -> bool:
+        return d * decay(d) >= -_NORMAL * log_tail
+
+    low, guess = galloped(far, 0, 1, grow=lambda d: 4 * d) or (0, 1)
+    guess = least_integer(far, low, guess, tolerance=0.1)
+    for _ in range(_MOST_STEPS):
+        excess, fall = float(mass(guess).log()) - log_tail, decay(guess)
+        if not (math.isfinite(excess) and 0.0 < fall < math.inf):
+            break
+        last, guess = guess, max(guess + math.ceil(excess / fall), 0)
+        if abs(guess - last) <= 1:
+            break
+    return 1 + largest_integer(lambda d: not mass(d) <= tail, guess, -1, _FARTHEST)
 
 
 def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
@@ -181,8 +206,13 @@ def window(name: str, f: UnimodalPmf, tail: float, max_atoms: int, *, mirrored: 
     """Return the smallest window of f, or of its even extension, whose tails are proved to be at most `tail`."""
     check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
     check_integer("max_atoms", max_atoms, low=1)
-    stop = f.mode + 1 + _smallest(lambda d: bool(f.mass_from(f.mode + 1 + d) <= tail))
-    start = 0 if mirrored else max(0, f.mode - _smallest(lambda d: bool(f.mass_below(f.mode - d) <= tail)))
+    after, start = f.mode + 1, 0
+    stop = after + _reach(lambda d: f.mass_from(after + d), lambda d: f.largest_ratio_above(arb(after + d)), tail)
+    if not mirrored:
+        below = _reach(
+            lambda d: f.mass_below(f.mode - d), lambda d: f.backwards(f.mode - d) if d < f.mode else arb(0), tail
+        )
+        start = max(0, f.mode - below)
     _check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
     pmf, relative_error = _anchored(f, start, stop)
     if min(pmf[0], pmf[-1]) < _SMALLEST_ATOM:

@@ -23,6 +23,8 @@ __all__ = ["Search", "TargetEpsilon"]
 _SEARCH_WIDTH, _COARSE_WIDTH = 3e-4, 3e-3
 _NEXT_TO_NOTHING = 0.04
 """Of the budget: a joint change that spends less than half of that is not worth a sharp bound."""
+_FAR_ABOVE = 1.1
+"""So many times the budget a joint change needs no sharp bound, either."""
 _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 """The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
@@ -70,7 +72,8 @@ class TargetEpsilon:
         if not isinstance(self.change, Full):
             joint = JointChange(pairs, self.change, reference_delta=self.delta, guess=self.guess)
             share = 1.0 if decide or self.only_decide else _NEXT_TO_NOTHING
-            return joint.epsilon_upper(self.delta, decide=share * self.target.epsilon)
+            target = self.target.epsilon
+            return joint.epsilon_upper(self.delta, decide=share * target, most=_FAR_ABOVE * target)
         family = FamilyComposition(
             pairs,
             self.mechanisms,

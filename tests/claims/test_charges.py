@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dpverify.claims.bitsum.negative_binomial as negative_binomial
 import dpverify.claims.bitsum.randomized_response as randomized_response
 import dpverify.claims.kde.privacy as kde_privacy
-import dpverify.claims.selection as selection
 import dpverify.claims.vector_sum.privacy as vector_sum
 from dpverify.changes import Full
 from dpverify.claims.bitsum import claims_of
@@ -106,7 +106,7 @@ def selection_truth(buckets: int, error: int) -> float:
 @pytest.mark.parametrize("error", [0, 3, 9, 14])
 def test_selection_charges_the_tails(monkeypatch: pytest.MonkeyPatch, buckets: int, error: int) -> None:
     exact, truth = laws.negative_binomial, selection_truth(buckets, error)
-    monkeypatch.setattr(selection.laws, "negative_binomial", lambda r, p, tail: exact(r, p, 0.02))
+    monkeypatch.setattr(negative_binomial, "negative_binomial", lambda r, p, tail: exact(r, p, 0.02))
     assert SelectionClaims().failure_probability(Selection(under_estimating(90, 2.0, 0.6), buckets), error) >= truth
 
 
@@ -120,7 +120,7 @@ def test_selection_charges_the_errors_of_its_law(
     # The upper half of the window too large, or too small: the smallest of the rivals' noises is the more sensitive.
     scale = 1.0 + 0.01 * sign * (exact.support > 5)
     listed = IntegerLaw(exact.start, exact.pmf * scale, 0.011, exact.tail_below, exact.tail_above)
-    monkeypatch.setattr(selection.laws, "negative_binomial", lambda r, p, tail: listed)
+    monkeypatch.setattr(negative_binomial, "negative_binomial", lambda r, p, tail: listed)
     truth = selection_truth(buckets, error)
     assert SelectionClaims().failure_probability(Selection(under_estimating(90, 2.0, 0.6), buckets), error) >= truth
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.claims.bitsum.poisson import PoissonClaims
 from dpverify.claims.histogram import HistogramClaims
+from dpverify.claims.selection import SelectionClaims
 from dpverify.claims.shared.buckets import BucketAccount, least_shape, noise_tail, under_estimating
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import Budget
@@ -16,6 +20,7 @@ from dpverify.planning.account import account
 from protocols.bitsum.negative_binomial import Estimate
 from protocols.bitsum.poisson import Poisson
 from protocols.histogram import Histogram
+from protocols.selection import Selection
 from tests.refusals import refused
 from tests.samples import FALSE_ALARM
 
@@ -108,7 +113,42 @@ def test_formulas_refuse_what_they_do_not_cover() -> None:
     with refused("epsilon0=1.0", FormulaRangeError):
         CLAIMS.published(100, 5, 2.0, 1e-6, 0.05)
     with pytest.raises(TypeError, match=r"must be NegativeBinomial"):
-        CLAIMS.failure_probability(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), 3)
+        CLAIMS.published_bound(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2))
+    with refused("error=-1"):
+        CLAIMS.failure_probability(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), -1)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-3, 2.5, 40.0])
+@pytest.mark.parametrize("buckets", [2, 3])
+def test_errors_under_poisson_noise_are_those_of_the_worst_dataset(mean: float, buckets: int) -> None:
+    # Every dataset of six users, in 50 digits.
+    with mpmath.workdps(50):
+        masses = [mpmath.exp(-mean) * mpmath.mpf(mean) ** z / mpmath.factorial(z) for z in range(400)]
+    noise = Poisson(6, mean, estimate=Estimate.UNDER)
+    every = [counts for counts in itertools.product(range(7), repeat=buckets) if sum(counts) == 6]
+    for error in range(7):
+        with mpmath.workdps(50):
+            above = mpmath.fsum(masses[error + 1 :])
+            worst = max(1 - (1 - above) ** sum(count > error for count in counts) for counts in every)
+            # The selection's fullest bucket has a noise of y, and some rival one of y - error - 1 or less.
+            tails = [mpmath.fsum(masses[max(y - error, 0) :]) for y in range(400)]
+            short = mpmath.fsum(masses[y] * (1 - tails[y] ** (buckets - 1)) for y in range(error + 1, 400))
+        found = CLAIMS.failure_probability(Histogram(noise, buckets), error)
+        assert worst <= found <= worst * (1 + 1e-11)
+        selected = SelectionClaims().failure_probability(Selection(noise, buckets), error)
+        assert (short if error < 6 else 0) <= selected <= (short if error < 6 else 0) * (1 + 1e-8) + 1e-14
+    alpha = CLAIMS.error_bound(Histogram(noise, buckets), 1e-3)
+    assert CLAIMS.failure_probability(Histogram(noise, buckets), alpha) <= 1e-3
+
+
+def test_poisson_noise_is_exceeded_as_often_as_by_the_incomplete_gamma_function() -> None:
+    claims = PoissonClaims()
+    for mean, above in ((5.0, 120), (300.0, 250), (300.0, 700), (1e6, 999_000), (1e6, 10**6), (1e6, 1_030_000)):
+        with mpmath.workdps(60):
+            truth = mpmath.gammainc(above + 1, 0, mean, regularized=True)
+        found = claims.noise_above(Poisson(9, mean, estimate=Estimate.UNDER), above)
+        assert truth <= found <= truth * (1 + 1e-10)
+    assert claims.noise_above(Poisson(9, 1e6, estimate=Estimate.UNDER), 10) == 1.0
 
 
 def test_any_single_noise_is_accounted() -> None:

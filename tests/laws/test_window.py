@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from flint import arb
 
+from dpverify.laws import window
 from dpverify.laws.noise import binomial, discrete_gaussian, discrete_laplace, negative_binomial
 
 
@@ -40,3 +44,23 @@ def test_max_atoms_in_the_message_is_enough():
         discrete_gaussian(40.0, max_atoms=100)
     needed = int(str(caught.value).split("max_atoms >= ")[1].split(",")[0])
     assert discrete_gaussian(40.0, max_atoms=needed).pmf.size == needed
+
+
+MASSES = {
+    "normal": (lambda d: -(d**2) / 2e4, lambda d: -(2 * d + 1) / 2e4),
+    "geometric": (lambda d: -3e-2 * d, lambda d: -3e-2),
+    "ends": (lambda d: -0.1 * d if d < 50 else -math.inf, lambda d: -0.1 if d < 49 else -math.inf),
+    # Ratios that tell nothing of the masses cost time only.
+    "stairs": (lambda d: -4.0 * (d // 100), lambda d: -1e-12),
+    "misled": (lambda d: -(math.log1p(d) ** 3), lambda d: -50.0),
+    "rising": (lambda d: -1e-4 * max(0, d - 300) ** 2, lambda d: 0.5 if d < 300 else -2e-4 * (d - 300)),
+    "unknown": (lambda d: math.inf if d < 40 else -0.5 * d, lambda d: 0.0 if d < 40 else -0.5),
+}
+
+
+@pytest.mark.parametrize("tail", [0.5, 1e-3, 1e-60, 1e-290])
+@pytest.mark.parametrize("kind", MASSES)
+def test_the_first_mass_within_the_tail_is_found_from_any_guess(kind, tail):
+    mass, ratio = (lambda d, of=of: arb(of(d)).exp() if of(d) > -math.inf else arb(0) for of in MASSES[kind])
+    first = next(d for d in range(10**6) if mass(d) <= tail)
+    assert window._reach(mass, ratio, tail) == first

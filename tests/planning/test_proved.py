@@ -44,8 +44,8 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
     asked: list[float] = []
     measured = JointChange.epsilon_upper
 
-    def counted(self: JointChange, delta: float, *, decide: float = 0.0) -> float:
-        asked.append(measured(self, delta, decide=decide))
+    def counted(self: JointChange, delta: float, **options: float) -> float:
+        asked.append(measured(self, delta, **options))
         return asked[-1]
 
     monkeypatch.setattr(JointChange, "epsilon_upper", counted)
@@ -67,8 +67,8 @@ def test_small_joint_changes_are_searched_with_guesses_and_proved(
 ) -> None:
     sharp, asked = list[float](), JointChange.epsilon_upper
 
-    def counted(self: JointChange, delta: float, *, decide: float = 0.0) -> float:
-        found = asked(self, delta, decide=decide)
+    def counted(self: JointChange, delta: float, **options: float) -> float:
+        found = asked(self, delta, **options)
         if not self._grid.guess:
             sharp.append(found)
         return found

@@ -22,6 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from dpverify.changes import Full
 from dpverify.claims.base import MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
@@ -36,6 +38,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     searched_epsilon,
     tail_for,
 )
+from dpverify.claims.shared.buckets import noise_tail as negative_binomial_tail
 from dpverify.claims.shared.divisible_noise import NEAR_LIMIT
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import negative_binomial as formulas
@@ -44,10 +47,11 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
-from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw, point_mass
 from dpverify.papers.wagner2025.bitsum import NEGATIVE_BINOMIAL
 from dpverify.privacy_loss.losses import pairs as laws
 from dpverify.privacy_loss.losses.pairs import Directions
+from dpverify.rounding import UNIT, summation_error
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
 
@@ -78,6 +82,15 @@ class SingleNoiseClaims(BitsumClaims[S]):
     @abstractmethod
     def variance(self, protocol: S) -> float:
         """Return the variance of the noise of all users."""
+
+    def noise_above(self, protocol: S, above: int) -> float:
+        """Return the probability that the noise of all users exceeds an integer, 0 or more, rounded up."""
+        law = self.noise_law(protocol, 1.0, SMALLEST_TAIL)
+        if above < law.start:
+            return 1.0
+        listed = law.pmf[above + 1 - law.start :]
+        off = law.relative_error + summation_error(listed.size) + 8.0 * UNIT
+        return min(1.0, float(np.sum(listed)) * (1.0 + 2.0 * off) + law.tail_above)
 
     def pairs(self, protocol: S) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
@@ -130,6 +143,10 @@ class NegativeBinomialClaims(SingleNoiseClaims[NegativeBinomial]):
 
     def variance(self, protocol: NegativeBinomial) -> float:
         return float(formulas.variance(FLOATS, protocol.p, protocol.shape))
+
+    def noise_above(self, protocol: NegativeBinomial, above: int) -> float:
+        # In closed form: noise of a large shape has too many atoms to list for each error that is tried.
+        return negative_binomial_tail(protocol.shape, protocol.p, above)
 
     def published(self, users: int, epsilon0: float, delta0: float) -> NegativeBinomial:
         return NegativeBinomial(users, float(formulas.shape(FLOATS, delta0)), float(formulas.p(FLOATS, epsilon0)))

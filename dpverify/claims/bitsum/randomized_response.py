@@ -188,9 +188,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
             start = min(max(start, math.sqrt(-math.log(composed_epsilon.delta))), math.sqrt(users))
         error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None:
-            slope = _SLOPE
-            if nearly.change == composed_epsilon.change:
-                slope = _slope(seen, _STEEPEST if jointly else 2.0)
+            slope = _slope(seen, _STEEPEST if jointly else 2.0)
             jumps = abs(seen[-1][1] / target - 1.0) > _JUMP
             if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:
                 error = _aimed(guessed, target, seen, slope)

@@ -44,9 +44,9 @@ def under_estimating(users: int, shape: float, p: float) -> NegativeBinomial:
 
 
 def noise_of(protocol: BucketSums) -> NegativeBinomial:
-    """Return the bitsum of every bucket, which must be negative binomial: the noise of which errors are worked out."""
+    """Return the bitsum of every bucket, which must be negative binomial, as that of the source is."""
     if not isinstance(protocol.bitsum, NegativeBinomial):
-        raise TypeError(f"bitsum={protocol.bitsum!r} must be NegativeBinomial: only its errors are worked out.")
+        raise TypeError(f"bitsum={protocol.bitsum!r} must be NegativeBinomial, the noise that the source bounds.")
     return protocol.bitsum
 
 

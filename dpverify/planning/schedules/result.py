@@ -87,6 +87,10 @@ class ScheduleResult(AccountResult):
         return None
 
     @property
+    def _runs(self) -> Sequence[Any]:
+        return self.schedule.days
+
+    @property
     def _days(self) -> list[dict[str, Any]]:
         return [
             {
@@ -139,12 +143,13 @@ def account_schedule(
     delta: Number | None = None,
     epsilon: Number | None = None,
     relative_width: float = 1e-6,
+    quick: bool = False,
 ) -> ScheduleResult:
-    """Compute what a schedule gives, as an interval that contains the truth; see `account`."""
+    """Compute what a schedule gives, as an interval that contains the truth; see `account` and `Schedule.curve`."""
     with within_limits("this schedule"):
         asked: Literal["epsilon", "delta"]
         asked, exact, made, point, statement = answered(
-            lambda reference: schedule.curve(reference, relative_width),
+            lambda reference: schedule.curve(reference, relative_width, quick=quick),
             lambda: LargestLossCurve(schedule.largest_loss(schedule.runs), Full(1)),
             delta,
             epsilon,

@@ -186,8 +186,11 @@ class _Bounds:
         if labels.size > most:
             order = np.argsort(labels, kind="stable")
             labels = labels[order]
-            widest = np.argsort(-np.diff(labels), kind="stable")[: most - 1]
-            starts = np.append(0, np.sort(widest) + 1)
+            # Sums of the same few labels lie equally far apart, but for rounding, which is not to choose between them.
+            gaps = np.diff(labels)
+            rounded = np.round(gaps / (gaps.max() or 1.0), 9)[::-1]
+            widest = gaps.size - np.argsort(-rounded, kind="stable")[: most - 1]
+            starts = np.append(0, np.sort(widest))
             scaled = np.maximum.reduceat(scaled[order], starts)
             labels = np.add.reduceat(labels, starts) / np.diff(starts, append=labels.size)
         return _Bounds(scaled, labels, other.log_scale)

@@ -347,11 +347,11 @@ class JointChange:
         upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
         return min(upper, self._in_full(lambda full: full.delta(epsilon).upper))
 
-    def epsilon_upper(self, delta: float, *, decide: float = 0.0) -> float:
+    def epsilon_upper(self, delta: float, *, decide: float = 0.0, most: float = math.inf) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
 
         It is inf if the infinite and unknown mass reaches delta. A quick bound is returned if that is far below
-        `decide`: far enough for a search to go on.
+        `decide`: far enough for a search to go on; and one that is not the least if all of them are above `most`.
         """
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._distance <= delta:
@@ -372,6 +372,8 @@ class JointChange:
                 return quick
         every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
         if self._largest_move is None or every <= self._loss_error:
+            return every
+        if every > most and self._least(epsilon, _LARGE * self.change.squared_change) > most:
             return every
         small = max(self._least_of_few(epsilon), self._loss_error)
 

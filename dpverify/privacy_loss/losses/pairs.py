@@ -7,6 +7,7 @@ way round. Neither dominates the other in general.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from dataclasses import replace
 from typing import NamedTuple
@@ -190,7 +191,7 @@ def mixed_reports(
     tail = max(tail * p, SMALLEST_TAIL)
     high = laws.binomial(ones, p, tail).mirrored(ones)
     low = laws.binomial(users - 1 - coins - ones, p, tail)
-    fair = laws.binomial(coins, 0.5, tail)
+    fair = _coins(coins, tail)
     fixed = np.convolve(high.pmf, low.pmf)
     others = np.convolve(fixed, fair.pmf)
     relative_error = high.relative_error + low.relative_error + fair.relative_error
@@ -214,6 +215,12 @@ def mixed_reports(
         PrivacyLossDistribution.from_atoms(losses, one[occupied], 0.0, missing(one), **common),
         PrivacyLossDistribution.from_atoms(-losses, zero[occupied], 0.0, missing(zero), **common),
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _coins(number: int, tail: float) -> IntegerLaw:
+    """Return the law of the sum of some coins: cells of one width have the same."""
+    return laws.binomial(number, 0.5, tail)
 
 
 def _scaled(values: NDArray[np.float64], factor: float, last: float) -> NDArray[np.float64]:

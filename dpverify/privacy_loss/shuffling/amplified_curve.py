@@ -75,7 +75,15 @@ class Amplification:
         """Return an upper bound on delta at an epsilon >= 0."""
         if epsilon >= self.largest:
             return 0.0
-        return min(max(report.delta(epsilon).upper for report in cover) for cover in self.covers)
+        found = 1.0
+        for cover in self.covers:
+            worst = 0.0
+            for report in cover:
+                worst = max(worst, report.delta(epsilon).upper)
+                if worst >= found:  # no other pair of this cover makes it better than one before
+                    break
+            found = min(found, worst)
+        return found
 
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta in [0, 1)."""

@@ -6,6 +6,7 @@ another one, and these are a multinomial law given R.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -50,15 +51,24 @@ class Values:
     complete: bool = False
 
 
-def _counts(start: int, stop: int, parts: int) -> NDArray[np.int64]:
-    """Return all non-negative integers whose sum is in [start, stop), shape (ways, parts)."""
-    rows = np.arange(stop)[:, None]
+@functools.lru_cache(maxsize=4)
+def _counts(start: int, stop: int, parts: int) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+    """Return all non-negative integers whose sum is in [start, stop), shape (parts, ways), and these sums.
+
+    And the logarithms of the sums' factorials, and of the multinomial coefficients. Many laws are asked for the same.
+    """
+    totals = np.arange(stop)
+    rows = [totals]
     for _ in range(parts - 1):
-        left = stop - rows.sum(axis=1)
-        firsts = np.repeat(np.arange(rows.shape[0]), left)
-        news = np.arange(left.sum()) - np.repeat(np.cumsum(left) - left, left)
-        rows = np.column_stack([rows[firsts], news])
-    return np.asarray(rows[rows.sum(axis=1) >= start])
+        left = stop - totals
+        firsts = np.repeat(np.arange(totals.size), left)
+        news = np.arange(firsts.size) - np.repeat(np.cumsum(left) - left, left)
+        rows, totals = [*(row[firsts] for row in rows), news], totals[firsts] + news
+    kept = totals >= start
+    rows, totals = [row[kept] for row in rows], totals[kept]
+    factorials = np.array([math.lgamma(k + 1.0) for k in range(stop)])
+    together = factorials[totals]
+    return np.array(rows, dtype=np.float64), totals, together, together - sum(factorials[row] for row in rows)
 
 
 def _too_many(stop: int, parts: int) -> bool:
@@ -99,16 +109,15 @@ def counted_excess(variable: Values, copies: int) -> Interval | None:
     slip = (variable.weight_error + 8.0 * UNIT) * (1.0 / rest if rest > 0.0 and base != values.size - 1 else 2.0)
     logs = np.log(weights[rare] / chance)
     differences = values[rare] - values[base]
-    counts = _counts(law.start, law.stop, parts)
-    totals = counts.sum(axis=1)
-    factorials = np.array([math.lgamma(k + 1.0) for k in range(law.stop)])
-    exponents = factorials[totals] - factorials[counts].sum(axis=1) + counts @ logs
-    sums = copies * values[base] + counts @ differences
-    scale = copies * abs(values[base]) + counts @ (np.abs(values[rare]) + abs(values[base]))
-    off = counts @ (offs[rare] + offs[base]) + copies * offs[base] + 16.0 * (parts + 2) * UNIT * scale
-    units = 16.0 * (parts + 4) * UNIT * (1.0 + factorials[totals] + totals * float(np.abs(logs).max()))
+    counts, totals, factorials, ways = _counts(law.start, law.stop, parts)
+    each = np.array([logs, differences, np.abs(values[rare]) + abs(values[base]), offs[rare] + offs[base]])
+    likely, sums, scale, off = each @ counts
+    sums += copies * values[base]
+    scale += copies * abs(values[base])
+    off += copies * offs[base] + 16.0 * (parts + 2) * UNIT * scale
+    units = 16.0 * (parts + 4) * UNIT * (1.0 + factorials + totals * float(np.abs(logs).max()))
     spread = units + 2.0 * slip * (totals + np.abs(totals - mean) / float(weights[base])) + law.relative_error
-    chances = law.pmf[totals - law.start] * np.exp(exponents)
+    chances = law.pmf[totals - law.start] * np.exp(ways + likely)
     lower = float(np.sum(chances * np.exp(-2.0 * spread) * np.maximum(sums - off, 0.0)))
     upper = float(np.sum(chances * np.exp(2.0 * spread) * np.maximum(sums + off, 0.0)))
     cut = (law.tail_below + law.tail_above) * copies * float(np.abs(values).max())

@@ -169,9 +169,9 @@ def test_the_search_for_few_messages_takes_few_bounds_of_joint_changes(monkeypat
     asked = list[int]()
     bound = JointChange.epsilon_upper
 
-    def counted(self: JointChange, delta: float, *, decide: float = 0.0) -> float:
+    def counted(self: JointChange, delta: float, **options: float) -> float:
         asked.append(1)
-        return bound(self, delta, decide=decide)
+        return bound(self, delta, **options)
 
     monkeypatch.setattr(JointChange, "epsilon_upper", counted)
     row = plan("nb", ("0.3", "1e-8"), users=85_742, instances=64, squared_change=0.33)

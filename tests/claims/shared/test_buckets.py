@@ -69,7 +69,7 @@ def test_least_shape_is_least() -> None:
         least_shape(budget, 1e-9)
 
 
-def test_only_errors_of_negative_binomial_noise_are_worked_out() -> None:
+def test_only_negative_binomial_noise_has_a_published_bound() -> None:
     noise = under_estimating(9, 2.0, 0.5)
     assert noise.estimate is Estimate.UNDER
     assert noise_of(Histogram(noise, 3)) is noise

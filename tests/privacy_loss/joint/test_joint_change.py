@@ -431,6 +431,19 @@ def test_a_quick_bound_tells_what_is_far_below() -> None:
     assert near == sharp
 
 
+def test_a_bound_that_is_too_much_need_not_be_the_least() -> None:
+    change, delta = L2Bounded(0.5, 100), 1e-6
+
+    def bound(most: float) -> float:
+        made = JointChange(binomial_randomized_response(30_000, 1e-3, 1e-42), change, reference_delta=delta)
+        return made.epsilon_upper(delta, most=most)
+
+    sharp = bound(math.inf)
+    assert bound(1.2 * sharp) == bound(sharp) == sharp
+    # One move may be most of the change here: the sharp bound looks at it by itself.
+    assert sharp < bound(0.5 * sharp) < 1.2 * sharp
+
+
 def test_what_is_infinite_takes_no_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     # No noise at all has a chance of e^-5.
     bound = JointChange(poisson(5.0, 1e-25), L2Bounded(2.0, 100), reference_delta=1e-9)
