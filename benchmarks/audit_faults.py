@@ -27,7 +27,7 @@ from typing import Any
 from scipy import stats
 
 import dpverify
-from benchmarks.correct_mechanisms import MECHANISMS, CorrectMechanism
+from benchmarks.correct_mechanisms import CorrectMechanism, mechanisms
 from dpverify.audit.engine import audit
 from dpverify.audit.subject import Subject
 from dpverify.audit.subjects.bitsum import Implementation, bitsum_subject
@@ -189,7 +189,7 @@ def correct_works(audits: int, draws: int) -> Iterator[Work]:
     means = {repr(reference): mean_subject(reference) for reference in MEANS}
     rappor = {"rappor": rappor_subject(Rappor(16, 2, cohorts=3, f=0.5, p=0.3, q=0.7, reports=5))}
     known = [("known law", *entry) for entry in {**protocols, **others, **local, **means, **rappor}.items()]
-    turns = itertools.cycle([*known, *(("black box", box.name, box) for box in MECHANISMS)])
+    turns = itertools.cycle([*known, *(("black box", box.name, box) for box in mechanisms())])
     for number, (kind, name, what) in zip(range(audits), turns, strict=False):
         audited = (
             of_box(what, what.claim(1.0), draws, number)
@@ -200,7 +200,7 @@ def correct_works(audits: int, draws: int) -> Iterator[Work]:
 
 
 def slack_works(audits: int, draws: int, limit: float) -> Iterator[Work]:
-    for number, box in zip(range(audits), itertools.cycle(MECHANISMS), strict=False):
+    for number, box in zip(range(audits), itertools.cycle(mechanisms()), strict=False):
         fields = {"name": box.name, "kind": "black box", "draws": draws}
         audited = of_box(box, box.claim(SLACK), draws, number, limit)
         yield Work(f"slack {box.name} {draws} {number}", fields, audited)
@@ -237,7 +237,7 @@ def _verdicts(name: str, records: list[Record]) -> None:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, audits, draws in (("faults", 0, 200_000), ("correct", 2000, 1000), ("slack", len(MECHANISMS), 0)):
+    for name, audits, draws in (("faults", 0, 200_000), ("correct", 2000, 1000), ("slack", len(mechanisms()), 0)):
         command = commands.add_parser(name)
         command.add_argument("--draws", type=int, default=draws)
         command.add_argument("--store", type=Path, default=None)

@@ -6,6 +6,7 @@ shuffled messages only their sum is drawn.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -23,7 +24,7 @@ from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.bounds.renyi_claims import ConcentratedDP
 from tests.faults.boxes.noise import geometric, laplace, normal
 
-__all__ = ["MECHANISMS", "CorrectMechanism"]
+__all__ = ["CorrectMechanism", "mechanisms"]
 
 Array = NDArray[Any]
 Run = Callable[[Array, np.random.Generator, int], Any]
@@ -100,6 +101,16 @@ def on_grid(draw: Noise) -> Noise:
     return lambda rng, n: np.rint(np.clip(draw(rng, n), -1e9, 1e9) * 2.0**16) * 2.0**-16
 
 
+def above(threshold: int, noise: Noise) -> Run:
+    """A noisy count that is published, else 0, if it is above a threshold and there is anyone to count."""
+
+    def run(x: Array, rng: np.random.Generator, n: int) -> Array:
+        noisy = x.sum() + noise(rng, n)
+        return np.where((noisy > threshold) & (x.sum() > 0), noisy, 0)
+
+    return run
+
+
 def flip(epsilon: float) -> float:
     return 1.0 / (1.0 + math.exp(epsilon))
 
@@ -160,7 +171,7 @@ def noisy_max(scores: Sequence[float], scale: float) -> Array:
 
     def chance(k: int) -> float:
         def density(y: float) -> float:
-            others = [law.cdf(y - s) for i, s in enumerate(scores) if i != k]
+            others = law.cdf(y - np.delete(scores, k))
             return float(law.pdf(y - scores[k]) * np.prod(others))
 
         return float(integrate.quad(density, -60, 60, points=sorted(set(scores)), limit=400)[0])
@@ -174,7 +185,7 @@ def above_threshold(answers: Sequence[float], scale: float) -> Array:
 
     def chance(k: int) -> float:
         def density(t: float) -> float:
-            below = np.prod([noise.cdf(t - a) for a in answers[:k]])
+            below = np.prod(noise.cdf(t - np.asarray(answers[:k])))
             return float(threshold.pdf(t) * below * (noise.sf(t - answers[k]) if k < len(answers) else 1.0))
 
         return float(integrate.quad(density, -80, 80, points=sorted({0.0, *answers}), limit=400)[0])
@@ -295,6 +306,9 @@ def _numbers() -> Iterator[CorrectMechanism]:
     yield CorrectMechanism("normal, rho .5", added(gauss(1.0)), 0.5, kind=ConcentratedDP)
     yield CorrectMechanism("whole normal, rho .125", added(lambda rng, n: np.rint(rng.normal(0, 2, n))), 0.125,
                            kind=ConcentratedDP)  # fmt: skip
+    for e, threshold in ((0.05, 34), (0.2, 8), (1.0, 6)):
+        tail = math.exp(-e * threshold) / (1.0 + math.exp(-e))
+        yield CorrectMechanism(f"stability histogram {e:g}", above(threshold, geo(e)), e, tail)
     counts = np.arange(41)
     law = stats.binom.pmf(counts, 40, 0.5)
     shifted = np.append(0.0, law), np.append(law, 0.0)
@@ -397,4 +411,7 @@ def _structures() -> Iterator[CorrectMechanism]:
     yield CorrectMechanism("a constant", lambda x, rng, n: np.zeros(n), 0.5)
 
 
-MECHANISMS: tuple[CorrectMechanism, ...] = (*_numbers(), *_labels(), *_choices(), *_structures())
+@functools.cache
+def mechanisms() -> tuple[CorrectMechanism, ...]:
+    """Return all of them; the laws of choices take some integrals."""
+    return (*_numbers(), *_labels(), *_choices(), *_structures())

@@ -6,6 +6,7 @@ Nothing of this package is imported before a test asks for one of the fixtures: 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import shlex
 from collections.abc import Callable
@@ -83,11 +84,9 @@ class _Audits:
     def asserted(self, assertion: Callable[..., AuditReport], options: dict[str, Any]) -> AuditReport:
         """Make an assertion; skip what is undecided with fewer trials than the test itself asks for."""
         __tracebackhide__ = True
-        from dpverify.audit.options import AuditOptions
-
-        told = self.options(options)
-        asked = (self._said | options).get("trials", AuditOptions.trials)
-        fewer = "trials" in self._forced and told["trials"] < asked
+        told, own = self.options(options), self._said | options
+        # Without a number of its own a test asks for as many as it takes.
+        fewer = "trials" in self._forced and told["trials"] < own.get("trials", math.inf)
         allowed = told.pop("allow_undecided", False)
         report = assertion(
             record=lambda *pair: self._node.user_properties.append(pair),  # the fixture record_property may warn
@@ -116,7 +115,7 @@ def _audits(request: pytest.FixtureRequest) -> _Audits:
 @pytest.fixture
 def audit_options(_audits: _Audits) -> dict[str, Any]:
     """Return the options of marks and command line, for any audit: `audit_protocol(..., **audit_options)`."""
-    own = ("allow_undecided", "inside", "resolution")
+    own = ("allow_undecided", "exceptions", "inside", "resolution")
     return {name: value for name, value in _audits.options({}).items() if name not in own}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -38,6 +39,7 @@ def assert_private(
     allow_undecided: bool = False,
     repeat: str = "",
     resolution: float | None = None,
+    exceptions: bool = False,
     inside: bool = False,
     **options: Unpack[AuditKeywords],
 ) -> AuditReport:
@@ -57,6 +59,8 @@ def assert_private(
     resolution : float, optional
         See `dpverify.audit.black_boxes.black_box.audit_mechanism`: noise in floating point shows the input in its
         lowest bits, and fails without it.
+    exceptions : bool
+        Whether an exception is an output like others, of which the type is seen; if not, it ends the test.
     inside : bool
         Whether to look inside first, which finds in seconds what outputs show after millions of runs. Where it is not
         asked for, a failure looks inside afterwards, for the line that is wrong.
@@ -86,11 +90,12 @@ def assert_private(
     if takes_the_value_alone(mechanism):
         target, repeat = library_target(mechanism), repeat and f"{repeat}  (draws anew: it is given no generator)"
     first, second = (np.asarray(value) for value in inputs)
-    report = audit_mechanism(target, claim, (first, second), resolution=resolution, inside=inside, **options)
+    audited = functools.partial(audit_mechanism, target, claim, (first, second), exceptions=exceptions)
+    report = audited(resolution=resolution, inside=inside, **options)
     if report.verdict is Verdict.VIOLATES and not inside:
         with suppress(TargetError):  # it has run before: another outcome is not what this test is about
             brief = options | {"trials": _FEWEST, "checkpoint": None, "progress": None}
-            looked = audit_mechanism(target, claim, (first, second), inside=True, **brief)
+            looked = audited(inside=True, **brief)
             report = replace(report, findings=looked.findings)
     return assert_consistent(report, record=record, allow_undecided=allow_undecided, repeat=repeat)
 

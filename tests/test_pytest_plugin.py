@@ -98,6 +98,10 @@ def test_fewer_trials_skip_what_they_cannot_decide_and_still_find_faults(pyteste
     done = pytester.runpytest_subprocess(*PLUGIN, "-v", "-rs", "--dp-trials=400", "-k", "undecided or other")
     assert outcomes(done.stdout.str()) == {"test_an_undecided_one": "SKIPPED", "test_any_other_audit": "FAILED"}
     done.stdout.fnmatch_lines(["SKIPPED * Undecided: *with 400 trials*"])
+    # A test that names no number asks for as many as it takes, which are more than any default.
+    pytester.makepyfile(test_promises=SUITE.replace(", trials=1_000", "").replace(", trials=2_000", ""))
+    done = pytester.runpytest_subprocess(*PLUGIN, "-v", "--dp-trials=20000", "-k", "undecided")
+    assert outcomes(done.stdout.str()) == {"test_an_undecided_one": "SKIPPED"}
 
 
 def test_a_mark_without_an_audit_is_refused_and_another_projects_is_not(pytester: pytest.Pytester) -> None:

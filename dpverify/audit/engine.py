@@ -16,6 +16,7 @@ from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport, stated
 from dpverify.audit.results import (
     POWER,
+    SURE,
     Generators,
     checked,
     claimed,
@@ -165,17 +166,17 @@ def _dependence(
         calls = Calls(dataset.name, seed, 0)
         calls.update(columns)
         results += (replace(result, weight=_LIGHT) for result in calls.results(_LIGHT * level))
-        column = min(dataset.laws)
+        column = min(dataset.laws, key=lambda each: dataset.laws[each][1].collision)  # what repeats least shows most
         where: int | slice = column
         law = dataset.laws[column][1]
         if dataset.view is not None:
             where, law = dataset.view
         collision = law.collision
-        if collision >= 1.0:
-            continue
         compared = columns[:, where]
-        check = serial_dependence(compared, law, refuted=dataset.name in refuted)
         smallest = smallest_replay(law, len(compared), level)
+        if collision >= 1.0 or (smallest is None and collision > SURE):
+            continue
+        check = serial_dependence(compared, law, refuted=dataset.name in refuted)
         results.append(
             AuditResult(
                 f"{check.name}, {dataset.name}",

@@ -29,6 +29,7 @@ from dpverify.statistics.power import g_test_power
 __all__ = [
     "CONTROL",
     "POWER",
+    "SURE",
     "AuditTest",
     "Generators",
     "checked",
@@ -42,6 +43,8 @@ __all__ = [
 
 POWER = 0.95
 """The power that a fault of the asked size must be caught with for a pass to be called consistent."""
+SURE = 0.95
+"""Of what is nearly always the same, no number of trials that one would ask for shows how often it is not."""
 CONTROL = 499
 """Permutations of a positive control, which must exceed them all: it shows an effect, so precision is not needed."""
 _RARE = 0.2

@@ -39,10 +39,14 @@ def binomials(runs: int, *chances: float) -> Iterator[tuple[tuple[int, ...], flo
 def test_a_claim_that_just_holds(epsilon: float, delta: float) -> None:
     trials, worst = 9, 0.0
     for q in np.linspace(0.02, (1.0 - delta) * math.exp(-epsilon), 15):
-        outcomes = list(binomials(trials, min(1.0, math.exp(epsilon) * q + delta), q))
-        counts = np.array([found for found, _ in outcomes]).T
-        p_values = claim_p_value(counts[0], counts[1], trials, epsilon, delta)
-        worst = max(worst, most_excess(zip(p_values.tolist(), (mass for _, mass in outcomes), strict=True)))
+        # What the claim allows the event, and its complement the other way round.
+        most = min(math.exp(epsilon) * q + delta, 1.0 - math.exp(-epsilon) * (1.0 - q - delta))
+        for p in (min(1.0, math.exp(epsilon) * q + delta), most):
+            outcomes = list(binomials(trials, p, q))
+            x, y = np.array([found for found, _ in outcomes]).T
+            masses = [mass for _, mass in outcomes]
+            p_values = claim_p_value(x, y, trials, epsilon, delta)
+            worst = max(worst, most_excess(zip(p_values.tolist(), masses, strict=True)))
     assert 0.3 < worst <= 1.0 + 1e-9
 
 

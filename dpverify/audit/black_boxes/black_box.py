@@ -25,7 +25,7 @@ from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import stated
 from dpverify.audit.results import POWER
 from dpverify.audit.running.calls import COMPARED
-from dpverify.audit.running.outputs import RowTarget, Samplers
+from dpverify.audit.running.outputs import Raising, RowTarget, Samplers
 from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.guarantee import Budget, BudgetLike
@@ -54,6 +54,7 @@ def audit_mechanism(
     *,
     delta: float = 0.0,
     resolution: float | None = None,
+    exceptions: bool = False,
     anytime: bool = False,
     inside: bool = False,
     **options: Unpack[AuditKeywords],
@@ -83,6 +84,8 @@ def audit_mechanism(
     resolution : float, optional
         Positive: numbers, wherever they are in an output, are rounded to its multiples before it is looked at. Noise in
         floating point shows the input in the lowest bits; with this the audit looks past them, and says so.
+    exceptions : bool
+        Whether an exception is an output like others, of which the type is seen; if not, the first ends the audit.
     anytime : bool
         Whether to bet against the claim while outputs are drawn, and to stop as soon as it is refuted: after few draws
         for a gross fault, after `trials` in any case.
@@ -103,8 +106,8 @@ def audit_mechanism(
     Raises
     ------
     TargetError
-        If the target fails, or returns what is made of other things than numbers, strings, bytes, None, lists, tuples,
-        sets, mappings and arrays.
+        If the target raises, unless `exceptions`, takes too long or dies, or returns what is made of other things than
+        numbers, strings, bytes, None, lists, tuples, sets, mappings and arrays.
 
     Examples
     --------
@@ -125,6 +128,7 @@ def audit_mechanism(
     if isinstance(target, tuple) == (inputs is not None):
         raise ValueError("inputs must be given for a mechanism, and omitted with two samplers.")
     given = Samplers.of(*target) if isinstance(target, tuple) else target_of(target)
+    given = Raising.of(given) if exceptions else given
     pairs = _SAMPLED if inputs is None else input_pairs(inputs)
     at = claimed.delta if isinstance(claimed, Budget) else delta
     if anytime and claimed is None:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes.members import Members
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on, with_held_out
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, excluded, held_out, learned_on, with_held_out
 from dpverify.audit.results import POWER
-from dpverify.digits import rounded_down, rounded_up
+from dpverify.digits import rounded_down
 from dpverify.search import galloped, least_integer
 from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve, claim_p_value, event_limits, shown_against
+from dpverify.statistics.bounds.tail_products import product_p_value
 from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, scanned_scores, tradeoff_thresholds
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
@@ -29,6 +30,8 @@ _SUREST, _NEXT = 0.4, 0.3
 """The shares of a claim's level that the event has that should break it most surely, and all in the order of this."""
 _BAND, _SCAN, _SCAN_UPPER = 0.1, 0.1, 0.5
 """The shares of the level that the band has, and the scan; the last of that of what events show at most."""
+_PRODUCT = 0.5
+"""The share of the level that the product of the two tail probabilities of each chosen event has beside its limits."""
 _AT_ONCE = 20_000
 """Outputs that are scored at a time."""
 _MOST_TRIALS = 10**12
@@ -83,7 +86,8 @@ class Examination:
     """What the outputs on two inputs show, block by block: some teach scores, some choose events, the rest is counted.
 
     The test of the claim and what events show at least err with probability `level` at most, and are one statement: an
-    event's limits at its share of the level refute the claim. What events show at most errs with probability `upper` at
+    event's limits at half its share of the level refute the claim, or the product of its two tail probabilities does at
+    the other half. What events show at most errs with probability `upper` at
     most. Both are shared by the chosen events and a band: events {score > t}, and their complements, of the score that
     should show most.
 
@@ -105,7 +109,8 @@ class Examination:
     level, upper : float
         See above.
     detect : float
-        A pass excludes that an event which counts shows (1 + detect) epsilon at delta.
+        A pass excludes that an event which counts shows (1 + detect) epsilon at delta; or (1 + detect) delta, where the
+        other input has it so rarely that this epsilon is worth less than the slack of delta.
     seed : int
         Of what is learned.
     check : str
@@ -181,10 +186,28 @@ class Examination:
         """Return what events are chosen against, from held-out outputs: the claim."""
         return self._claim
 
-    def _p_values(self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the p-value of the claim by each event alone."""
+    def _limits_p_values(
+        self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64], trials: int
+    ) -> NDArray[np.float64]:
+        """Return the p-value of the claim by the limits of each event alone."""
         epsilon, delta = self._claim
-        return claim_p_value(in_likely, in_other, self._trials, epsilon or 0.0, delta)
+        return claim_p_value(in_likely, in_other, trials, epsilon or 0.0, delta)
+
+    @property
+    def _points(self) -> Sequence[tuple[float, float]]:
+        """What is claimed to hold at once."""
+        epsilon, delta = self._claim
+        return ((epsilon or 0.0, delta),)
+
+    def _p_value(self, x: NDArray[np.int64], y: NDArray[np.int64], trials: int) -> float:
+        """Return the p-value of the claim by all events, in both directions."""
+        shares, own = self._shares[0], len(self._events)
+        least = []
+        for likely, other, each in ((x, y, shares), (trials - y[own:], trials - x[own:], shares[own:])):
+            least.append(self._limits_p_values(likely, other, trials) / ((1.0 - _PRODUCT) * each))
+        # Of an event and its complement the product is the same.
+        least.append(product_p_value(x[:own], y[:own], trials, self._points) / (_PRODUCT * shares[:own]))
+        return min(1.0, self._looks * float(min(values.min() for values in least)))
 
     def _scan(self, scores: Sequence[NamedScore], first: Rows, second: Rows) -> list[tuple[NamedScore, Rows]]:
         """Return plain scores and their thresholds; none where delta = 0."""
@@ -203,17 +226,14 @@ class Examination:
         every, beyond = self._limits(x, y, self._trials)
         p_value, refuted = 1.0, False
         if epsilon is not None:
-            shares, own = self._shares[0], len(events)
-            tested = self._p_values(x, y) / shares
-            reverse = self._p_values(self._trials - y[own:], self._trials - x[own:]) / shares[own:]
-            p_value = min(1.0, self._looks * float(min(tested.min(), reverse.min())))
+            p_value = self._p_value(x, y, self._trials)
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
         evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g} with confidence {1.0 - self._level:.4g}"
         if epsilon is not None:
             lower, evidence = shown_against(lower, epsilon, delta, self._level, refuted=refuted)
         most, mass = self._most(every, beyond, self._trials)
-        passes = self._passes(most, self._trials)
+        passes = self._passes(every, beyond, self._trials)
         most = max(most, lower)
         excess = 1.0 if epsilon is None else min(1.0, float(every.delta_upper(epsilon).max()))
         result = AuditResult(
@@ -221,9 +241,9 @@ class Examination:
             p_value,
             self._trials,
             f"{len(events)} events learned and chosen on other outputs, {2 * self._parts[1]} of a band; "
-            "Clopper-Pearson limits, union bound; exact level",
+            "Clopper-Pearson limits and products of tail probabilities, union bound; exact level",
             evidence,
-            fault="" if epsilon is None else _excluded(most, excess, epsilon, delta),
+            fault="" if epsilon is None else excluded(most, excess, epsilon, delta),
             power=max(1.0 - self._upper, POWER) if passes else None,
             level=None if epsilon is None else self._level,
             details={
@@ -235,7 +255,7 @@ class Examination:
                 "confidence": 1.0 - self._level - self._upper,
             },
         )
-        seen_in = _plainest(events, every.part(slice(len(events))).epsilon_lower(delta))
+        seen_in = events.plainest(every.part(slice(len(events))).epsilon_lower(delta))
         band = TradeoffBand(every.part(slice(len(events), sum(self._parts[:2]))))
         needed = 0.0 if epsilon is None or passes or refuted else self._needed(x, y)
         return Examined(result, lower, most, excess, every, band, mass, seen_in, needed=needed)
@@ -252,7 +272,11 @@ class Examination:
         events, (epsilon, delta), scan = self._events, self._claim, self._parts[2] > 0
         plain = events.shares(_FURTHER)
         weights = plain if epsilon is None else _weights(events, epsilon, delta)
-        return _joined(weights, self._parts, _SCAN * scan), _joined(plain, self._parts, _SCAN_UPPER * scan)
+        (_, band, scanned), found = self._parts, []
+        for shares, share in ((weights, _SCAN * scan), (plain, _SCAN_UPPER * scan)):
+            rest = np.full(band, _BAND / band), np.full(scanned, share / max(1, scanned))
+            found.append(np.concatenate([(1.0 - _BAND - share) * shares, *rest]))
+        return found[0], found[1]
 
     def _counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return how many outputs are in each event, on the input where it should be likelier and on the other."""
@@ -269,7 +293,7 @@ class Examination:
         """Return the limits of all events by their counts, and the most that is beyond the ends of the scan."""
         assert self._counts is not None
         shares, upper_shares = self._shares
-        level, upper = self._level / self._looks, self._upper / self._looks
+        level, upper = (1.0 - _PRODUCT) * self._level / self._looks, self._upper / self._looks
         every = event_limits(x, y, trials, level, shares, upper=upper, upper_shares=upper_shares)
         beyond = self._counts[0].beyond(every.part(slice(sum(self._parts[:2]), None))) if self._claim[1] > 0.0 else 0.0
         return every + every.part(slice(self._parts[0], None)).complements, beyond
@@ -294,17 +318,20 @@ class Examination:
         most = float(each[: len(events)][counts].max())
         return max([most, *each[shown > most].tolist()]), float(events.expected[counts].max(axis=1).min())
 
-    def _passes(self, most: float, trials: int) -> bool:
-        """Return whether the claim passes, where so many trials exclude that events show more than `most`."""
-        epsilon = self._claim[0]
-        return (
-            epsilon is not None and most <= allowed(epsilon, self._detect) and decisive(trials, epsilon, self._detect)
-        )
+    def _passes(self, every: EventLimits, beyond: float, trials: int) -> bool:
+        """Return whether the claim passes, where so many trials give these limits.
 
-    def _refutes(self, every: EventLimits) -> bool:
-        """Return whether limits refute the claim."""
+        An event that the other input has next to never shows no epsilon at delta, but delta itself: it is held to that.
+        """
         epsilon, delta = self._claim
-        return epsilon is not None and every.lower.epsilon(delta) > epsilon
+        if epsilon is None or not decisive(trials, epsilon, delta, self._detect):
+            return False
+        most = allowed(epsilon, self._detect)
+        if delta > 0.0 and beyond <= delta:
+            slack = self._detect * delta
+            own = (math.exp(most) * every.q_upper <= slack) & (every.p_upper <= delta + slack)
+            return bool((own | (every.epsilon_upper(delta) <= most)).all())
+        return self._most(every, beyond, trials)[0] <= most
 
     def _needed(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
         """Return how many outputs on each input would decide, if events went on as they were seen."""
@@ -312,16 +339,10 @@ class Examination:
         def decide(trials: int) -> bool:
             likely, other = (np.rint(side * (trials / self._trials)).astype(np.int64) for side in (x, y))
             every, beyond = self._limits(likely, other, trials)
-            return self._passes(self._most(every, beyond, trials)[0], trials) or self._refutes(every)
+            return self._passes(every, beyond, trials) or self._p_value(likely, other, trials) <= self._level
 
         bracket = galloped(decide, self._trials, 2 * self._trials, ceiling=_MOST_TRIALS)
         return math.inf if bracket is None else float(with_held_out(least_integer(decide, *bracket, tolerance=0.01)))
-
-
-def _joined(shares: NDArray[np.float64], parts: Sequence[int], scan: float) -> NDArray[np.float64]:
-    """Return shares of a level for the chosen events, those of the band and those that are scanned."""
-    chosen = (1.0 - _BAND - scan) * shares
-    return np.concatenate([chosen, np.full(parts[1], _BAND / parts[1]), np.full(parts[2], scan / max(1, parts[2]))])
 
 
 class TwoCalls:
@@ -372,18 +393,3 @@ def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.f
     surest, falling = ranks == 0, 1.0 / (1.0 + ranks)
     weights = _SUREST * surest + _NEXT * falling / falling.sum()
     return np.asarray(weights + (1.0 - _SUREST - _NEXT) * events.shares(2.0 * _FURTHER))
-
-
-def _excluded(most: float, excess: float, epsilon: float, delta: float) -> str:
-    """Return what no event that counts shows, in the claim's own terms; empty if that is nothing."""
-    if math.isinf(most):
-        return ""
-    at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {delta:.3g}"
-    return f"an event tried that shows more than {at_delta}, or delta {rounded_up(excess, 3)} at epsilon {epsilon:.4g}"
-
-
-def _plainest(events: ChosenEvents, lower: NDArray[np.float64]) -> str:
-    """Return what shows most, but for a classifier's score where something simpler shows half as much."""
-    order = sorted(range(len(events)), key=lambda k: -float(lower[k]))
-    simple = [k for k in order if not events.names[k].endswith("classifier") and lower[k] >= 0.5 * lower[order[0]]]
-    return events.names[[*simple, order[0]][0]] if lower[order[0]] > 0 else ""

@@ -74,8 +74,14 @@ class CurveExamination(Examination):
     def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
         return surest_point(first, second, scores, self._whole.points)
 
-    def _p_values(self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64]) -> NDArray[np.float64]:
-        return curve_p_value(in_likely, in_other, self._trials, self._whole.points)
+    def _limits_p_values(
+        self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64], trials: int
+    ) -> NDArray[np.float64]:
+        return curve_p_value(in_likely, in_other, trials, self._points)
+
+    @property
+    def _points(self) -> Sequence[tuple[float, float]]:
+        return self._whole.points
 
     def result(self) -> Examined:
         """Return what all the outputs show."""
@@ -85,7 +91,7 @@ class CurveExamination(Examination):
         # The half planes allow hardly more than the claim does: the p-value decides.
         lower = max(lower, math.nextafter(claim.claimed, math.inf)) if refuted else min(lower, claim.claimed)
         most, mass = self._most(limits, 0.0, self._trials)
-        passes, most = self._passes(most, self._trials), max(most, lower)
+        passes, most = self._passes(limits, 0.0, self._trials), max(most, lower)
         stated = f"{claim.unit} >= {rounded_down(lower, 4)} with confidence {1.0 - self._level:.4g}"
         result = replace(
             found.result,
@@ -120,12 +126,10 @@ class CurveExamination(Examination):
         most = float(each[counts].max())
         return max([most, *each[surely > most].tolist()]), float(self._events.expected[counts].max(axis=1).min())
 
-    def _passes(self, most: float, trials: int) -> bool:
+    def _passes(self, every: EventLimits, beyond: float, trials: int) -> bool:
+        most, _ = self._most(every, beyond, trials)
         able = self._resolves(_COINS, most_likely(self._whole.points, _COINS), _LIMITS, trials)
         return most <= self._whole.excluded(self._detect) and bool(able.any())
-
-    def _refutes(self, every: EventLimits) -> bool:
-        return bool(self._whole.shown(every.p_lower, every.q_upper).max() > self._whole.claimed)
 
     def _counting(self, trials: int) -> NDArray[np.bool_]:
         """Return which chosen events count in a pass, from held-out outputs alone."""

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.digits import rounded_up
 from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
-__all__ = ["allowed", "chosen_on", "decisive", "held_out", "learned_on", "surest_point", "with_held_out"]
+__all__ = ["allowed", "chosen_on", "decisive", "excluded", "held_out", "learned_on", "surest_point", "with_held_out"]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -36,13 +37,17 @@ def allowed(epsilon: float, detect: float) -> float:
     return epsilon + detect * max(epsilon, _LEAST_SCALE)
 
 
-def decisive(trials: int, epsilon: float, detect: float) -> bool:
+def decisive(trials: int, epsilon: float, delta: float, detect: float) -> bool:
     """Return whether so many fresh outputs tell a fault of the asked size on an event that one input has half the time.
 
-    Fewer are no reason to pass anything, whatever was chosen: it may be events that show nothing.
+    That is by how much its loss `ln(p / q)` exceeds what the claim leaves it. Fewer are no reason to pass anything,
+    whatever was chosen: it may be events that show nothing.
     """
-    q = 0.5 * math.exp(-epsilon)
-    return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(epsilon, detect) - epsilon) * math.sqrt(trials)
+    if delta >= 0.5:
+        return True
+    q = (0.5 - delta) * math.exp(-epsilon)
+    loss = math.log(0.5 / q)
+    return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(loss, detect) - loss) * math.sqrt(trials)
 
 
 def held_out(trials: int, columns: int = 1) -> int:
@@ -116,3 +121,12 @@ def surest_point(
             surest = np.maximum(surest, ((likely - grown * other - delta) / deviation).max(axis=0))
     best = int(np.argmax(surest))
     return points[best if surest[best] * math.sqrt(len(first) - held) > _SEEMS else 0]
+
+
+def excluded(most: float, excess: float, epsilon: float, delta: float) -> str:
+    """Return what no event that counts shows, in the claim's own terms; empty if that is nothing."""
+    at_epsilon = f"delta {rounded_up(excess, 3)} at epsilon {epsilon:.4g}"
+    if math.isinf(most):
+        return f"an event tried that shows more than {at_epsilon}" if excess < 1.0 else ""
+    at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {delta:.3g}"
+    return f"an event tried that shows more than {at_delta}, or {at_epsilon}"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Runnable, Target, TargetError, target_of
 
-__all__ = ["RowTarget", "Samplers", "leaves_of"]
+__all__ = ["Raising", "RowTarget", "Samplers", "leaves_of"]
 
 _KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
 """The first column of plain numbers, by numpy's kind."""
@@ -36,12 +36,13 @@ _MOST = 4096
 _EXACT = 2**53
 
 
-def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list[float]]:
+def leaves_of(output: Any, resolution: float | None = None, nested: bool = False) -> tuple[bytes, list[float]]:
     """Return what an output is, to the last bit or with numbers rounded, and the numbers that it is made of.
 
-    A string gives its length, the number that it spells (0 if none), its first and last characters, the sum of their
-    codes, and how many of all are digits, capitals and white space. What is not finite or
-    beyond the floats is 0 among the numbers.
+    What is nested in something else gives its length before its parts: two lists of random numbers that have always as
+    many together differ in this alone. A string gives its length, the number that it spells (0 if none), its first and
+    last characters, the sum of their codes, and how many of all are digits, capitals and white space. What is not
+    finite or beyond the floats is 0 among the numbers.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list
         Of one run.
     resolution : float, optional
         Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
+    nested : bool
+        Whether it is a part of something else.
 
     Raises
     ------
@@ -72,18 +75,22 @@ def leaves_of(output: Any, resolution: float | None = None) -> tuple[bytes, list
         return f"{type(output).__name__} {spelt};".encode(), [_number(output)]
     if isinstance(output, complex):
         return leaves_of((output.real, output.imag), resolution)
+    if isinstance(output, Raised):
+        return f"raised {output.kind};".encode(), []
     if isinstance(output, (str, bytes, bytearray)):
         content, read = _read.__wrapped__(output)
         return content, list(read)
     if isinstance(output, np.ndarray) and _held(output):
         content = np.ascontiguousarray(output).tobytes()
-        return f"array {output.dtype} {output.shape} ".encode() + content, [_number(x) for x in output.ravel().tolist()]
-    parts = [leaves_of(part, resolution) for part in _parts(output)]
+        length = [float(output.size)] if nested else []
+        head = f"array {output.dtype} {output.shape} ".encode()
+        return head + content, length + [_number(x) for x in output.ravel().tolist()]
+    parts = [leaves_of(part, resolution, True) for part in _parts(output)]
     if isinstance(output, (set, frozenset)):
         parts.sort()
     elif isinstance(output, np.ndarray):
         parts.insert(0, leaves_of(output.shape))
-    head, numbers = f"{type(output).__name__} {len(parts)} ".encode(), list[float]()
+    head, numbers = f"{type(output).__name__} {len(parts)} ".encode(), [float(len(parts))] if nested else []
     for part, leaves in parts:
         head += part
         numbers += leaves
@@ -232,10 +239,26 @@ def _plain(output: Any) -> NDArray[Any] | None:
 
 
 @dataclass(frozen=True)
-class RowTarget(Target):
-    """A target with outputs of any kind, read as rows, or as how many numbers are in each."""
+class _Around(Target):
+    """A target that runs another one."""
 
     inner: Target | None = None
+
+    @property
+    def _inner(self) -> Target:
+        assert self.inner is not None
+        return self.inner
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        return self._inner.shown
+
+
+@dataclass(frozen=True)
+class RowTarget(_Around):
+    """A target with outputs of any kind, read as rows, or as how many numbers are in each."""
+
     resolution: float | None = None
 
     @classmethod
@@ -247,16 +270,6 @@ class RowTarget(Target):
     def widths(cls, inner: Target) -> RowTarget:
         """Return a target whose outputs' numbers are counted, up to 4,096."""
         return cls(inner.function, inner.batch, (), inner.name, inner)
-
-    @property
-    def shown(self) -> str:
-        """How messages name it."""
-        return self._inner.shown
-
-    @property
-    def _inner(self) -> Target:
-        assert self.inner is not None
-        return self.inner
 
     def load(self) -> Callable[..., Any]:
         """Return the callable; see `Target`."""
@@ -274,7 +287,13 @@ class RowTarget(Target):
         TargetError
             If the callable raises, or returns what is made of other things than `leaves_of` knows.
         """
-        raw = self._inner.raw(inputs, rng, trials, where)
+        try:
+            raw = self._inner.raw(inputs, rng, trials, where)
+        except TargetError as error:
+            if self._inner.batch or not isinstance(error.__cause__, Exception):
+                raise
+            more = "exceptions=True makes an exception's type an output like others"
+            raise TargetError(f"{str(error).removesuffix('.')}; {more}.") from error.__cause__
         try:
             if not self.shape:
                 return np.array([min(_MOST, len(leaves_of(output)[1])) for output in raw], dtype=np.float64)
@@ -284,6 +303,44 @@ class RowTarget(Target):
                 f"{self.shown}: {error} in {where}, but outputs must be made of numbers, strings, bytes, None, lists, "
                 "tuples, sets, mappings and arrays."
             ) from None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What a run that raises puts out: the exception's type."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Raising(_Around):
+    """A target whose exceptions are outputs: what it raises on one input alone shows that input."""
+
+    @classmethod
+    def of(cls, inner: Target) -> Raising:
+        """Return a target whose exceptions are outputs."""
+        if inner.batch:
+            raise ValueError("exceptions=True must be False for a target with batch=True: one would end all its runs.")
+        return cls(inner.function, False, inner.shape, inner.name, inner)
+
+    def load(self) -> Callable[..., Any]:
+        """Return a callable that returns what it raises; see `Target`."""
+        function = self._inner.load()
+
+        @functools.wraps(function, updated=())
+        def observed(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except MemoryError:
+                raise  # of the machine, not of the input
+            except Exception as error:
+                return Raised(f"{type(error).__module__}.{type(error).__qualname__}")
+
+        return observed
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this target from others; see `Target`."""
+        return {**self._inner.identity(), "exceptions": "outputs"}
 
 
 @dataclass(frozen=True)

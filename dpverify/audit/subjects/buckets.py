@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.results import SURE
 from dpverify.audit.running.target import Runnable, Target
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, distinct
 from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
@@ -26,8 +27,6 @@ _WATCHED_MESSAGES = 1_000
 _MOST_BUCKETS = 4
 """Of more, the first and the last are tested one by one, and all others by the medians and spread of their messages."""
 _MOST_CELLS = 2**18
-_SURE = 0.95
-"""Of what is nearly always the same, no number of trials that one would ask for shows how often it is not."""
 _MIXED = 20
 """The seed of the order in which users with different values come."""
 
@@ -154,7 +153,7 @@ def _dataset(
     """Return a dataset with the laws of what is published, and behind it of the counts, if these are seen."""
     begin = len(published)
     named = [f"estimate of bucket {at}" for at in range(begin)] if begin > 1 else ["selected bucket"]
-    columns = {at: (named[at], law) for at, law in _looked_at(published) if law.atoms == 1 or law.pmf.max() <= _SURE}
+    columns = {at: (named[at], law) for at, law in _looked_at(published) if law.atoms == 1 or law.pmf.max() <= SURE}
     columns |= {begin + at: (f"messages of bucket {at}", law) for at, law in _looked_at(counts)}
     start, separate = (begin, counts) if counts else (0, published)
     if len(separate) == 1:

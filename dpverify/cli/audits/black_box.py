@@ -63,6 +63,12 @@ def audit_black_box(
             "its input.",
         ),
     ] = None,
+    exceptions: Annotated[
+        bool,
+        typer.Option(
+            "--exceptions", help="Take an exception as an output, of which the type is seen; else it ends the audit."
+        ),
+    ] = False,
     anytime: Annotated[
         bool, typer.Option("--anytime", help="Stop as soon as the claim is refuted; at the latest after all trials.")
     ] = False,
@@ -123,6 +129,7 @@ def audit_black_box(
     audited = functools.partial(
         audited,
         resolution=resolution,
+        exceptions=exceptions,
         anytime=anytime,
         inside=inside,
         seconds=seconds,

@@ -32,8 +32,6 @@ PERMUTATIONS = 999
 _PROFILE = 16
 ENOUGH = 20
 """Drawing from a null law stops once a statistic was reached so often."""
-_LONG = 2_000
-"""Runs of more messages than this are permuted one by one: to sort them all takes several times as long."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def message_order(
     if not runs:
         return StructureCheck("message order", 1.0, "all messages of a run are the same: their order tells nothing")
 
-    # All runs one after the other, so that one sort permutes every run within its own place.
+    # All runs one after the other; those of one length are permuted together.
     sizes = np.array([run.size for run in runs])
     run_of = np.repeat(np.arange(len(runs)), sizes)
     position = np.arange(run_of.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -163,6 +161,7 @@ def message_order(
     # In random order a run of m messages, c of one symbol, has c (c - 1) / m pairs of neighbours of it.
     usual = sum(float(count @ (count - 1)) / float(count.sum()) for count in map(np.bincount, kept))
     same_length = len(runs) > 1 and bool((sizes == sizes[0]).all())
+    alike = [np.flatnonzero(np.repeat(sizes == size, sizes)).reshape(-1, size) for size in np.unique(sizes)]
 
     def statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:
         profile = np.bincount(place, values, _PROFILE)
@@ -174,11 +173,10 @@ def message_order(
     observed = statistics(messages)
 
     def shuffled() -> NDArray[np.float64]:
-        if same_length:
-            return rng.permuted(messages.reshape(len(runs), -1), axis=1).ravel()
-        if messages.size > _LONG * len(runs):
-            return np.concatenate([rng.permutation(run) for run in runs])
-        return messages[np.argsort(run_of + rng.random(run_of.size))]
+        found = np.empty_like(messages)
+        for places in alike:
+            found[places] = rng.permuted(messages[places], axis=1)
+        return found
 
     p_value = _permutation_p_value(observed, lambda: statistics(shuffled()), permutations)
     return StructureCheck(

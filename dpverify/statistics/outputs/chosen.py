@@ -56,6 +56,12 @@ class ChosenEvents(Events):
     resolved: NDArray[np.bool_] | None = None
     ranks: NDArray[np.int64] | None = None
 
+    def plainest(self, lower: NDArray[np.float64]) -> str:
+        """Return what shows most, by lower ends, but for a classifier where something simpler shows half as much."""
+        order = sorted(range(len(self)), key=lambda k: -float(lower[k]))
+        simple = [k for k in order if not self.names[k].endswith("classifier") and lower[k] >= 0.5 * lower[order[0]]]
+        return self.names[[*simple, order[0]][0]] if lower[order[0]] > 0 else ""
+
     def shares(self, further: float) -> NDArray[np.float64]:
         """Return shares of a level, which sum to 1: those of the further events, `further` together, fall with rank."""
         assert self.ranks is not None

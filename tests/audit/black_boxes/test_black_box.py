@@ -226,6 +226,26 @@ def test_two_samplers() -> None:
     assert same.verdict is Verdict.CONSISTENT
 
 
+def test_exceptions_and_lengths_are_outputs_that_tell_inputs_apart() -> None:
+    def overflowing(bits: NDArray[Any], rng: np.random.Generator) -> float:
+        noisy = rng.laplace(0, 4)
+        if bits[0] and noisy > 8:
+            raise OverflowError(f"of {noisy}")
+        return float(noisy)
+
+    def listed(bits: NDArray[Any], rng: np.random.Generator) -> Any:  # five numbers of one law, however they are cut
+        cut = int(rng.integers(1, 5 - bits[0]))
+        return rng.normal(size=cut).tolist(), rng.normal(size=5 - cut).tolist()
+
+    with pytest.raises(TargetError, match=r"raised OverflowError in .*; exceptions=True makes"):
+        audit_mechanism(overflowing, (1, 0), PAIR, trials=2_000)
+    for leak, exceptions in ((overflowing, True), (listed, False)):
+        report = audit_mechanism(leak, (1, 0), PAIR, trials=2_000, exceptions=exceptions)
+        assert report.verdict is Verdict.VIOLATES, report.statement
+    with pytest.raises(ValueError, match="exceptions=True must be False for a target with batch=True"):
+        audited(laplace, exceptions=True)
+
+
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(TargetError, match=r"an output is of type object in trials .* must be made of numbers, strings"):
         audit_mechanism(lambda x, rng: object(), (1, 0), PAIR, trials=100)

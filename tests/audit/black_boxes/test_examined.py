@@ -13,6 +13,7 @@ import pytest
 from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls, _weights
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.tried import allowed, held_out
+from dpverify.digits import rounded_up
 from dpverify.statistics.family import Verdict, decide
 from dpverify.statistics.outputs.chosen import ChosenEvents
 
@@ -109,12 +110,12 @@ def test_no_figure_contradicts_the_verdict(claim: tuple[float, float]) -> None:
         for counts in examination._counts
     ]
     seen: Counter[Verdict] = Counter()
-    runs = 400 if delta == 0.0 else 40
+    runs = 100 if delta == 0.0 else 12
     for _ in range(runs):
         for counts, share in zip(examination._counts, shares, strict=True):
             for name, p in share.items():
                 setattr(counts, name, rng.binomial(trials, p))
-        examination._claim = examination.result().epsilon_lower * rng.uniform(0.8, 1.25), delta
+        examination._claim = examination.result().epsilon_lower * rng.uniform(0.95, 1.06), delta
         found = examination.result()
         (decided,) = decide([found.result], level)
         report = MechanismReport(
@@ -172,6 +173,37 @@ def test_what_a_pass_excludes_at_a_delta() -> None:
     assert " at delta 0.001, or delta 0.00" in found.result.fault
     examination._detect = 0.1
     assert decide([examination.result().result], 0.01)[0].verdict is Verdict.UNDECIDED
+
+
+def stable(epsilon: float, threshold: int, counts: tuple[int, int], trials: int) -> list[np.ndarray]:
+    """Return counts with discrete Laplace noise that are published, else 0, if there are any and above a threshold."""
+    rng = np.random.default_rng(5)
+    p = 1 - np.exp(-epsilon)
+    noisy = [count + rng.geometric(p, trials) - rng.geometric(p, trials) for count in counts]
+    return [np.where((count > 0) & (x > threshold), x, 0) for count, x in zip(counts, noisy, strict=True)]
+
+
+def test_counts_above_a_threshold_pass_at_the_delta_that_they_attain() -> None:
+    # What one input alone publishes has probability delta exactly: no number of outputs excludes that it has more.
+    delta = np.exp(-0.2 * 8) / (1 + np.exp(-0.2))
+    found = examined(*stable(0.2, 8, (1, 0), 120_000), 0.2, delta)
+    assert found.result.power is not None
+    assert np.isinf(found.epsilon_upper)
+    assert delta < found.delta_upper <= 1.1 * delta
+    assert (
+        found.result.fault
+        == f"an event tried that shows more than delta {rounded_up(found.delta_upper, 3)} at epsilon 0.2"
+    )
+    # A tenth less than that, and it is held to delta; a third less, and it is refuted.
+    assert examined(*stable(0.2, 8, (1, 0), 120_000), 0.2, delta / 1.1).result.power is None
+    assert examined(*stable(0.2, 8, (1, 0), 120_000), 0.2, delta / 1.5).result.p_value < 1e-3
+
+
+def test_a_claim_is_decided_as_soon_as_all_that_its_delta_allows_is_told() -> None:
+    # Epsilon by itself, .05, would take five times as many; nothing is shown at this delta.
+    found = examined(*stable(0.05, 34, (35, 34), 160_000), 0.05, 0.0927)
+    assert found.epsilon_upper == 0.0
+    assert found.result.power is not None
 
 
 def test_outputs_beyond_the_scan_are_bounded_before_a_pass() -> None:

@@ -9,9 +9,14 @@ from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_
 
 
 def test_few_outputs_decide_nothing() -> None:
-    assert not decisive(1_000, 1.0, 0.1)
-    assert decisive(15_000, 1.0, 0.1)
-    assert decisive(1_000, 1.0, 0.5)
+    assert not decisive(1_000, 1.0, 0.0, 0.1)
+    assert decisive(15_000, 1.0, 0.0, 0.1)
+    assert decisive(1_000, 1.0, 0.0, 0.5)
+    # An event of the first input's half time shows (.05, .09) as it would epsilon .25.
+    assert decisive(15_000, 1.0, 1e-6, 0.1)
+    assert [decisive(trials, 0.05, 0.09, 0.1) for trials in (50_000, 120_000)] == [False, True]
+    assert [decisive(trials, 0.05, 0.0, 0.1) for trials in (120_000, 520_000)] == [False, True]
+    assert decisive(100, 0.0, 0.5, 0.1)
     assert allowed(2.0, 0.1) == pytest.approx(2.2)
     assert allowed(0.0, 0.5) == pytest.approx(0.05)
     assert [held_out(trials) for trials in (100, 1_400, 8_000, 10**7)] == [14, 200, 1_000, 50_000]

@@ -114,7 +114,7 @@ def test_an_output_has_one_row_in_whatever_company() -> None:
 
 def test_numbers_are_kept_and_strings_have_features() -> None:
     assert leaves_of("12.5")[1][:3] == [4.0, 12.5, ord("1")]
-    assert leaves_of((1, [2.5, None]))[1] == [1.0, 2.5, 0.0]
+    assert leaves_of((1, [2.5, None]))[1] == [1.0, 2.0, 2.5, 0.0]  # what is nested gives its length
     rows = RowTarget.of(Target(lambda x, rng: np.array([0.1, -2.0])), 2)(NONE, RNG, 2, "trials")
     np.testing.assert_array_equal(rows, [[0.0, 0.1, -2.0]] * 2)
     widths = RowTarget.widths(Target(lambda x, rng: (1, "a")))(NONE, RNG, 2, "trials")

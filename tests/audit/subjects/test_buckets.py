@@ -47,6 +47,16 @@ def test_enough_trials_make_a_pass_message_by_message() -> None:
     assert report.verdict is Verdict.CONSISTENT
 
 
+def test_what_is_nearly_always_zero_leaves_no_check_undecided_for_ever() -> None:
+    zeros = Histogram(NegativeBinomial(12, 12.0, 0.5, estimate="under"), 3)
+
+    def published(values: Array, rng: np.random.Generator) -> Array:
+        return zeros.run(values, rng)
+
+    report = audit_protocol(zeros, implementation=published, trials=500, detect=0.5)
+    assert [result.check for result in report.results if result.power == 0.0] == []
+
+
 def faulty(reference: BucketSums, **methods: Callable[..., Any]) -> BucketSums:
     fields = {field.name: getattr(reference, field.name) for field in dataclasses.fields(reference)}
     made: BucketSums = type("Faulty", (type(reference),), methods)(**fields)
