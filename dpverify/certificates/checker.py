@@ -210,7 +210,7 @@ class Grid:
         return [over(up << self.bits, least) for up, _ in values], [(down << self.bits) // most for _, down in values]
 
     def counts(self, kind, size, p=Fraction(0)):
-        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial (number, p) noise."""
+        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial noise, and its first count."""
         (c, d), (u, w), limit = size.as_integer_ratio(), p.as_integer_ratio(), p if kind == "nb" else 0
         if kind == "poisson":
             start, ratio = c // d, lambda y: (c, d * (y + 1))
@@ -220,12 +220,8 @@ class Grid:
             start, ratio = min(c, (c + 1) * u // w), lambda y: ((c - y) * u, (y + 1) * (w - u))
         right = (ratio(y) for y in (range(start, c) if kind == "binomial" else count(start)))
         left = (ratio(y)[::-1] for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
-        return self.law(*(self.branch(((r, r, s) for r, s in ratios), limit) for ratios in (left, right)))
-
-    def symmetric(self, ratios, window):
-        """Return the measure of noise on all whole numbers with these ratios to the right of 0, and to the left."""
-        side = self.branch(ratios)
-        return [self.measures([self.shifted(self.law(side, side))], window, both=False)]
+        branches = [self.branch(((r, r, s) for r, s in ratios), limit) for ratios in (left, right)]
+        return *self.law(*branches), start - len(branches[0][0])
 
     def gaussian_ratios(self, sigma):
         """Yield f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
@@ -238,8 +234,13 @@ class Grid:
 
     def shifted(self, law):
         """Return the atoms of noise with this law, Z + 1 against Z."""
-        up, down = law
+        up, down, *_ = law
         return list(zip([0, *up], [0, *down], [*up, 0], [*down, 0], strict=True))
+
+    def scaled(self, atoms, most, least):
+        """Return atoms of a part of a pair that has at most, and at least, so much probability."""
+        (u, v), (w, x) = most.as_integer_ratio(), least.as_integer_ratio()
+        return [(over(a * u, v), b * w // x, over(c * u, v), d * w // x) for a, b, c, d in atoms]
 
     def mixed(self, atoms, share):
         """Return the atoms of the laws (1 - s) A + s B against s A + (1 - s) B, if those of A against B are given."""
@@ -252,54 +253,57 @@ class Grid:
 
     def response(self, p, ones, zeros):
         """Return the atoms of a 1 against a 0 among hidden others, each bit flipped with probability p."""
-        laws = self.counts("binomial", Fraction(zeros), p), self.counts("binomial", Fraction(ones), p)
-        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(*laws, strict=True))
+        (*laws, _), (*others, _) = (self.counts("binomial", Fraction(number), p) for number in (zeros, ones))
+        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(laws, others, strict=True))
         return self.mixed(self.shifted(([over(m, self.one) for m in up], [m >> self.bits for m in down])), p)
 
     def two_counts(self, own, flood, drop):
         """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, one difference at a time.
 
-        Where the counts differ by d for x = 0, the first one's law is a convolution of the flood's and of Z1's, Z2
-        being Z1 - d; for x = 1 it is that for d - 1, moved by one.
+        Where the counts differ by d for x = 0, the smaller one's law is a convolution of the flood's and of the own
+        noise's, the other's being d more; for x = 1 it is that for d - 1, moved by one. It is the same for -d.
         """
-        size, before, (u, w) = len(own[0]), [[], []], drop.as_integer_ratio()
-        floor = self.one >> self.tail + 12
-        for d in range(1 - size, size + 1):
-            row = [[], []]
-            for upper, one, other in ((1, own[0], flood[0]), (0, own[1], flood[1])) if d < size else ():
-                pair = [(a * b >> self.bits) + upper for a, b in zip(one[max(d, 0) :], one[max(-d, 0) :], strict=False)]
-                row[1 - upper] = [m >> self.bits for m in self.multiplied(pair, other)]
-            moved = before if d > 0 else [[0, *side] for side in before]
-            yield [
-                (over((w - u) * (a + 1) + u * (c + 1), w), ((w - u) * b + u * e) // w, c + 1, e)
-                for a, b, c, e in zip_longest(*moved, *row, fillvalue=0)
-                if a > floor or c > floor
-            ]
-            before = row
+        (u, w), floor = drop.as_integer_ratio(), self.one >> self.tail + 12
+        for pair in pairwise(map(partial(self.row, own, flood), range(len(own[0]) + 1))):
+            for moved, row in (pair, ([[0, *side] for side in pair[1]], pair[0])):  # d, and 1 - d
+                yield [
+                    (over((w - u) * (a + 1) + u * (c + 1), w), ((w - u) * b + u * e) // w, c + 1, e)
+                    for a, b, c, e in zip_longest(*moved, *row, fillvalue=0)
+                    if a > floor or c > floor
+                ]
+
+    def row(self, own, flood, d):
+        """Return upper bounds, but for 1, and lower ones on P(the counts are z + d and z) for x = 0, by z."""
+        if d == len(own[0]):
+            return [], []
+        pairs = [[(a * b >> self.bits) + 1 - i for a, b in zip(own[i][d:], own[i], strict=False)] for i in (0, 1)]
+        return [[m >> self.bits for m in self.multiplied(*side)] for side in zip(pairs, flood[:2], strict=True)]
 
 
 # --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
 
-WHOLE = {"bits": (32, 1024), "grid": (1, 16), "tail": (16, 1024), "instances": (1, 10**18), "classes": (2, 10**9)}
-WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "revealed": (0, 10**18)}
-DECIMALS = {"epsilon": (0, 1000), "delta": (0, 1), "mean": (0, 10**18), "sigma": (Fraction(1, 20), 10**9)}
-DECIMALS |= {"shape": (0, 10**18), "p": (0, 1), "flood_shape": (0, 10**18), "flood_p": (0, 1)}
-DECIMALS |= {"flip_probability": (0, 1), "drop_probability": (0, 1)}
+WHOLE = {"bits": (32, 1024), "grid": (1, 16), "tail": (16, 1024), "instances": (1, 10**18), "split": (0, 10**18)}
+WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "revealed": (0, 10**18), "classes": (2, 10**9)}
+WHOLE |= {"levels": (1, 10**9)}
+DECIMALS = {"epsilon": (0, 1000), "sigma": (Fraction(1, 20), 10**9)}
+DECIMALS |= dict.fromkeys(("mean", "shape", "flood_shape"), (0, 10**18))
+DECIMALS |= dict.fromkeys(
+    ("delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"), (0, 1)
+)
 LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000)}
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 
 
 def value(name, given):
     """Return a field's value, a fraction for a decimal, if it is valid."""
+    low, high, *sizes = (WHOLE | DECIMALS | LISTS).get(name, (0, 0))
     if name in WHOLE:
-        low, high = WHOLE[name]
         valid, what = type(given) is int and low <= given <= high, f"an integer from {low} to {high}"
     elif name in DECIMALS:
-        low, high = DECIMALS[name]
         valid = isinstance(given, str) and TYPED(given) and low < (given := Fraction(given)) < high
         what = f"a decimal in a string, in ({low}, {high})"
     elif name in LISTS:
-        low, high, least, most = LISTS[name]
+        least, most = sizes
         valid = isinstance(given, list) and least <= len(given) <= most and all(type(one) is int for one in given)
         valid = valid and all(one < other for one, other in pairwise([low - 1, *given, high + 1]))
         what = f"a list of {least} to {most} increasing integers from {low} to {high}"
@@ -321,8 +325,8 @@ def values(given, names):
 # A protocol is, for each count that changes, one measure, or two either of which may be met in any instance.
 
 
-def one_sum(grid, window, kind, users, honest, shape, p=Fraction(0)):
-    return [grid.measures([grid.shifted(grid.counts(kind, shape * Fraction(honest, users), p))], window)]
+def one_sum(grid, window, kind, users, honest, shape=0, p=Fraction(0), mean=0):
+    return [grid.measures([grid.shifted(grid.counts(kind, (shape + mean) * Fraction(honest, users), p))], window)]
 
 
 def buckets(grid, window, **noise):
@@ -338,17 +342,43 @@ def pure(grid, window, users, honest, shape, p, flood_shape, flood_p, drop_proba
     return [grid.measures(grid.two_counts(own, flood, drop_probability), window)]
 
 
-def randomized_response(grid, window, users, honest, flip_probability, revealed):
-    """Return measures for few and for many ones: of k to k + c among the others, c revealed.
+def randomized_response(grid, window, users, honest, flip_probability, revealed, split):
+    """Return measures for fewer ones than split and for more: of k to k + c among the others, c revealed.
 
     With all bits and all reports flipped, the reverse pair is that of another number of ones.
     """
     halves = {}
     for ones in range(0, honest, revealed + 1):
-        pair, half = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0)), 2 * ones < honest
+        pair, half = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0)), ones < split
         found = grid.measures([pair], window, both=False)
         halves[half] = grid.worst([halves[half], *found]) if half in halves else found[0]
     return [[*halves.values()]]
+
+
+def vector_sum(grid, window, users, honest, levels, blanket_probability, revealed):
+    """Return the measure of one report of one of two values, the truthful reports of others being revealed.
+
+    Their random reports of either value, of which there are m to m + c, are fair coins, all but m of them revealed.
+    """
+    wrong = blanket_probability / (levels + 1)
+    right, elsewhere = 1 - blanket_probability + wrong, (levels - 1) * wrong
+    upper, lower, first = grid.counts("binomial", Fraction(honest - 1), 2 * wrong)
+
+    def blocks():
+        yield grid.scaled([[grid.one] * 4], elsewhere, elsewhere)
+        for at in range(0, len(upper), revealed + 1):
+            most, least = (Fraction(sum(side[at : at + revealed + 1]), grid.one) for side in (upper, lower))
+            coins = grid.counts("binomial", Fraction(first + at), Fraction(1, 2))
+            atoms = grid.mixed(grid.shifted(coins), wrong / (right + wrong))
+            yield grid.scaled(atoms, (right + wrong) * most, (right + wrong) * least)
+
+    return [grid.measures(blocks(), window, both=False)]
+
+
+def two_sided(grid, window, p=None, sigma=None):
+    """Return the measure of noise on all whole numbers z, as likely as p^|z|, or Gaussian."""
+    side = grid.branch(grid.gaussian_ratios(sigma) if p is None else repeat((p.numerator, *p.as_integer_ratio())))
+    return [grid.measures([grid.shifted(grid.law(side, side))], window, both=False)]
 
 
 def local_response(grid, window, flip_probability):
@@ -368,27 +398,16 @@ def labels(grid, window, epsilon, classes):
 ALL, FLOOD = ["users", "honest"], ["shape", "p", "flood_shape", "flood_p"]
 SHUFFLED, CENTRAL, LOCAL = "all messages, shuffled", "what a trusted curator publishes", "each user's own messages"
 PROTOCOLS = {
-    "rr": (randomized_response, [*ALL, "flip_probability", "revealed"], SHUFFLED),
+    "rr": (randomized_response, [*ALL, "flip_probability", "revealed", "split"], SHUFFLED),
     "nb": (partial(one_sum, kind="nb"), [*ALL, "shape", "p"], SHUFFLED),
-    "poisson": (
-        lambda grid, window, mean, **all: one_sum(grid, window, "poisson", shape=mean, **all),
-        [*ALL, "mean"],
-        SHUFFLED,
-    ),
+    "poisson": (partial(one_sum, kind="poisson"), [*ALL, "mean"], SHUFFLED),
     "3nb": (pure, [*ALL, *FLOOD], SHUFFLED),
     "pure": (pure, [*ALL, *FLOOD, "drop_probability"], SHUFFLED),
     "histogram": (buckets, [*ALL, "shape", "p"], SHUFFLED),
     "selection": (buckets, [*ALL, "shape", "p"], SHUFFLED),
-    "central-discrete-laplace": (
-        lambda grid, window, p: grid.symmetric(repeat((*[p.numerator] * 2, p.denominator)), window),
-        ["p"],
-        CENTRAL,
-    ),
-    "central-discrete-gaussian": (
-        lambda grid, window, sigma: grid.symmetric(grid.gaussian_ratios(sigma), window),
-        ["sigma"],
-        CENTRAL,
-    ),
+    "vector-sum": (vector_sum, [*ALL, "levels", "blanket_probability", "revealed"], "a report an instance, shuffled"),
+    "central-discrete-laplace": (two_sided, ["p"], CENTRAL),
+    "central-discrete-gaussian": (two_sided, ["sigma"], CENTRAL),
     "local-rr": (local_response, ["flip_probability"], LOCAL),
     "labels": (labels, ["epsilon", "classes"], LOCAL),
 }

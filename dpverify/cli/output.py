@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,17 +23,20 @@ __all__ = [
     "AtDelta",
     "AtEpsilon",
     "Ball",
+    "Certificate",
     "Honest",
     "Instances",
     "Plot",
     "SquaredChange",
     "Table",
     "Users",
+    "check_certified",
     "check_files",
     "console",
     "print_result",
     "show",
     "threat_model",
+    "write_certified",
     "write_figure",
     "write_files",
     "write_rows",
@@ -68,6 +72,10 @@ Honest = Annotated[
     ),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it to this file: PNG, SVG or PDF.")]
+Certificate = Annotated[
+    Path | None,
+    typer.Option("--certificate", help="Write a proof for `dpverify check` of the epsilon that it can show at delta."),
+]
 Table = Annotated[Path | None, typer.Option("--csv", help="Write all rows to this file, with every field.")]
 AtDelta = Annotated[
     str | None, exact("--delta", within="[0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")
@@ -200,6 +208,47 @@ def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
         written = write_figure("--plot", plot, draw) and written
     if not written:
         raise typer.Exit(2)
+
+
+def write_certified(file: Path | None, made: Callable[[], dict[str, Any]], epsilon: float) -> None:
+    """Write the certificate of a result that was printed, if a file is given; a sentence says if there is none.
+
+    Parameters
+    ----------
+    file : Path or None
+        Where, once `check_certified` has found that it can be written.
+    made : callable
+        Returns the certificate.
+    epsilon : float
+        What was printed: if the certificate shows more, that is said.
+
+    Raises
+    ------
+    typer.Exit
+        With status 2, if there is no certificate, or it cannot be written.
+    """
+    if file is None:
+        return
+    from dpverify.digits import rounded_down
+    from dpverify.planning.certificate import write_certificate
+
+    try:
+        given = made()
+        write_certificate(file, given)
+    except (TypeError, ValueError, OSError) as reason:
+        typer.echo(f"--certificate={str(file)!r} cannot be written: {reason}", err=True)
+        raise typer.Exit(2) from None
+    shown = given["epsilon"]
+    more = f", above the {rounded_down(epsilon, 7)} of this account" if Fraction(shown) > Fraction(epsilon) else ""
+    typer.echo(f"{file} shows epsilon {shown}{more}: dpverify check {file}", err=True)
+
+
+def check_certified(file: Path | None) -> None:
+    """Check, before the work for it, that a certificate can be written to a file."""
+    if file is not None:
+        from dpverify import files
+
+        files.check_path(file, "--certificate")
 
 
 def threat_model(help: str) -> Any:

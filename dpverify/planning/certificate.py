@@ -16,10 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from dpverify.changes import Change, Full
+from dpverify.claims.registry import mechanism_claims_of
 from dpverify.files import replaced
-from dpverify.guarantee import CapacityError, Number, exact_number
+from dpverify.guarantee import CapacityError, Number, ThreatModel, exact_number
+from dpverify.planning.schedules.day import Day, days_of
 
-__all__ = ["certificate", "write_certificate"]
+__all__ = ["certificate", "certificate_of", "write_certificate"]
 
 checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyped: integers all through
 _NODES = 12_288
@@ -29,27 +32,34 @@ _LEFT_OUT = 1e-5
 _SLACK = 4e-3
 """What mixes may add to delta, of it, before there is another cut."""
 _MOST_CUTS = 40
-_CELLS = 1000
-"""Into how many cells the datasets of randomized response are cut: one revealed user of so many costs .05 %."""
+_PARTS = 2**14
+"""Of how many of a nat rough losses are multiples."""
+_CELLS = 1300
+"""Into how many cells the datasets of randomized response are cut: one revealed user of so many costs .04 %."""
+_NEAR = 40
+"""To one of so many parts of the users the split of these into fewer and more ones is searched for."""
+_SAMPLED = 50
+"""By how many of the cells the split is chosen."""
+_COINS = 512
+"""Into about how many cells the random reports of a vector sum's other users are cut."""
 Losses = list[tuple[float, float]]
 """(probability, loss) of one instance, rounded: what windows are chosen by."""
 
 
-def certificate(
-    protocols: Any, *, delta: Number, instances: int | Sequence[int] = 1, honest: Number | None = None
-) -> dict[str, Any]:
+def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Number | None = None) -> dict[str, Any]:
     """Return a certificate of the least epsilon that one can show for a protocol, or several on the same users.
 
     Parameters
     ----------
-    protocols : object or sequence of objects
-        Protocols with a law in `dpverify.certificates.checker`; their parameters are certified as they print.
+    protocol : object
+        A protocol with a law in `dpverify.certificates.checker`; its parameters are certified as their floats print.
+        Or a list of (protocol, instances) or (protocol, instances, honest) on the same users, as for `account`.
     delta : int, float, str, Decimal or Fraction
         In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
-    instances : int or sequence of ints
-        How many runs of each, at least 1.
+    instances : int
+        How many runs of one protocol, at least 1.
     honest : number, optional
-        How many of the users follow the protocols, or below 1 which share of them; all when omitted.
+        How many of the users of one protocol follow it, or below 1 which share of them; all when omitted.
 
     Returns
     -------
@@ -67,16 +77,20 @@ def certificate(
     -----
     Its rules are proved in docs/certificates.md.
     """
-    several = protocols if isinstance(protocols, Sequence) else [protocols]
-    times = instances if isinstance(instances, Sequence) else [instances] * len(several)
     typed = str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta))
     share = float(exact_number("delta", delta))
     if not 0.0 < share < 1.0:
         raise ValueError(f"delta={delta} must be in (0, 1).")
-    entries = [
-        {"instances": number, **_typed(protocol, honest)} for protocol, number in zip(several, times, strict=True)
-    ]
-    tail = math.ceil(math.log2(sum(times) / share)) + 24
+    if isinstance(protocol, Sequence) and (instances != 1 or honest is not None):
+        raise ValueError(f"instances={instances!r} and honest={honest!r} must be omitted: a list says them itself.")
+    days = days_of(protocol if isinstance(protocol, Sequence) else [Day(protocol, instances, honest)])
+    # Runs of the same law are one entry: their powers are composed by squaring.
+    runs: dict[str, int] = {}
+    for day in days:
+        entry = json.dumps(_typed(day))
+        runs[entry] = runs.get(entry, 0) + day.instances * _reports(day.protocol)
+    entries = [{"instances": number, **json.loads(entry)} for entry, number in runs.items()]
+    tail = math.ceil(math.log2(sum(runs.values()) / share)) + 16
     found = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed, "together": entries, "tail": tail}
     found["bits"] = tail + 40
     try:
@@ -85,34 +99,68 @@ def certificate(
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
 
 
+def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, delta: str) -> dict[str, Any]:
+    """Return the certificate of what a result is about, if that is what certificates can show; see `certificate`.
+
+    Parameters
+    ----------
+    days : sequence of Day or of (protocol, instances, honest)
+        All that runs.
+    change : Full or L2Bounded
+        What one user's replacement changes.
+    adversary : ThreatModel
+        Whose view.
+    delta : str
+        Of everything together.
+    """
+    entries = days_of(days)
+    if not isinstance(change, Full):
+        raise ValueError(f"squared_change={change.squared_change!r} must be omitted: certificates are of full changes.")
+    if change.instances < sum(day.instances for day in entries):
+        raise ValueError(f"at_most={change.instances} must be omitted: certificates are of users who are in all runs.")
+    for day in entries:
+        claims = mechanism_claims_of(day.protocol)
+        if adversary is not claims.adversaries(day.protocol)[0]:
+            raise ValueError(f"threat_model={adversary.value!r} must be the default one of {claims.name}.")
+    return certificate(entries, delta=delta)
+
+
 def write_certificate(path: str | Path, given: dict[str, Any]) -> None:
     """Write a certificate to a file that is whole, or not there."""
     with replaced(Path(path)) as name:
         Path(name).write_text(json.dumps(given, indent=1) + "\n", encoding="ascii")
 
 
-def _typed(protocol: Any, honest: Number | None) -> dict[str, Any]:
+def _typed(day: Day) -> dict[str, Any]:
     """Return the fields of an entry that say which protocol it is."""
-    from dpverify.claims.registry import claims_of
-    from dpverify.planning.result import checked_honest
-
-    claims = claims_of(protocol)
-    name = claims.name
+    protocol = day.protocol
+    name = mechanism_claims_of(protocol).name
     if name not in checker.PROTOCOLS:
         raise TypeError(
             f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)}, which have certificates."
         )
-    here = checked_honest(claims, protocol, honest)
     shown: dict[str, Any] = {"protocol": name}
     for field in checker.PROTOCOLS[name][1]:
         if field == "honest":
-            shown[field] = shown["users"] if here is None else here
+            shown[field] = shown["users"] if day.honest is None else day.honest
         elif field == "revealed":
-            shown[field] = max(0, shown["honest"] // _CELLS - 1)
+            spread = shown["honest"] if name == "rr" else 16 * math.isqrt(shown["honest"])
+            shown[field] = max(0, spread // (_CELLS if name == "rr" else _COINS) - 1)
+        elif field == "split":
+            shown[field] = shown["honest"] // 2
         else:
             value = getattr(protocol, field) if hasattr(protocol, field) else getattr(protocol.bitsum, field)
             shown[field] = value if field in checker.WHOLE else repr(float(value))
     return shown
+
+
+def _reports(protocol: Any) -> int:
+    """Return how many instances a run is: of a vector sum each report is one, if no other block has anything of it."""
+    if mechanism_claims_of(protocol).name != "vector-sum":
+        return 1
+    if not protocol.stratified and protocol.sampled not in (1, protocol.dimension):
+        raise TypeError(f"protocol={protocol!r} must be stratified, or sampled 1 or dimension, for a certificate.")
+    return int(protocol.sampled)
 
 
 def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: int) -> list[list[Any]]:
@@ -142,10 +190,14 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     parts = []
     for entry in entries:
         entry["cuts"] = []
+        if "split" in entry:
+            entry["split"] = _split(work, entry, found["delta"])
         for measures in _factors(work, entry, entry["window"]):
-            if len(measures) == 2:
-                entry["cuts"] = _cuts(work, measures, entry["instances"], found["delta"])
-            parts.append(work.mixes(measures, entry["instances"], entry["cuts"]))
+            if len(measures) == 1:
+                parts.append(work.mixes(measures, entry["instances"], []))
+            else:
+                entry["cuts"], mixed = _cuts(work, measures, entry["instances"], found["delta"])
+                parts.append(mixed)
     whole = reduce(work.product, parts)
     if whole[2] > Fraction(found["delta"]) * work.one:
         raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
@@ -156,17 +208,20 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
     """Return the losses of the pairs of one instance, and of their reverses if these are other ones."""
     # A dataset at either end is enough to choose by.
-    few = {"revealed": max(entry["honest"] // 2, 1)} if "revealed" in entry else {}
+    few = {"revealed": max(entry["honest"] // 2, 1)} if "split" in entry else {}
     seen: list[Losses] = []
     floor = grid.one >> grid.tail
 
     class Seen(checker.Grid):  # type: ignore[misc]
         def measures(self, blocks: Iterable[Any], window: Any, both: bool = True) -> list[Any]:
-            atoms = [(p, q) for block in blocks for _, p, _, q in block if min(p, q) > floor]
-            for sign in (1.0, -1.0)[: 1 + both]:
-                side = [(p if sign > 0 else q, sign * math.log(p / q)) for p, q in atoms]
-                total = sum(mass for mass, _ in side)
-                seen.append([(mass / total, loss) for mass, loss in side])
+            sides: list[dict[int, float]] = [{}, {}]
+            for p, q in ((p, q) for block in blocks for _, p, _, q in block if min(p, q) > floor):
+                at = round(math.log(p / q) * _PARTS)
+                for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
+                    side[at] = side.get(at, 0.0) + mass
+            for sign, side in list(zip((1.0, -1.0), sides, strict=True))[: 1 + both]:
+                total = sum(side.values())
+                seen.append([(mass / total, sign * at / _PARTS) for at, mass in side.items()])
             return [(0, [self.one], 0)] * (1 + both)
 
     _factors(Seen(grid.bits, grid.grid, grid.tail, grid.window), entry, (0, 1), **few)
@@ -200,22 +255,48 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> list[int]:
-    """Return cuts between which mixes are no worse than the worst single ones by much."""
+def _split(grid: Any, entry: dict[str, Any], delta: str) -> int:
+    """Return from how many ones on datasets are better dominated together: about where both parts are as bad."""
+    honest: int = entry["honest"]
+    revealed, times = entry["revealed"], entry["instances"]
+    p = checker.value("flip_probability", entry["flip_probability"])
+    every = max(honest // (_SAMPLED * (revealed + 1)), 1) * (revealed + 1)
+    cells = {
+        ones: grid.measures([grid.response(p, ones, max(honest - 1 - ones - revealed, 0))], entry["window"], False)[0]
+        for ones in [*range(0, honest, every), (honest - 1) // (revealed + 1) * (revealed + 1)]
+    }
+
+    def shown(fewer: bool, split: int) -> float:
+        measure = grid.worst([cell for ones, cell in cells.items() if (ones < split) is fewer])
+        try:
+            return float(_least(grid, grid.power({1: measure}, times), Fraction(delta)))
+        except checker.Refused:
+            return math.inf
+
+    low, high = honest // 2, honest - 1
+    while len(cells) > _SAMPLED // 2 and high - low > honest // _NEAR:
+        middle = (low + high) // 2
+        low, high = (middle, high) if shown(True, middle) < shown(False, middle) else (low, middle)
+    return low
+
+
+def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> tuple[list[int], Any]:
+    """Return cuts between which mixes are no worse than the worst single ones by much, and the worst of all mixes."""
     known = [{1: measure} for measure in (*measures, grid.worst(measures))]
-
-    def at(low: int, high: int, epsilon: Fraction) -> float:
-        return float(grid.delta(grid.block(known, low, high, times), epsilon) / grid.one)
-
     ends = [grid.power(powers, times) for powers in known[:2]]
     epsilon = Fraction(max((_least(grid, end, Fraction(delta)) for end in ends), key=float))
     aim = float(Fraction(delta)) * (1 + _SLACK)
-    blocks = {(0, times): at(0, times, epsilon)}
+
+    def at(low: int, high: int) -> tuple[float, Any]:
+        block = grid.block(known, low, high, times)
+        return float(grid.delta(block, epsilon) / grid.one), block
+
+    blocks = {(0, times): at(0, times)}
     while len(blocks) < _MOST_CUTS:
-        (low, high), worst = max(blocks.items(), key=lambda block: block[1])
+        (low, high), (worst, _) = max(blocks.items(), key=lambda block: block[1][0])
         if worst <= aim or high - low < 2:
             break
         del blocks[low, high]
         middle = (low + high) // 2
-        blocks |= {part: at(*part, epsilon) for part in pairwise([low, middle, high])}
-    return sorted(low for low, _ in blocks if low)
+        blocks |= {part: at(*part) for part in pairwise([low, middle, high])}
+    return sorted(low for low, _ in blocks if low), grid.worst([block for _, block in blocks.values()])

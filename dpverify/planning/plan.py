@@ -10,7 +10,7 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.composition.theorems import CompositionTheorem
-from dpverify.digits import rounded_down
+from dpverify.digits import rounded_down, typed
 from dpverify.formulas import FormulaRangeError
 from dpverify.guarantee import (
     Budget,
@@ -94,6 +94,17 @@ class PlanRow(Drawn):
     change: Change
     notes: tuple[str, ...] = ()
     honest: int | None = None
+
+    def certificate(self) -> dict[str, Any]:
+        """Return a proof of what the parameters guarantee at the plan's delta, which `dpverify check` can check.
+
+        Its epsilon is the least that can be shown, and may be slightly above the plan's. Raises as
+        `dpverify.planning.result.AccountResult.certificate` does.
+        """
+        from dpverify.planning.certificate import certificate_of
+
+        runs = [(self.protocol, self.change.instances, self.honest)]
+        return certificate_of(runs, self.change, self.guarantee.threat_model, typed(self.guarantee.delta))
 
 
 def _published(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.digits import unrounded
 from dpverify.guarantee import Guarantee, Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import BetweenCurves
@@ -87,6 +88,26 @@ class AccountResult(Drawn):
             view = HonestView.of(self.protocol, self.honest, self.guarantee.threat_model)
             curve = view.curve(self.change, _PROFILE_WIDTH, min(deltas))
             return [curve.epsilon(delta) for delta in deltas]
+
+    def certificate(self) -> dict[str, Any]:
+        """Return a proof of the epsilon at this delta that `dpverify check` can check, slightly above `epsilon`.
+
+        See `dpverify.planning.certificate.certificate`, and `write_certificate` there.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a protocol, a threat model or a change that has none, or if epsilon was what was given.
+        """
+        from dpverify.planning.certificate import certificate_of
+
+        if self.asked != "delta":
+            raise ValueError(f"epsilon={float(self.at)!r} must be omitted: certificates are of a delta that is given.")
+        return certificate_of(self._runs, self.change, self.guarantee.threat_model, unrounded(self.at))
+
+    @property
+    def _runs(self) -> Sequence[Any]:
+        return [(self.protocol, self.instances, self.honest)]
 
 
 @dataclass(frozen=True)

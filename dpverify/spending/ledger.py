@@ -227,8 +227,11 @@ class PrivacyLedger:
         spent = [day for _, day in days]
 
         def fits(instances: int) -> bool:
-            found = _account(budget, [*spent, Day(protocol, instances)], at_most, adversary)
-            return found.epsilon.upper <= budget.epsilon
+            days = [*spent, Day(protocol, instances)]
+            found = _account(budget, days, at_most, adversary, quick=True).epsilon
+            if budget.epsilon in found:  # a narrower interval decides; elsewhere it would say the same
+                found = _account(budget, days, at_most, adversary).epsilon
+            return found.upper <= budget.epsilon
 
         return largest_integer(fits, 1, 0, _MOST_RUNS + 1)
 
@@ -268,12 +271,14 @@ def _checked_label(label: str) -> str:
     return label
 
 
-def _account(budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None) -> ScheduleResult:
+def _account(
+    budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None, *, quick: bool = False
+) -> ScheduleResult:
     runs = sum(day.instances for day in days)
     schedule = Schedule(days, None if at_most is None else min(at_most, runs), adversary)
     with within_limits("the ledger"):
         # Between two floats the smaller delta: what is spent there is no less.
-        return account_schedule(schedule, delta=budget.delta, relative_width=1e-4)
+        return account_schedule(schedule, delta=budget.delta, relative_width=1e-4, quick=quick)
 
 
 def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel | None, tuple[tuple[str, Day], ...]]:

@@ -56,6 +56,32 @@ def two_counts(shape: float, p: float, flood_shape: float, flood_p: float, drop:
     return both(((drop * law + (1 - drop) * one).ravel(), law.ravel()))
 
 
+def report(users: int, gamma: float, levels: int) -> list[Pair]:
+    """The view of one coordinate's counts by all datasets of the others' values, and what a report is changed to."""
+    right, wrong = 1 - gamma + gamma / (levels + 1), gamma / (levels + 1)
+    rows = np.full((levels + 1, levels + 1), wrong) + (right - wrong) * np.eye(levels + 1)
+    found = []
+    for others in itertools.combinations_with_replacement(range(levels + 1), users - 1):
+        views: list[dict[tuple[int, ...], float]] = []
+        for own in (0, 1):
+            law: dict[tuple[int, ...], float] = {(0,) * (levels + 1): 1.0}
+            for held in (own, *others):
+                after: dict[tuple[int, ...], float] = {}
+                for counts, mass in law.items():
+                    for told in range(levels + 1):
+                        seen = (*counts[:told], counts[told] + 1, *counts[told + 1 :])
+                        after[seen] = after.get(seen, 0.0) + mass * rows[held][told]
+                law = after
+            views.append(law)
+        found.append((np.array([*views[0].values()]), np.array([views[1][seen] for seen in views[0]])))
+    # What it is bounded by: only what others report at random hides it, and how many of these say either value is seen.
+    parts = [(np.array([(levels - 1) * wrong]),) * 2]
+    for m in range(users):
+        coins = stats.binom(users - 1, 2 * wrong).pmf(m) * stats.binom(m, 0.5).pmf(range(m + 1))
+        parts.append((np.convolve(coins, [wrong, right]), np.convolve(coins, [right, wrong])))
+    return [*found, (np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts]))]
+
+
 def together(one: Pair, other: Pair) -> Pair:
     return np.outer(one[0], other[0]).ravel(), np.outer(one[1], other[1]).ravel()
 
@@ -67,8 +93,11 @@ def symmetric(pmf: np.ndarray) -> list[Pair]:
 AWAY = np.arange(-60.0, 61.0)
 KEEP, TELL = math.exp(1.5) / (math.exp(1.5) + 3), 1 / (math.exp(1.5) + 3)
 CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
-    "rr": (PEOPLE | {"flip_probability": "0.2", "revealed": 0}, response(5, 0.2)),
-    "rr, one honest": ({"users": 5, "honest": 1, "flip_probability": "0.2", "revealed": 3}, response(1, 0.2)),
+    "rr": (PEOPLE | {"flip_probability": "0.2", "revealed": 0, "split": 2}, response(5, 0.2)),
+    "rr, one honest": (
+        {"users": 5, "honest": 1, "flip_probability": "0.2", "revealed": 3, "split": 1},
+        response(1, 0.2),
+    ),
     "nb": (PEOPLE | {"shape": "2.5", "p": "0.7"}, both(shifted(negative_binomial(2.5, 0.7)))),
     "nb, small": (PEOPLE | {"shape": "0.5", "p": "0.7"}, both(shifted(negative_binomial(0.5, 0.7)))),
     "nb, in part": (PEOPLE | {"honest": 3, "shape": "5", "p": "0.7"}, both(shifted(negative_binomial(3, 0.7)))),
@@ -79,6 +108,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "central-discrete-laplace": ({"p": "0.6"}, symmetric(0.6 ** np.abs(AWAY))),
     "central-discrete-gaussian": ({"sigma": "2"}, symmetric(np.exp(-(AWAY**2) / 8))),
     "local-rr": ({"flip_probability": "0.2"}, [(np.array([0.8, 0.2]), np.array([0.2, 0.8]))]),
+    "vector-sum": (PEOPLE | {"levels": 2, "blanket_probability": "0.6", "revealed": 0}, report(5, 0.6, 2)),
     "labels": (
         {"epsilon": "1.5", "classes": 4},
         [(np.array([KEEP, TELL, 2 * TELL]), np.array([TELL, KEEP, 2 * TELL]))],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpverify import account
+from dpverify import account, plan
 from dpverify.claims.shared.buckets import under_estimating
 from dpverify.guarantee import CapacityError
 from dpverify.planning.certificate import certificate, checker, write_certificate
@@ -25,6 +25,8 @@ from protocols.bitsum import (
 )
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.vector_sum import VectorSum
+from tests.refusals import refused
 
 CASES: list[tuple[Any, int, float, float | None]] = [
     (Poisson(400, 40.0), 16, 1e-4, 0.5),
@@ -37,6 +39,7 @@ CASES: list[tuple[Any, int, float, float | None]] = [
     (CentralDiscreteGaussian(100, 5.0), 64, 1e-5, None),
     (LocalRandomizedResponse(100, 0.4), 64, 1e-5, None),
     (LabelRandomizedResponse(3, 0.5), 16, 1e-5, None),
+    (VectorSum(400, 8, 2, 0.4, sampled=4, stratified=True), 4, 1e-4, None),
 ]
 
 
@@ -62,7 +65,8 @@ def test_the_checker_accepts_what_the_engine_accounts(
 
 def test_days_of_different_protocols_have_one_certificate(tmp_path: Path) -> None:
     days = [Poisson(400, 40.0), NegativeBinomial(400, 8.0, 0.9)]
-    found = certificate(days, delta="1e-4", instances=[8, 16])
+    found = certificate([(days[0], 3), (days[1], 16), (days[0], 5)], delta="1e-4")
+    assert [entry["instances"] for entry in found["together"]] == [8, 16]
     truth = account([(days[0], 8), (days[1], 16)], delta=1e-4).epsilon
     assert truth.lower <= float(found["epsilon"]) <= 1.015 * truth.upper
     write_certificate(tmp_path / "both.json", found)
@@ -74,6 +78,30 @@ def test_what_has_no_certificate_is_named() -> None:
         certificate(CentralGaussian(100, 5.0), delta=1e-5)
     with pytest.raises(ValueError, match=r"delta=1.0 must be in \(0, 1\)"):
         certificate(Poisson(400, 40.0), delta=1.0)
+
+
+def test_results_have_certificates_of_what_they_say(tmp_path: Path) -> None:
+    row = plan("poisson", ("1", "1e-5"), users=300, instances=4, honest=200)
+    found = row.certificate()
+    assert found["together"][0]["mean"] == repr(row.parameters["mean"])
+    assert found["delta"] == "1e-05"
+    truth = account(row.protocol, instances=4, delta="1e-5", honest=200)
+    assert truth.certificate() == found
+    assert truth.epsilon.lower <= float(found["epsilon"]) <= 1.015
+    days = [(row.protocol, 2), (row.protocol, 2, 200)]
+    assert [entry["honest"] for entry in account(days, delta="1e-5").certificate()["together"]] == [300, 200]
+
+
+def test_results_of_something_else_have_none() -> None:
+    days = [(Poisson(400, 40.0), 3)]
+    with refused("at_most=2"):
+        account(days, delta=1e-5, at_most=2).certificate()
+    with refused("squared_change=1.5"):
+        account(Poisson(400, 40.0), instances=4, squared_change=1.5, delta=1e-5).certificate()
+    with refused("epsilon=0.5"):
+        account(Poisson(400, 40.0), epsilon=0.5).certificate()
+    with refused("threat_model='model'"):
+        account(Pure(100, 0.7, 0.05, 6.0, 0.7), delta=1e-2, threat_model="model").certificate()
 
 
 def test_numbers_that_the_checker_does_not_read_are_out_of_reach() -> None:

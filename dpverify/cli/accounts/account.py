@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +18,14 @@ from dpverify.cli.output import (
     AtDelta,
     AtEpsilon,
     Ball,
+    Certificate,
     Honest,
     Instances,
     SquaredChange,
+    check_certified,
     print_result,
     threat_model,
+    write_certified,
 )
 from dpverify.guarantee import ThreatModel
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["account_any", "register"]
 
 
-_CERTIFICATE = "Write a proof that `dpverify check` can check, of the epsilon that it shows at --delta."
 _ANY_USERS = "n; it does not matter for the privacy of this noise."
 AnyUsers = Annotated[int, integer(within="[1, inf)", help=_ANY_USERS)]
 
@@ -47,15 +48,14 @@ def account_any(
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
     honest: Honest = None,
-    certificate: Annotated[Path | None, typer.Option(help=_CERTIFICATE)] = None,
+    certificate: Certificate = None,
 ) -> None:
     """Account a protocol."""
     run = TypedRun(protocol, instances, delta, epsilon, adversary, honest)
     in_part = {"--squared-change": squared_change, "--ball": ball or None}
     if taken(run, **in_part, **{"--certificate": certificate}):
         return
-    if certificate is not None:
-        _certify(run, certificate, **in_part)
+    check_certified(certificate)
     from dpverify.planning.account import account
 
     if (delta is None) == (epsilon is None):
@@ -71,26 +71,10 @@ def account_any(
         honest=honest,
     )
     print_result(result)
+    write_certified(certificate, result.certificate, result.epsilon.upper)
 
 
 _IN_FULL: Changes = dict.fromkeys(("squared_change", "ball", "adversary"))
-
-
-def _certify(run: TypedRun, file: Path, **others: object) -> None:
-    """Write a certificate of a run, for `dpverify check`."""
-    from dpverify.claims.registry import claims_of
-    from dpverify.planning.certificate import certificate, write_certificate
-
-    if run.delta is None or any(other is not None for other in others.values()):
-        raise ValueError("--certificate needs --delta, and changes in full: that is what a certificate can show.")
-    if run.adversary not in (None, claims_of(run.protocol).threat_models[0]):
-        raise ValueError(f"--certificate is of the default threat model, and not of {run.adversary}.")
-    try:
-        given = certificate(run.protocol, delta=run.delta, instances=run.instances, honest=run.honest)
-    except TypeError as reason:  # a protocol without one
-        raise ValueError(f"--certificate={str(file)!r}: {reason}") from None
-    write_certificate(file, given)
-    typer.echo(f"{file} shows epsilon {given['epsilon']}: dpverify check {file}", err=True)
 
 
 def _fitted(claims: Any) -> tuple[Run, Changes]:

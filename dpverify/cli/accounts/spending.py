@@ -11,7 +11,7 @@ import typer
 from dpverify.cli.accounts.days import AtMost
 from dpverify.cli.accounts.runs import typed_runs
 from dpverify.cli.options import exact
-from dpverify.cli.output import print_result, threat_model
+from dpverify.cli.output import Certificate, check_certified, print_result, threat_model, write_certified
 from dpverify.guarantee import ThreatModel
 
 __all__ = ["register"]
@@ -39,10 +39,16 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
             ),
         ],
         label: Annotated[str, typer.Option(help="What it is, for who reads the ledger; before the file.")] = "",
+        certificate: Certificate = None,
     ) -> None:
-        """Write down runs that are about to take place. Refused, with status 2, if the budget would be exceeded."""
+        """Write down runs that are about to take place. Refused, with status 2, if the budget would be exceeded.
+
+        A certificate, whose option stands before the file, too, is of all runs in the ledger; where none can be written
+        the status is 2 as well, and the runs are written down.
+        """
         from dpverify.spending.ledger import PrivacyLedger
 
+        check_certified(certificate)
         runs = typed_runs(words, run)
         if any(each.delta or each.epsilon for each in runs):
             raise ValueError("--delta and --epsilon must be omitted: the ledger has its budget.")
@@ -50,6 +56,8 @@ def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
             raise ValueError("--threat-model must be omitted: the ledger says whose view is accounted.")
         spent = PrivacyLedger(file).spend_all([each.entry for each in runs], label=label)
         print_result(spent)
+        assert spent.account is not None
+        write_certified(certificate, spent.account.certificate, spent.epsilon.upper)
 
     app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(spend)
     app.command()(spent)

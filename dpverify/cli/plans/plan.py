@@ -8,7 +8,7 @@ import typer
 
 from dpverify.cli.commands import taking
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import print_result
+from dpverify.cli.output import Certificate, check_certified, print_result, write_certified
 from dpverify.cli.plans.shared import (
     ALL,
     LISTED,
@@ -108,13 +108,15 @@ def plan(
             "default 0.01. For --method exact, without --max-messages; see front.",
         ),
     ] = None,
+    certificate: Certificate = None,
 ) -> None:
     """Find protocol parameters that meet a privacy budget. Adjacency is replace-one.
 
     Several values of --epsilon, --delta, --users, --instances and --bitsum, with commas between them, make one table,
     as they do with --kernel.
     """
-    asked = given(instances=instances, error_margin=error_margin, **changes)
+    check_certified(certificate)
+    asked = given(instances=instances, error_margin=error_margin, certificate=certificate, **changes)
     asked |= {"--method": method not in {ALL, _EXACT}, "--composition": composition not in {None, _EXACT}}
     del asked["--honest"]
     kernel = features.pop("kernel")
@@ -146,13 +148,16 @@ def plan(
     from dpverify.report.plans.comparisons import plan_table
 
     counts = instances or (1,)
+    names, methods = chosen(bitsum or (ALL,)), chosen((method,), _methods())
+    if certificate is not None and max(map(len, (names, methods, budgets, users, counts))) > 1:
+        raise ValueError(f"--certificate={str(certificate)!r} must be of one row: one --bitsum and one --method.")
     with told_by as progress:
         grid = plan_grid(
             budgets,
             users=users,
             instances=counts,
-            bitsums=chosen(bitsum or (ALL,)),
-            methods=chosen((method,), _methods()),
+            bitsums=names,
+            methods=methods,
             composition=composition,
             max_messages_per_user=max_messages,
             error_margin=error_margin,
@@ -169,3 +174,6 @@ def plan(
             checks.append((row, command))
     print_result(plain, plan_table(found, checks=checks if alone else ()))
     write(found)
+    if certificate is not None:
+        row = found.plans[0]
+        write_certified(certificate, row.certificate, row.guarantee.epsilon)

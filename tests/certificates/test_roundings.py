@@ -1,0 +1,243 @@
+"""Every bound of the checker against exact rationals, at so few bits that one rounding shows; and without each of them.
+
+A mutant is the checker with one charge taken away: each must violate some bound that the checker itself keeps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+
+from dpverify.planning.certificate import checker
+
+Atom = tuple[int, int, int, int]
+SOURCE = Path(checker.__file__).read_text(encoding="utf-8")
+
+
+def exact(number: Any) -> Fraction:
+    """Return an mpf as a fraction."""
+    sign, mantissa, exponent, _ = number._mpf_
+    return (-1) ** sign * mantissa * Fraction(2) ** exponent
+
+
+def profile(grid: Any, measure: Any, a: Fraction) -> Fraction:
+    first, masses, infinite = measure
+    base = Fraction(grid.top, grid.bottom)
+    return infinite + sum(
+        (m * max(Fraction(0), 1 - a / base ** (first + i)) for i, m in enumerate(masses) if m), Fraction(0)
+    )
+
+
+def truth(atoms: Iterable[Atom], lost: int, a: Fraction) -> Fraction:
+    return lost + sum((max(Fraction(0), p - a * q) for p, _, _, q in atoms), Fraction(0))
+
+
+def near(draw: random.Random, grid: Any, low: int, high: int) -> list[Fraction]:
+    base = Fraction(grid.top, grid.bottom)
+    nodes = [base**k for k in range(low, high + 1)]
+    return [Fraction(0), *nodes, *((one + other) / 2 for one, other in itertools.pairwise(nodes))]
+
+
+def bounded(law: Sequence[Sequence[int]], truths: Iterable[Any], one: int) -> bool:
+    return all(down <= exact(p * one) <= up for up, down, p in zip(law[0], law[1], truths, strict=False))
+
+
+def checks(module: Any) -> Iterator[tuple[str, bool]]:
+    """Yield each bound by name, and whether it holds."""
+    draw = random.Random(3)
+    grid = module.Grid(32, 4, 20, (-20, 20))
+    one, base = grid.one, Fraction(grid.top, grid.bottom)
+    yield "node", all(grid.node(k) <= base**k * one for k in range(-60, 61))
+    listed, rest = grid.branch([(2, 2, 3)] * 90)
+    scale = 1 << grid.bits + 64
+    yield "branch", all(down <= Fraction(2, 3) ** (i + 1) * scale <= up for i, (up, down) in enumerate(listed))
+    yield "rest", rest >= 2 * Fraction(2, 3) ** len(listed) * scale
+    with mpmath.workdps(80):
+        for x in (Fraction(1, 7), Fraction(3), Fraction(40), Fraction(0)):
+            least, most = grid.exponential(x)
+            e = exact(mpmath.exp(mpmath.mpf(x.numerator) / x.denominator) * one)
+            yield "exponential", least <= e <= most and most - least < 4
+        for c in (Fraction(1, 2), Fraction(7, 2), Fraction(30)):
+            *law, first = grid.counts("poisson", c)
+            mean = mpmath.mpf(c.numerator) / c.denominator
+            yield (
+                "poisson",
+                bounded(
+                    law, (mpmath.exp(-mean) * mean**y / mpmath.factorial(y) for y in range(first, first + 999)), one
+                ),
+            )
+        for r, p in (
+            (Fraction(1, 2), Fraction(3, 5)),
+            (Fraction(5, 2), Fraction(4, 5)),
+            (Fraction(9), Fraction(1, 10)),
+        ):
+            *law, first = grid.counts("nb", r, p)
+            size, ratio = mpmath.mpf(r.numerator) / r.denominator, mpmath.mpf(p.numerator) / p.denominator
+            pmf = (
+                mpmath.gamma(size + y) / mpmath.gamma(size) / mpmath.factorial(y) * (1 - ratio) ** size * ratio**y
+                for y in range(first, first + len(law[0]))
+            )
+            yield "nb", bounded(law, pmf, one)
+        *law, first = grid.counts("binomial", Fraction(80), Fraction(1, 3))
+        yield (
+            "binomial",
+            bounded(
+                law,
+                (mpmath.binomial(80, y) * mpmath.mpf(2) ** (80 - y) / mpmath.mpf(3) ** 80 for y in range(first, 81)),
+                one,
+            ),
+        )
+        ratios = grid.gaussian_ratios(Fraction(3))
+        yield (
+            "gaussian",
+            all(
+                low <= exact(mpmath.exp(-(2 * y + 1) / mpmath.mpf(18)) * d) <= high
+                for y, (low, high, d) in zip(range(60), ratios, strict=False)
+            ),
+        )
+    for _ in range(2):
+        total = [[draw.randint(1, one // 12) for _ in range(10)] for _ in range(2)]
+        atoms = [(p, p - p // 9, q, q - q // 9) for p, q in zip(*total, strict=True)]
+        for window in ((-40, 40), (-6, 6), (3, 9)):
+            found = grid.measures([atoms], window)
+            for pair, measure in zip((atoms, [(c, d, a, b) for a, b, c, d in atoms]), found, strict=True):
+                lost = one - sum(atom[1] for atom in pair)
+                points = near(draw, grid, -42, 42)
+                yield "measures", all(profile(grid, measure, a) >= truth(pair, lost, a) for a in points)
+        # Masses as of measures, at random: heights, the worst, the product and delta are of what they stand for.
+        some = [
+            (-5 + i, [draw.randint(0, one // 40) for _ in range(9)], draw.randint(0, one // 1000)) for i in range(2)
+        ]
+        heights = [grid.heights(measure) for measure in some]
+        for measure, listed in zip(some, heights, strict=True):
+            nodes = range(measure[0] + len(measure[1]) - 1, measure[0] - 1, -1)
+            yield "heights", all(h >= profile(grid, measure, base**k) for h, k in zip(listed, nodes, strict=True))
+        worst, points = grid.worst(some), near(draw, grid, -8, 8)
+        yield "worst", all(profile(grid, worst, a) >= max(profile(grid, m, a) for m in some) for a in points[1:])
+        yield "worst at 0", profile(grid, worst, Fraction(0)) >= one
+        for window in ((-20, 20), (-7, 3), (0, 20)):
+            small = module.Grid(32, 4, 20, window)
+            together = small.product(*some)
+            yield (
+                "product",
+                all(profile(grid, together, a) * one >= joint(grid, some, a) for a in near(draw, grid, -12, 12)),
+            )
+        epsilon = Fraction(draw.randint(0, 300), 1000)
+        with mpmath.workdps(60):
+            point = exact(mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
+        for measure in (some[0], (8, [9 * one], 0)):
+            yield "delta", grid.delta(measure, epsilon) >= profile(grid, measure, point)
+        share, sharp = Fraction(draw.randint(1, 98), 99), [(a, a, c, c) for a, _, c, _ in atoms]
+        for (p1, p0, q1, q0), (a, _, c, _) in zip(grid.mixed(sharp, share), sharp, strict=True):
+            x, y = (1 - share) * a + share * c, share * a + (1 - share) * c
+            yield "mixed", p0 <= x <= p1 and q0 <= y <= q1
+        for (p1, p0, q1, q0), (a, _, c, _) in zip(grid.scaled(sharp, share, share), sharp, strict=True):
+            yield "scaled", p0 <= share * a <= p1 and q0 <= share * c <= q1
+    own, flood = ([one // 3, one // 5, one // 7 + 1],) * 2, ([one // 2 + 1, one // 9],) * 2
+    found = sorted(atom for block in grid.two_counts((*own, 0), (*flood, 0), Fraction(1, 9)) for atom in block)
+    views: dict[tuple[int, int], list[Fraction]] = {}
+    for x, side in ((1, 0), (0, 1)):
+        for i, a in enumerate(own[0]):
+            for j, b in enumerate(own[0]):
+                for z, c in enumerate(flood[0]):
+                    views.setdefault((x + i + z, j + z), [Fraction(0)] * 2)[side] += Fraction(a * b * c, one**2)
+    exactly = sorted((Fraction(8, 9) * p + Fraction(1, 9) * q, q) for p, q in views.values())
+    yield (
+        "two counts",
+        len(found) == len(exactly)
+        and all(a[1] <= p <= a[0] and a[3] <= q <= a[2] for a, (p, q) in zip(found, exactly, strict=True)),
+    )
+    atoms = grid.response(Fraction(1, 5), 4, 5)
+    law = [Fraction(1)]
+    for flip in [Fraction(4, 5)] * 4 + [Fraction(1, 5)] * 5:
+        law = [a * (1 - flip) + b * flip for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    sides = list(zip([Fraction(0), *law], [*law, Fraction(0)], strict=True))
+    yield (
+        "response",
+        len(atoms) == 11
+        and all(
+            p0 <= (a * 4 + b) * one / 5 <= p1 and q0 <= (a + b * 4) * one / 5 <= q1
+            for (p1, p0, q1, q0), (a, b) in zip(atoms, sides, strict=True)
+        ),
+    )
+
+
+def joint(grid: Any, measures: Sequence[Any], a: Fraction) -> Fraction:
+    """Return the function of two measures together, exactly, over one."""
+    (first, ours, lost), (second, theirs, gone) = measures
+    base, ends = Fraction(grid.top, grid.bottom), Fraction(lost * (sum(theirs) + gone) + gone * sum(ours))
+    for i, m in enumerate(ours):
+        for j, n in enumerate(theirs):
+            ends += m * n * max(Fraction(0), 1 - a / base ** (first + second + i + j))
+    return ends
+
+
+MUTANTS: list[tuple[str, str]] = [
+    ("return -(-numerator // denominator)", "return numerator // denominator"),
+    ("last + (last >> self.grid) if", "last + (last >> self.grid) + 1 if"),
+    (
+        "last * self.bottom // self.top)\n        return powers",
+        "over(last * self.bottom, self.top))\n        return powers",
+    ),
+    ("[(0, 3, 1), [0]", "[(0, 2, 1), [0]"),
+    ("lost, k = lost + p, last", "k = last"),
+    ("[0] * len(nodes), self.one], [(2", "[0] * len(nodes), 0], [(2"),
+    (
+        "min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one))",
+        "(scaled - nodes[k - 1] * q) * self.top // self.one",
+    ),
+    ("masses[k - 1] += p - upper", "masses[k - 1] += 0"),
+    ("(weighted + mass) * self.bottom // self.top", "over((weighted + mass) * self.bottom, self.top) + 1"),
+    ("carried = over(weighted * self.bottom, self.top)", "carried = weighted * self.bottom // self.top - 1"),
+    ("max(0, self.one - total), *reversed", "0, *reversed"),
+    ("infinite = lost * (sum(theirs) + gone) + gone * sum(ours)", "infinite = lost * sum(theirs) + gone * sum(ours)"),
+    ("gone * sum(ours) + sum(masses[above:])", "gone * sum(ours)"),
+    ("kept[0] += sum(masses[: min(below, above)])", "pass"),
+    ("[over(mass, self.one) for mass in kept]", "[mass // self.one for mass in kept]"),
+    ("over(infinite, self.one)\n\n    def power", "infinite // self.one\n\n    def power"),
+    ("return infinite + over(total, self.one)", "return infinite + total // self.one"),
+    ("(total >> 2000) + 2", "(total >> 2000)"),
+    ("up, down = over(up * most, denominator)", "up, down = up * most // denominator"),
+    ("down * least // denominator\n", "over(down * least, denominator)\n"),
+    ("return found, over(up * rest.numerator, rest.denominator - rest.numerator)", "return found, 0"),
+    ("[over(up << self.bits, least) for", "[(up << self.bits) // least for"),
+    ("[(down << self.bits) // most for", "[over(down << self.bits, most) for"),
+    ('p if kind == "nb" else 0', "0"),
+    ("most += 1\n", "most -= 1\n"),
+    ("least, most = least * steps[0] >> self.bits", "least, most = (least * steps[0] >> self.bits) + 1"),
+    ("over(most * steps[1], self.one)", "most * steps[1] // self.one"),
+    ("(over(a * u, v), b * w // x", "(a * u // v, b * w // x"),
+    ("b * w // x, over(c * u, v), d * w // x)", "over(b * w, x), over(c * u, v), d * w // x)"),
+    ("(over(v * a + u * c, w), (v * b", "((v * a + u * c) // w, (v * b"),
+    ("(v * b + u * d) // w, over(u * a", "over(v * b + u * d, w), over(u * a"),
+    ("(over((w - u) * (a + 1) + u * (c + 1), w)", "(over((w - u) * a + u * c, w)"),
+    ("(a * b >> self.bits) + 1 - i", "(a * b >> self.bits)"),
+    ("[over(m, self.one) for m in up]", "[m >> self.bits for m in up]"),
+    ("[m >> self.bits for m in down]", "[over(m, self.one) for m in down]"),
+]
+
+
+def module_of(source: str) -> Any:
+    made = types.ModuleType("mutant")
+    exec(compile(source, "mutant", "exec"), made.__dict__)
+    return made
+
+
+def test_every_bound_of_the_checker_holds_against_exact_numbers() -> None:
+    found = list(checks(checker))
+    assert not [name for name, holds in found if not holds]
+    assert len(found) > 80
+
+
+@pytest.mark.parametrize(("line", "mutated"), MUTANTS, ids=[line[:40] for line, _ in MUTANTS])
+def test_every_charge_is_needed(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
