@@ -34,9 +34,7 @@ def test_rows_of_the_recommended_protocol_are_found() -> None:
     assert found.published is not None
     assert (found.published.bitsum, found.published.method) == ("rr", "published")
     assert found.joint_plan is None
-    joint = small("0.5").joint_plan
-    assert joint is not None
-    assert joint.bitsum_rmse < found.chosen.bitsum_rmse < found.published.bitsum_rmse
+    assert found.chosen.bitsum_rmse < found.published.bitsum_rmse
 
 
 def test_it_is_text_a_frame_and_a_data_frame() -> None:

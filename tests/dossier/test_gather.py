@@ -36,6 +36,8 @@ def test_everything_is_there() -> None:
 def test_joint_changes_stand_beside_full_ones() -> None:
     found = small("0.5")
     assert found.joint is not None
+    assert found.joint_plan is not None
+    assert found.joint_plan.bitsum_rmse < found.chosen.bitsum_rmse
     assert {row.bitsum for row in found.joint.plans} == {"rr", "central-discrete-gaussian"}
     exact, joint = found.profile.lines[0], found.profile.lines[-1]
     assert joint.label == "exact plan, joint change"

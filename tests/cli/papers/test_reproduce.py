@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify import cli
+from dpverify.reproduction.experiment import Experiment, Panel, Reproduction, Setting
 from tests.reproduction.small import small_setting
 
 
@@ -21,26 +22,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_an_experiment_runs_on_a_file_and_leaves_rows_and_a_picture(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, picture = tmp_path / "rows.csv", tmp_path / "figure.png"
-    words = [
-        "reproduce",
-        "wagner2025-figure-4",
-        "--data",
-        data,
-        "--quick",
-        "--json",
-        "--csv",
-        str(rows),
-        "--plot",
-        str(picture),
-    ]
-    assert cli.main(words) == 0
+    settings = list[Setting]()
+
+    def run(setting: Setting) -> Reproduction:
+        settings.append(setting)
+        shown = tuple({"n": n, "method": "exact", "rmse": 1.0 / n} for n in (1, 2, 4))
+        panel = Panel("error", "n", "rmse", "method", shown, "users", "RMSE", "xy")
+        return Reproduction("x-figure-1", "x, Figure 1", "error", "none", shown, (), (panel,))
+
+    one = Experiment("x-figure-1", "x, Figure 1", "error", run)
+    monkeypatch.setattr("dpverify.reproduction.experiment.experiments", lambda: (one,))
+    words = ["reproduce", "x-figure-1", "--data", data, "--quick", "--seed", "3", "--json"]
+    assert cli.main([*words, "--csv", str(rows), "--plot", str(picture)]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["experiment"] == "wagner2025-figure-4"
-    assert len(rows.read_text().splitlines()) == len(found["rows"]) + 1
+    assert found["experiment"] == "x-figure-1"
+    assert len(rows.read_text().splitlines()) == len(found["rows"]) + 1 == 4
     assert picture.stat().st_size > 10_000
+    (setting,) = settings
+    assert (setting.quick, setting.seed) == (True, 3)
+    np.testing.assert_array_equal(sorted(setting.data.labels), sorted(small_setting().data.labels))
 
 
 def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
