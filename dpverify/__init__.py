@@ -58,6 +58,8 @@ if TYPE_CHECKING:
         ThreeNBPair,
     )
     from dpverify.claims.attacks.manipulation import manipulation
+    from dpverify.collection.design import design
+    from dpverify.collection.query import Query
     from dpverify.composition.inverse import per_instance_budget
     from dpverify.composition.theorems import CompositionTheorem, compose
     from dpverify.dossier.gather import full_report
@@ -147,6 +149,7 @@ __all__ = [
     "PrivateDensity",
     "PrivateDensityClassifier",
     "Pure",
+    "Query",
     "RandomizedResponse",
     "RandomizedResponseMean",
     "RandomizedResponsePair",
@@ -169,6 +172,7 @@ __all__ = [
     "bandwidth_from_gamma",
     "compose",
     "crowd",
+    "design",
     "front",
     "full_report",
     "gamma_from_bandwidth",
@@ -221,6 +225,8 @@ _HOMES = {
     "dpverify.learning.classifier": ("PrivateDensityClassifier",),
     "dpverify.learning.density": ("PrivateDensity",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
+    "dpverify.collection.design": ("design",),
+    "dpverify.collection.query": ("Query",),
     "dpverify.planning.budgets": ("split_budget",),
     "dpverify.planning.sweeps.comparison": ("plan_bitsums", "plan_grid"),
     "dpverify.dossier.gather": ("full_report",),

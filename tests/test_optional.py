@@ -123,6 +123,7 @@ np.save("x.npy", points)
 np.savez("w.npz", X=points[:9], words=np.array(list("abcdefghi")))
 open("x.parquet", "w").write("PAR1")
 open("days.csv", "w").write("protocol,users,flip_probability\\nrr,100,0.1\\n")
+open("c.toml", "w").write("users = 9\\nbudgets = [{epsilon = 1, delta = 1e-3}]\\nqueries = [{name = 'a', bits = 2}]")
 budget = "--epsilon 1 --delta 1e-3 --bitsum poisson"
 commands = f'''
 budget --epsilon 2 --delta 1e-6 --instances 8
@@ -130,6 +131,7 @@ plan {budget} --users 30,40 --instances 1 --csv p.csv --plot p.png
 least users {budget} --instances 1 --error 0.1
 front {budget} --users 100 --instances 1
 means --epsilon 1 --delta 0 --users 10
+design c.toml
 account poisson --users 300 --instances 2 --mean 99 --delta 1e-6
 account days days.csv --delta 1e-3 --curve --plot d.png
 amplify --epsilon0 4 --users 10 --delta 1e-3

@@ -60,6 +60,7 @@ np.save("others.npy", X_test)
 PAGES = (
     "tutorial",
     "telemetry",
+    "designs",
     "pictures",
     "auditing",
     "audits_in_ci",
@@ -103,6 +104,8 @@ def check(text: str, names: dict[str, Any]) -> int:
         if language == "text" and printed is not None:
             shown = doctest.OutputChecker().check_output(content, printed, doctest.ELLIPSIS)
             assert shown, f"The page says\n{content}\nand it is\n{printed}"
+        if language == "toml":
+            Path("collection.toml").write_text(content, encoding="utf-8")
         printed = {"python": lambda c: run_python(c, names), "sh": run_shell}.get(language, lambda _: None)(content)
         ran += printed is not None
     return ran

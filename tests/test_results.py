@@ -147,6 +147,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "learned": learned,
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
+    "design": lambda: dpverify.design([dpverify.Query("features", bits=3)], BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),
     "rappor": lambda: dpverify.plan_rappor(1, 2, users=1000, hashes=[1]),
     "reproduction": reproduction,

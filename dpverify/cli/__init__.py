@@ -29,6 +29,7 @@ _COMMANDS = {
     "least": "plans.least",
     "front": "plans.least",
     "means": "plans.means",
+    "design": "plans.design",
     "account": "accounts.account",
     "amplify": "plans.amplify",
     "crowd": "plans.crowd",
@@ -52,7 +53,7 @@ _COMMANDS = {
 """The module here of each command."""
 
 _HEADINGS = {
-    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "rappor"),
+    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
     "From users' points to a classifier": ("classify", "predict", "decode"),

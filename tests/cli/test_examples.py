@@ -27,6 +27,11 @@ def noisy_sum(values, rng):
 def guesses(secrets, rng):
     return 2.0 * (secrets ^ (rng.random(secrets.size) < 0.4)) - 1.0
 """
+DESIGNED = """
+users = 1_000
+budgets = [{epsilon = 1, delta = 1e-6}]
+queries = [{name = "features", bits = 3}, {name = "rating", levels = 5}]
+"""
 PREPARED = {
     "check": "account local-rr --flip-probability 0.4 --delta 1e-5 --certificate local-rr.json",
     "spend": "spent spent.jsonl --new --epsilon 1 --delta 1e-6",
@@ -85,6 +90,7 @@ def test_examples_run(
     monkeypatch.chdir(tmp_path)
     Path("yours.py").write_text(YOURS, encoding="utf-8")
     Path("days.csv").write_text("protocol,users,flip_probability\nrr,1000,0.1\nrr,1000,0.2\n", encoding="utf-8")
+    Path("collection.toml").write_text(DESIGNED, encoding="utf-8")
     np.savez("points.npz", X=np.eye(2)[[0, 1] * 100], y=np.array([0, 1] * 100))
     for example in (*((PREPARED[name],) if name in PREPARED else ()), *EXAMPLES[name]):
         status = cli.main(shlex.split(example))

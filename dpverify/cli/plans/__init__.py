@@ -1,1 +1,1 @@
-"""Commands that choose: plan, least, budget, means, densities, amplify, crowd."""
+"""Commands that choose: plan, least, budget, means, designs, densities, amplify, crowd."""

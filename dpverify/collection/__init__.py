@@ -1,0 +1,1 @@
+"""How is what was planned collected? Designs of many queries on the same users, for many days."""

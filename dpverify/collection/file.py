@@ -1,0 +1,65 @@
+"""Files that say what a design is asked for, in TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpverify.collection.design import Design, design
+from dpverify.collection.query import Query
+from dpverify.guarantee import Budget
+from protocols.validation import check_file
+
+__all__ = ["read_design"]
+
+_WHOLE = {"users", "budgets", "queries"}, {"honest"}
+_BUDGET = {"epsilon", "delta"}, {"days"}
+_QUERY = {"name"}, {"bits", "levels", "buckets", "weight", "bitsum"}
+"""The keys that must be there, and those that may."""
+
+
+def read_design(path: Path) -> Design:
+    """Return the design that a file asks for.
+
+    Parameters
+    ----------
+    path : Path
+        TOML: `users`, `honest` if not all are, tables `[[budgets]]` with `epsilon`, `delta` and `days` (1 by default),
+        and tables `[[queries]]` with the fields of `dpverify.collection.query.Query`. Decimals are exact.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing or no such file; it says what is wrong in which table.
+    InfeasibleBudgetError
+        As `dpverify.design`.
+    """
+    check_file("path", path, "a TOML file of a design")
+    try:
+        asked = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"path={str(path)!r} must be a TOML file: {error}.") from error
+    _check("the file", asked, _WHOLE)
+    for key in ("budgets", "queries"):
+        if not isinstance(asked[key], list) or not all(isinstance(table, dict) for table in asked[key]):
+            raise ValueError(f"{key} in {str(path)!r} must be tables, each under [[{key}]].")
+    budgets = []
+    for number, table in enumerate(asked["budgets"], 1):
+        _check(f"budget {number}", table, _BUDGET)
+        budgets.append((Budget(table["epsilon"], table["delta"]), table.get("days", 1)))
+    queries = []
+    for number, table in enumerate(asked["queries"], 1):
+        _check(f"query {number}", table, _QUERY)
+        queries.append(Query(**table))
+    return design(queries, budgets, users=asked["users"], honest=asked.get("honest"))
+
+
+def _check(name: str, table: Mapping[str, Any], keys: tuple[set[str], set[str]]) -> None:
+    must, may = keys
+    missing, strange = sorted(must - table.keys()), sorted(table.keys() - must - may)
+    if missing or strange:
+        wrong = f"lacks {missing[0]}" if missing else f"has {strange[0]!r}"
+        raise ValueError(f"{name} {wrong}, but must have {', '.join(sorted(must))}, and may {', '.join(sorted(may))}.")

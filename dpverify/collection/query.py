@@ -1,0 +1,119 @@
+"""One question that users are asked every day: how many sums it is, and what an error of these is of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import randomized_response
+from dpverify.guarantee import InfeasibleBudgetError, Number, exact_number
+from protocols.bitsum.poisson import Poisson
+from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["BITSUMS", "Query"]
+
+
+def _response(users: int, error: float) -> RandomizedResponse:
+    p = float(randomized_response.flip_probability_at_rmse(FLOATS, users, error))
+    if not 0.0 < p < 0.5:
+        raise InfeasibleBudgetError(f"error={error:.4g} users is more, or less, than randomized response can err.")
+    return RandomizedResponse(users, p)
+
+
+BITSUMS: dict[str, Callable[[int, float], Any]] = {
+    "rr": _response,
+    "poisson": lambda users, error: Poisson(users, error * error),
+}
+"""The protocol whose root mean squared error is given, for those that have one parameter."""
+_LEAST = {"bits": 1, "levels": 2, "buckets": 2}
+"""What a query may ask, and how much of it at least."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question, asked of every user on every day.
+
+    Parameters
+    ----------
+    name : str
+        Of the question; no other of a design has it.
+    bits : int, optional
+        So many yes-or-no questions: how many users say yes to each. Her answers to all may change.
+    levels : int, optional
+        A number from so many equidistant ones, such as 5 for a rating from 1 to 5: its mean. It is sent as one bit for
+        each level but the lowest, whether it is reached.
+    buckets : int, optional
+        One of so many values: how many users have each, and so which is the most frequent. A change moves two counts.
+    weight : number
+        A query of twice the weight shall have half of the relative error.
+    bitsum : {"rr", "poisson"}, optional
+        The protocol of each sum; when omitted that of which a user uploads fewer bits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly one of bits, levels and buckets is given, or an argument is out of range.
+
+    Examples
+    --------
+    >>> rating = Query("rating", levels=5)
+    >>> rating.sums, rating.changed
+    (4, 4)
+    """
+
+    name: str
+    bits: int | None = None
+    levels: int | None = None
+    buckets: int | None = None
+    weight: Number = 1
+    bitsum: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
+            raise ValueError(f"name={self.name!r} must be a printable text that is not empty.")
+        asked = [kind for kind in _LEAST if getattr(self, kind) is not None]
+        if len(asked) != 1:
+            raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")
+        check_integer(asked[0], getattr(self, asked[0]), low=_LEAST[asked[0]])
+        if not exact_number("weight", self.weight) > 0:
+            raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
+        if self.bitsum is not None:
+            check_choice("bitsum", self.bitsum, BITSUMS)
+
+    @property
+    def kind(self) -> str:
+        """Which of `bits`, `levels` and `buckets` it is."""
+        return next(kind for kind in _LEAST if getattr(self, kind) is not None)
+
+    @property
+    def sums(self) -> int:
+        """How many sums it is."""
+        size: int = getattr(self, self.kind)
+        return size - 1 if self.kind == "levels" else size
+
+    @property
+    def changed(self) -> int:
+        """In how many of its sums one user's bit may change in a day."""
+        return 2 if self.kind == "buckets" else self.sums
+
+    def relative(self, users: int) -> float:
+        """Return the root mean squared error, relative to all users (a mean's to its range), per user of a sum's."""
+        # The errors of a mean's sums are independent, and their sum is to be compared with users * sums.
+        return 1.0 / (users * math.sqrt(self.sums)) if self.kind == "levels" else 1.0 / users
+
+    def chosen(self, users: int, error: float) -> str:
+        """Return the name of the bitsum, where a sum may have this root mean squared error in users."""
+        return self.bitsum or min(BITSUMS, key=lambda name: self.upload(BITSUMS[name](users, error)))
+
+    def upload(self, protocol: Any) -> float:
+        """Return how many bits a user uploads a day, at most on average: a bit a sum, or each message's place."""
+        claims: Any = mechanism_claims_of(protocol)
+        if claims.messages_range(protocol) == (1, 1):
+            return float(self.sums)
+        ones = 1.0 / self.sums if self.kind == "buckets" else 1.0
+        return self.sums * float(claims.messages_per_user(protocol, ones)) * max(1, (self.sums - 1).bit_length())

@@ -1,0 +1,70 @@
+"""Designs as a table and a figure: what binds, and how much every query errs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.digits import counted, rounded_up
+from dpverify.report.layout import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpverify.collection.design import Design
+
+__all__ = ["design_bars", "design_table"]
+
+
+def design_bars(found: Design, axes: Axes | None = None) -> Axes:
+    """Draw the relative error of every query."""
+    from dpverify.report.charts import bars_on
+
+    names, errors = [row.query.name for row in found.queries], [row.relative_error for row in found.queries]
+    return bars_on(axes, names, errors, x="relative error", title=_title(found))
+
+
+def _title(found: Design) -> str:
+    honest = "" if found.honest is None else f", {found.honest:,} of them honest"
+    return f"{counted(found.users, 'user')}{honest}"
+
+
+def design_table(found: Design) -> RenderableType:
+    """Return a row for each query and for each budget."""
+    weights = ("weight",) if len({row.query.weight for row in found.queries}) > 1 else ()
+    numbers = (*weights, "RMSE", "relative", "upload")
+    rows = Rows(("query", "asks", "bitsum", "noise", *numbers), numbers)
+    for row in found.queries:
+        noise = ", ".join(f"{value:.4g}" for value in row.parameters.values() if isinstance(value, float))
+        rows.add_row(
+            row.query.name,
+            f"{getattr(row.query, row.query.kind):,} {row.query.kind}",
+            row.bitsum,
+            noise,
+            *(f"{float(row.query.weight):g}" for _ in weights),
+            rounded_up(row.rmse, 4),
+            f"{rounded_up(100.0 * row.relative_error, 3)} %",
+            f"{math.ceil(row.upload / 8.0):,} B",
+        )
+    limits = Rows(("days", "epsilon", "delta", "changed sums", "spends at most", ""), ("days", "changed sums"))
+    for limit in found.limits:
+        limits.add_row(
+            f"{limit.days:,}",
+            f"{limit.budget.epsilon:.6g}",
+            f"{limit.budget.delta:.6g}",
+            f"{limit.changed:,}",
+            rounded_up(limit.guarantee.epsilon, 6),
+            "binds" if limit.binds else "",
+        )
+    guarantee = found.limits[0].guarantee
+    lines = (
+        "noise: the flip probability of rr, the mean of poisson. RMSE: exact, of one sum, in users. relative: of all "
+        "users; of a mean, to its range. upload: what a user sends a day, at most on average, without addresses. "
+        "changed sums: those that replacing one user may change.",
+        f"{guarantee.side.value.capitalize()}s of everything together, {guarantee.adjacency.value} adjacency (all that "
+        f"a user sends in these days), {guarantee.threat_model.value} threat model.",
+    )
+    return Group(Text(_title(found), style="bold"), rows, limits, *map(Text, lines))

@@ -1,0 +1,27 @@
+"""The command `design`: a file in, a design out; what cannot be met has status 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli import main
+
+ASKED = "users = 1_000\nbudgets = [{epsilon = 1, delta = %s}]\nqueries = [{name = 'a', bits = 3}]\n"
+
+
+def test_a_file_is_answered_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.toml").write_text(ASKED % "1e-6")
+    assert main(["design", str(tmp_path / "c.toml")]) == 0
+    assert "binds" in capsys.readouterr().out
+    assert main(["design", str(tmp_path / "c.toml"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["users"], found["rows"][0]["name"], found["limits"][0]["changed"]) == (1_000, "a", 3)
+
+
+def test_a_budget_without_delta_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.toml").write_text(ASKED % "0")
+    assert main(["design", str(tmp_path / "c.toml")]) == 2
+    assert capsys.readouterr().err.startswith("delta=0")

@@ -1,0 +1,111 @@
+"""Designs keep every budget by an account of their own, and none with noticeably less noise would."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from dpverify.collection.design import Design, design
+from dpverify.collection.query import Query
+from dpverify.planning.account import account
+from dpverify.planning.certificate import checker
+
+YEAR = [(("1", "1e-8"), 1), (("2", "1e-8"), 365)]
+JOB = [Query("features", bits=50), Query("rating", levels=5), Query("words", buckets=10_000)]
+
+
+def largest(found: Design) -> float:
+    return max(float(row.query.weight) * row.relative_error for row in found.queries)
+
+
+def test_a_year_of_features_ratings_and_words() -> None:
+    found = design(JOB, YEAR, users=200_000, honest="0.9")
+    day, year = found.limits
+    assert (day.binds, year.binds) == (False, True)
+    assert (day.changed, year.changed) == (56, 20_440)
+    for limit in found.limits:
+        asked = limit.budget.epsilon
+        sharp = account(found.days(limit.days), delta="1e-8", relative_width=1e-4).epsilon
+        assert sharp.lower <= limit.guarantee.epsilon <= asked
+        assert sharp.upper <= asked
+    # Half a per cent less error, and the year is not kept, whatever bound is asked: the lower end says so.
+    less = dataclasses.replace(
+        found,
+        queries=tuple(
+            dataclasses.replace(row, protocol=dataclasses.replace(row.protocol, flip_probability=p))
+            for row in found.queries
+            for p in [_at(row.protocol, 0.995)]
+        ),
+    )
+    assert account(less.days(365), delta="1e-8").epsilon.lower > 2.0
+    # All queries share the largest error; basic composition of the same sums needs 140 times as much.
+    assert [row.relative_error for row in found.queries] == pytest.approx([largest(found)] * 3, rel=1e-12)
+    assert 0.00194 < largest(found) < 0.00196
+
+
+def _at(protocol: object, factor: float) -> float:
+    p = protocol.flip_probability  # type: ignore[attr-defined]
+    # The error is proportional to sqrt(p (1 - p)) / (1 - 2 p).
+    square = factor * factor * p * (1 - p) / (1 - 2 * p) ** 2
+    return 0.5 * (1.0 - 1.0 / math.sqrt(1.0 + 4.0 * square))
+
+
+def test_weights_divide_the_errors() -> None:
+    found = design([Query("a", bits=3, weight=5), Query("b", buckets=9)], ("1", "1e-6"), users=5_000)
+    a, b = found.queries
+    assert 5.0 * a.relative_error == pytest.approx(b.relative_error, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("queries", "users", "budgets", "honest"),
+    [
+        ([Query("a", levels=3), Query("b", buckets=4, weight=3)], 60, [(("1", "1e-3"), 1), (("1.5", "1e-2"), 4)], 41),
+        ([Query("a", bits=1, bitsum="poisson")], 900, [(("0.3", "1e-9"), 1), (("0.4", "1e-9"), 12)], None),
+        ([Query("a", bits=2), Query("b", buckets=7, bitsum="poisson")], 3_000, [(("4", "1e-5"), 2)], "0.5"),
+    ],
+)
+def test_every_budget_is_kept(queries: list[Query], users: int, budgets: object, honest: object) -> None:
+    found = design(queries, budgets, users=users, honest=honest)  # type: ignore[arg-type]
+    for limit in found.limits:
+        spent = account(found.days(limit.days), delta=limit.budget.delta, relative_width=1e-3).epsilon
+        assert spent.lower <= limit.guarantee.epsilon <= limit.budget.epsilon
+        # Nobody's answers change more sums than that, as test_query counts them.
+        assert limit.changed == sum(day.instances for day in found.days(limit.days))
+    assert sum(limit.binds for limit in found.limits) == 1
+
+
+def test_the_budget_that_binds_is_nearly_spent() -> None:
+    # A day at 1e-3 is as narrow as a year at 1 is: each binds where it is the narrower one.
+    for epsilon, binds in (("0.01", 0), ("1", 1)):
+        found = design([Query("a", bits=2)], [((epsilon, "1e-6"), 1), (("1", "1e-6"), 365)], users=10_000)
+        assert [limit.binds for limit in found.limits].index(True) == binds
+        limit = found.limits[binds]
+        assert 1.0 - 2e-3 < limit.guarantee.epsilon / limit.budget.epsilon <= 1.0
+
+
+def test_a_certificate_is_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
+    found = design([Query("a", bits=1), Query("b", buckets=3, bitsum="poisson")], ("1", "1e-3"), users=50)
+    given = found.certificate(1)
+    assert checker.checked(given).startswith("Accepted")
+    assert 0.99 < float(given["epsilon"]) < 1.02
+    with pytest.raises(ValueError, match="days"):
+        found.certificate(2)
+
+
+@pytest.mark.parametrize(
+    ("queries", "budgets", "argument"),
+    [
+        ([], ("1", "1e-6"), "queries"),
+        ([Query("a", bits=1)] * 2, ("1", "1e-6"), "name"),
+        ([Query("a", bits=1)], ("1", 0), "delta"),
+        ([Query("a", bits=1)], [(("1", "1e-6"), 1), (("2", "1e-6"), 1)], "budgets"),
+        ([Query("a", bits=1)], [(("1", "1e-6"), 0)], "days"),
+        ([Query("a", bits=1)], [], "budgets"),
+    ],
+)
+def test_what_cannot_be_designed_is_refused(queries: list[Query], budgets: object, argument: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=argument):
+        design(queries, budgets, users=100)  # type: ignore[arg-type]

@@ -1,0 +1,64 @@
+"""Files of designs: what they say is what Python says, and every other key is refused by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.collection.design import design
+from dpverify.collection.file import read_design
+from dpverify.collection.query import Query
+
+TEXT = """
+users = 2_000
+honest = 0.9
+[[budgets]]
+epsilon = 1
+delta = 1e-6
+[[budgets]]
+epsilon = 2.5
+delta = 1e-6
+days = 7
+[[queries]]
+name = "features"
+bits = 4
+[[queries]]
+name = "rating"
+levels = 5
+weight = 2
+"""
+
+
+def test_a_file_says_what_python_says(tmp_path: Path) -> None:
+    (tmp_path / "collection.toml").write_text(TEXT)
+    queries = [Query("features", bits=4), Query("rating", levels=5, weight=2)]
+    budgets = [(("1", "1e-6"), 1), (("2.5", "1e-6"), 7)]
+    assert read_design(tmp_path / "collection.toml") == design(queries, budgets, users=2_000, honest="0.9")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("users = 2_000", "", "lacks users"),
+        ("honest", "honst", "has 'honst'"),
+        ("bits = 4", "bit = 4", "query 1 has 'bit'"),
+        ("epsilon = 1\n", "", "budget 1 lacks epsilon"),
+        ("users = 2_000", "users = 2_000.5", "users"),
+        ("bits = 4", "bits = true", "bits"),
+        ("[[budgets]]", "[budgets]", "must be a TOML file"),
+        ('name = "rating"', "name = 7", "name"),
+        ("weight = 2", 'weight = "x"', "weight"),
+        ("honest = 0.9", "honest = nan", "honest"),
+    ],
+)
+def test_what_is_wrong_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "collection.toml").write_text(TEXT.replace(old, new, 1))
+    with pytest.raises((ValueError, TypeError), match=said):
+        read_design(tmp_path / "collection.toml")
+
+
+def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "collection.toml").write_text('users = 3\nbudgets = 1\nqueries = "a"\n')
+    with pytest.raises(ValueError, match="budgets in"):
+        read_design(tmp_path / "collection.toml")

@@ -1,0 +1,95 @@
+"""What a query is: its sums, what one user changes of them, and what their error is of the answer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.collection.query import BITSUMS, Query
+from dpverify.guarantee import InfeasibleBudgetError
+from protocols.bitsum.poisson import Poisson
+from protocols.bitsum.randomized_response import RandomizedResponse
+
+
+def sent(query: Query, answer: int) -> tuple[int, ...]:
+    """Return the bits of one user's answer, as docs/designs.md says."""
+    if query.bits is not None:
+        return tuple(int(bit) for bit in f"{answer:0{query.bits}b}")
+    if query.levels is not None:
+        return tuple(int(answer > level) for level in range(query.levels - 1))
+    return tuple(int(answer == bucket) for bucket in range(query.buckets or 0))
+
+
+@pytest.mark.parametrize(
+    "query", [Query("q", bits=3), Query("q", levels=5), Query("q", buckets=2), Query("q", buckets=6)]
+)
+def test_what_one_user_may_change_is_counted_by_all_pairs_of_answers(query: Query) -> None:
+    size = 2**query.bits if query.bits is not None else query.levels or query.buckets or 0
+    bits = [sent(query, answer) for answer in range(size)]
+    assert {len(each) for each in bits} == {query.sums}
+    assert max(sum(map(int.__ne__, a, b)) for a, b in itertools.product(bits, bits)) == query.changed
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5])
+def test_the_error_of_a_mean_is_that_of_its_sums_over_its_range(levels: int) -> None:
+    query, users = Query("rating", levels=levels), 40
+    protocol = RandomizedResponse(users, 0.3)
+    rng = np.random.default_rng(1)
+    # The mean on [0, 1] is the sum of all sums over users (levels - 1): its variance, measured, is that of the sums.
+    ratings = rng.integers(0, levels, users)
+    bits = np.array([sent(query, rating) for rating in ratings])
+    runs = 20_000
+    means = sum(protocol.analyze(protocol.sample_view(np.full(runs, int(ones)), rng)) for ones in bits.sum(axis=0)) / (
+        users * (levels - 1)
+    )
+    rmse = math.sqrt(users * 0.3 * 0.7) / 0.4
+    found = query.relative(users) * rmse
+    # Six deviations of a standard deviation that is estimated from so many runs.
+    assert abs(np.std(means) / found - 1.0) < 6.0 / math.sqrt(2 * runs)
+    assert abs(means.mean() - ratings.mean() / (levels - 1)) < 6.0 * found / math.sqrt(runs)
+
+
+@pytest.mark.parametrize(("name", "error"), [("rr", 3.7), ("poisson", 3.7), ("rr", 1e5), ("poisson", 1e-3)])
+def test_a_bitsum_errs_as_much_as_it_is_asked_to(name: str, error: float) -> None:
+    from dpverify.claims.bitsum import BITSUM_CLAIMS
+
+    protocol = BITSUMS[name](1000, error)
+    assert BITSUM_CLAIMS[name].rmse(protocol) == pytest.approx(error, rel=1e-9)
+
+
+def test_the_bitsum_is_the_one_of_which_less_is_uploaded() -> None:
+    words = Query("words", buckets=1024)
+    # Ten bits name the bucket of a message: one hundred thousand noise messages among a million users are few.
+    assert words.upload(Poisson(10**6, 1e3)) == pytest.approx(1024 * (1 / 1024 + 1e-3) * 10)
+    assert words.upload(RandomizedResponse(10**6, 0.1)) == 1024
+    assert words.chosen(10**6, math.sqrt(1e3)) == "poisson"
+    assert words.chosen(10**6, math.sqrt(2e5)) == "rr"
+    assert Query("words", buckets=1024, bitsum="rr").chosen(10**6, math.sqrt(1e3)) == "rr"
+    assert Query("one", bits=1).upload(Poisson(100, 50.0)) == pytest.approx(1.5)
+
+
+def test_more_than_randomized_response_can_err_is_refused() -> None:
+    with pytest.raises(InfeasibleBudgetError, match="error="):
+        BITSUMS["rr"](10, 1e20)
+
+
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        ({}, "bits, levels, buckets"),
+        ({"bits": 2, "levels": 3}, "exactly one"),
+        ({"bits": 0}, "bits"),
+        ({"levels": 1}, "levels"),
+        ({"buckets": 1}, "buckets"),
+        ({"bits": 1, "weight": 0}, "weight"),
+        ({"bits": 1, "bitsum": "3nb"}, "bitsum"),
+        ({"bits": 1, "name": " "}, "name"),
+        ({"bits": 1, "name": "a\nb"}, "name"),
+    ],
+)
+def test_what_is_no_query_is_refused(given: dict[str, object], argument: str) -> None:
+    with pytest.raises(ValueError, match=argument):
+        Query(**{"name": "q", **given})  # type: ignore[arg-type]

@@ -1,0 +1,27 @@
+"""The table and the figure of designs."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+
+from dpverify.collection.design import design
+from dpverify.collection.query import Query
+
+
+def test_a_design_shows_what_binds_and_what_errs() -> None:
+    found = design(
+        [Query("features", bits=4), Query("words", buckets=9, weight=2)],
+        [(("1", "1e-6"), 1), (("2.5", "1e-6"), 7)],
+        users=2_000,
+        honest=1_800,
+    )
+    shown = str(found).splitlines()
+    assert shown[0] == "2,000 users, 1,800 of them honest"
+    assert [line.split()[0] for line in shown if "binds" in line] == ["7"]
+    assert any("words" in line and "9 buckets" in line and " 2 " in line for line in shown)
+    assert "weight" not in str(design([Query("a", bits=1)], ("1", "1e-6"), users=50))
+    axes = found.plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == ["features", "words"]
+    assert "1,800 of them honest" in axes.get_title(loc="left")
+    plt.close(axes.figure)
+    assert [row["name"] for row in found.to_dict()["rows"]] == ["features", "words"]
