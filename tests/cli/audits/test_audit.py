@@ -65,12 +65,11 @@ def test_a_figure_is_written(name: str, start: bytes, tmp_path: Path, capsys: py
     assert figure.read_bytes().startswith(start)
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("No space left on device")])
 def test_a_figure_never_costs_the_report(
-    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(self: object, *_: object, **__: object) -> None:
-        raise error
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     words = [*QUICK, "--trials", "1e2", "--json", "--plot", str(tmp_path / "a.png")]
