@@ -82,6 +82,10 @@ def too_quiet(values: NDArray[Any], rng: np.random.Generator) -> float:
     return float(values[0] + rng.laplace(0.0, 0.8 * LAPLACE.scale))
 
 
+def too_loud(values: NDArray[Any], rng: np.random.Generator) -> float:
+    return float(values[0] + rng.laplace(0.0, 1.25 * LAPLACE.scale))
+
+
 def forgets_n(values: NDArray[Any], rng: np.random.Generator) -> float:
     return float(values.mean() + rng.laplace(0.0, CURATOR.scale / 2.0))
 
@@ -100,6 +104,7 @@ def exact_at_times(values: NDArray[Any], rng: np.random.Generator, trials: int) 
         (local_subject, ONE_BIT, ten_percent_off, 20_000),
         (mean_subject, RESPONSE, without_its_factor, 4000),
         (local_subject, LAPLACE, too_quiet, 4000),
+        (local_subject, LAPLACE, too_loud, 4000),
         (mean_subject, CURATOR, forgets_n, 4000),
         (mean_subject, CURATOR, Target(exact_at_times, True, name="at times"), 20_000),
     ],
