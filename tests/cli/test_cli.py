@@ -1,4 +1,4 @@
-"""What holds for every command: bad input is one sentence, text fits the screen, and starting is cheap."""
+"""What holds for every command: text fits the screen, and a fault of our own is one sentence."""
 
 from __future__ import annotations
 
@@ -17,15 +17,6 @@ def test_piped_tables_fit_eighty_columns(run: Run) -> None:
     assert "3,921" in texts[0]
     assert "replace-one" in texts[0]
     assert "communication" in texts[0]
-
-
-def test_what_is_too_large_is_told_without_the_engines_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["account", "nb", "--instances", "2", "--shape", "1e12", "--p", "0.5", "--delta", "1e-3"]
-    assert cli.main(words) == 2
-    said = capsys.readouterr().err
-    assert re.fullmatch(
-        r"nb cannot be computed here: a law of \d+ atoms is needed, but at most 16777216 are computed\.\n", said
-    )
 
 
 def test_a_fault_of_our_own_and_an_interruption_have_their_own_status(
