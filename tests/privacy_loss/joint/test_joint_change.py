@@ -59,7 +59,7 @@ def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize(
     ("users", "p", "square", "coordinates"),
-    [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
+    [(2, 0.1, 1.0, 2), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
 )
 def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
     pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
@@ -115,7 +115,6 @@ def laplace(epsilon: float) -> list[PrivacyLossDistribution]:
 
 ROWS = {
     "rr": (lambda: binomial_randomized_response(1_600, 0.15, 1e-42), 25.0, 384, 1e-5, 0.003),
-    "rr-rare": (lambda: binomial_randomized_response(30_000, 0.01, 1e-42), 25.0, 768, 1e-6, 0.003),
     "rr-many": (lambda: binomial_randomized_response(30_000, 0.05, 1e-42), 384.0, 768, 1e-6, 0.003),
     "rr-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.0, 384, 1e-5, 0.02),
     # Between whole numbers: as many full changes as fit, and one of the rest.
@@ -133,7 +132,6 @@ ROWS = {
     # Heavy tails, where few changes are the worst.
     "nb-one": (lambda: negative_binomial(40.0, 0.9), 1.0, 768, 1e-6, 0.01),
     "rr-rarely": (lambda: binomial_randomized_response(30_000, 0.001, 1e-42), 25.0, 768, 1e-6, 0.003),
-    "3nb-one": (lambda: three_nb(0.9, 10.0, 0.99), 1.0, 768, 1e-6, 0.006),
     "below-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 0.25, 384, 1e-5, 0.03),
 }
 
@@ -167,7 +165,7 @@ def test_a_ball_allows_for_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "p", "square", "coordinates"), [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
+    ("users", "p", "square", "coordinates"), [(3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
 )
 def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
     pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
@@ -187,7 +185,7 @@ def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: fl
 
 def test_what_is_attained_does_not_exceed_the_bound_at_any_epsilon() -> None:
     pair = binomial_randomized_response(200, 0.2, 1e-42)
-    for change in (L2Bounded(2.9, 8), L2Ball(2.9, 8), L2Ball(0.3, 8)):
+    for change in (L2Bounded(2.9, 8), L2Ball(0.3, 8)):
         joint = JointChange(list(pair), change, attained=pair, reference_delta=1e-4)
         for epsilon in (-0.3, 0.1, 1.0):
             found = joint.delta(epsilon)
